@@ -11,10 +11,10 @@ import anyio
 
 from benchmarks.storage import NODE, ROUNDS, Writers, measure_hand_over
 from benchmarks.table import Row, show
-from runtime.sessions.store import Lease
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.sessions import Lease
 from tests.fakes.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel, durable
 
 

@@ -14,8 +14,8 @@ import anyio
 
 from benchmarks.nobody import Nobody
 from benchmarks.table import Row
-from gateway.node import Node
-from gateway.roster import Roster
+from gateway.cluster.node import Node
+from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
@@ -24,16 +24,16 @@ from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.inbox import InboxEvent, shard_of
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
-from runtime.sessions.store import LeaseHolder
-from runtime.sessions.surroundings import Surroundings
-from runtime.storage.embedded import EmbeddedValkey
-from runtime.storage.redis.connection import open_connection
+from runtime.storage.embedded.valkey import EmbeddedValkey
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.sessions import LeaseHolder
 
 ROUNDS = 200
 PROGRAM = """\
@@ -88,7 +88,7 @@ async def _measure() -> tuple[list[float], list[float]]:
         inbox = RedisInbox(connection)
         store = RedisSessionStore(connection)
         async with anyio.create_task_group() as tasks:
-            around = Surroundings({program.name: program}, store, Nobody(), sandbox, model, clock, bus)
+            around = NodeContext({program.name: program}, store, Nobody(), sandbox, model, clock, bus)
             registry = Registry(around, inbox, tasks)
             roster = Roster(RedisNodeStore(connection), LeaseHolder("bench"), clock)
             node = Node(RedisLeaseStore(connection), inbox, roster, bus)

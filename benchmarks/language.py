@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from benchmarks.table import Row, show
 from runtime.language.compiler import compile_parsed
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.pbasm import read
+from runtime.language.pbasm.notation import read
 from runtime.language.program import Program
 from runtime.language.syntax.nodes import ParsedProgram
 from runtime.language.syntax.parser import parse

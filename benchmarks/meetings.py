@@ -216,7 +216,7 @@ async def Join():
 """
 
 
-def _hall(count: int) -> Program:
+def _meeting_host(count: int) -> Program:
     """A host that meets so many guests, says five things to them, and ends the meeting."""
 
     def playbook(name: str, *triggers: Trigger, **metadata: object) -> PlaybookSpec:
@@ -233,7 +233,7 @@ def _hall(count: int) -> Program:
 
 async def meeting_ms(count: int) -> float:
     """Milliseconds of the processor for each of so many agents that are made, invited, told five things and let go."""
-    async with talking(_hall(count), Model(), MontySandbox(max_workers=1)) as talk:
+    async with talking(_meeting_host(count), Model(), MontySandbox(max_workers=1)) as talk:
         began = time.process_time()
         shown = await talk.say("hello")
         took = time.process_time() - began

@@ -19,11 +19,11 @@ from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
 from gateway.observability.metrics import Metrics
-from gateway.observability.span_content import Content
-from gateway.observability.span_ids import SpanIds
-from gateway.observability.span_shipping import Shipping
-from gateway.observability.spans import Spans
-from gateway.observability.tracing import tracer_of
+from gateway.observability.tracing.content import Content
+from gateway.observability.tracing.export import Shipping
+from gateway.observability.tracing.ids import SpanIds
+from gateway.observability.tracing.sdk import tracer_of
+from gateway.observability.tracing.spans import Spans
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.events import Event

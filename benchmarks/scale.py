@@ -22,12 +22,12 @@ from redis.asyncio import Redis
 from benchmarks.many.crowd import Heard, copies, node, room, write
 from benchmarks.table import Row, show
 from runtime.core.ids import SessionId
-from runtime.sessions.inbox import shard_of
-from runtime.sessions.store import SHARDS, Commit, Lease, SessionRecord
-from runtime.storage.embedded import EmbeddedValkey
-from runtime.storage.redis.connection import RedisConnection, open_connection
-from runtime.storage.redis.keys import ShardKeys
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.embedded.valkey import EmbeddedValkey
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.keys import ShardKeys
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import SHARDS, Commit, Lease, SessionRecord
 from runtime.tape.tape import Fact, agent_tape
 
 NODES = (1, 2, 4)

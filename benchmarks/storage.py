@@ -16,22 +16,22 @@ import anyio
 from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnection
 
 from benchmarks.table import Row, show
-from gateway.node import Node
-from gateway.roster import Roster
+from gateway.cluster.node import Node
+from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
-from runtime.sessions.inbox import InboxEntry, InboxEvent
-from runtime.sessions.store import Commit, Lease, LeaseHolder, SessionRecord
-from runtime.storage.embedded import EmbeddedValkey
-from runtime.storage.encryption import Encryption, new_key
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.embedded.valkey import EmbeddedValkey
+from runtime.storage.encoding.encryption import Encryption, new_key
+from runtime.storage.encoding.sealing import fact_binding
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
-from runtime.storage.redis.session_store import COMMIT, RedisSessionStore, commit_call
-from runtime.storage.sealing import fact_binding
+from runtime.storage.redis.sessions.store import COMMIT, RedisSessionStore, commit_call
+from runtime.stores.inbox import InboxEntry, InboxEvent
+from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.tape import Fact, agent_tape
 from tests.fakes.shard_server import IdleServer
 

@@ -17,15 +17,15 @@ from benchmarks.table import Row, show
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
-from runtime.sessions.inbox import shard_of
 from runtime.sessions.snapshots import Snapshots
-from runtime.sessions.store import SHARDS, Commit, Lease, LeaseHolder, SessionRecord
-from runtime.storage.embedded import EmbeddedValkey
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import RedisConnection, open_connection
-from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.embedded.valkey import EmbeddedValkey
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import SHARDS, Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.snapshot import rules_version, snapshot_of
 from runtime.tape.tape import Branch, Fact, agent_tape, last_facts, session_tape

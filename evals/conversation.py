@@ -24,10 +24,10 @@ from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.conversation import Conversation
-from runtime.sessions.inbox import InboxEvent, shard_of
-from runtime.sessions.store import Commit, Lease, LeaseHolder
-from runtime.sessions.surroundings import Surroundings
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.sessions.node_context import NodeContext
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.sessions import Commit, Lease, LeaseHolder
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 
@@ -115,7 +115,7 @@ class _Run:
         bus.subscribe("frame.started", self._note_call)
         for name in _FAILURES:
             bus.subscribe(name, self._note_failure)
-        self._around = Surroundings(
+        self._around = NodeContext(
             {program.name: program},
             self._store,
             self._screen,

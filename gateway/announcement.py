@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from gateway.catalog import CATALOG
-from gateway.cron import Schedule
-from gateway.remote import remote_lines
-from gateway.routing import Routes
+from gateway.inbound.routing import Routes
+from gateway.jobs.schedules import Schedule
+from gateway.programs.tool_servers import remote_lines
 from gateway.service import Platform
 from gateway.settings.platforms import WebSettings
 from runtime.language.program import Program

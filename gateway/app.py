@@ -12,30 +12,34 @@ from anyio.abc import TaskGroup
 from starlette.applications import Starlette
 
 from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections, Inbound
-from adapters.marks import Marks
-from adapters.notes import Notes
-from adapters.presenter import Presenter
-from adapters.stage import Luggage
-from adapters.typing_sign import Typing
+from adapters.pages.platform_context import FileSource
+from adapters.pages.presenter import Presenter
+from adapters.pages.reactions import Reactions
+from adapters.pages.status_messages import StatusMessages
+from adapters.pages.typing_indicator import TypingIndicator
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import WebAdapter
-from gateway.access import Access, Owners
+from gateway.access.admission import Access, Owners
+from gateway.access.people import People
 from gateway.announcement import door_lines, host_for_people, listed_under, start_lines
-from gateway.bot_leases import BotLeases
 from gateway.catalog import Ground, Listed, listed, platform_names
-from gateway.commands import menu, translated_menus
-from gateway.cron import build_schedules, check_places
-from gateway.files import Files
-from gateway.foundation import Foundation, desk_of, jobs_of, surroundings_of
-from gateway.inbound import Entrance, InboundRouter
-from gateway.limits import Limits
-from gateway.node import Node
+from gateway.cluster.bot_leases import BotLeases
+from gateway.cluster.node import Node
+from gateway.cluster.roster import Roster
+from gateway.cluster.shares import Shares
+from gateway.foundation import Foundation, desk_of, jobs_of, node_context_of
+from gateway.inbound.commands import menu, translated_menus
+from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
+from gateway.inbound.router import Entrance, InboundRouter
+from gateway.inbound.usage_limits import Limits
+from gateway.jobs.schedules import build_schedules, check_places
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
-from gateway.observability.telling import counting, telling_spans
-from gateway.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
-from gateway.outbound import Outbound
+from gateway.observability.tracing.setup import counting, telling_spans
+from gateway.outbound.file_source import Files
+from gateway.outbound.pages import Outbound
+from gateway.outbound.schedulers import Schedulers
 from gateway.parts import (
     gauges_of,
     open_archive,
@@ -45,15 +49,11 @@ from gateway.parts import (
     people_in,
     plain,
 )
-from gateway.people import People
-from gateway.programs import compile_routes, routes_of
-from gateway.remote import remote_secrets
-from gateway.roster import Roster
-from gateway.schedulers import Schedulers
+from gateway.programs.loading import compile_routes, routes_of
+from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Platform, Ready, Service
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
-from gateway.shares import Shares
 from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import persistent_secret
 from gateway.web.names import ReservedNames
@@ -70,10 +70,8 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import AgentKind
 from runtime.llm.client import LLMClient, warm_up
 from runtime.llm.local import NoModelClient
-from runtime.sessions.inbox import shard_of
 from runtime.sessions.registry import Registry
-from runtime.sessions.store import LeaseHolder
-from runtime.storage.data_directory import exclusive_use, node_id, prepare
+from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
@@ -84,6 +82,8 @@ from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.room_news import RedisRoomNews
 from runtime.storage.redis.rooms import RedisRoomStore
 from runtime.storage.redis.shares import RedisShareStore
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import LeaseHolder
 
 _CLOSE_LIMIT_S = 0.3
 """How long an adapter may take to close what it sends through: people wait for a stop to end."""
@@ -176,13 +176,13 @@ async def _start(
         records, shares, clock, tasks, may_show=lambda conversation: node.may_show(shard_of(conversation))
     )
     node.on_sure = schedulers.resume
-    luggage = Luggage(files.load, foundation.texts)
-    outbound = await _outbound(chosen, schedulers, luggage, foundation, tasks, stack)
+    file_source = FileSource(files.load, foundation.texts)
+    outbound = await _outbound(chosen, schedulers, file_source, foundation, tasks, stack)
     people = people_in(connection, clock)
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = Limits(settings.limits, RedisCounters(connection), owners.has, foundation.texts, clock)
     tasks.start_soon(limits.follow, bus)
-    around = surroundings_of(foundation, inbox, outbound, files, limits, tasks)
+    around = node_context_of(foundation, inbox, outbound, files, limits, tasks)
     registry = Registry(around, inbox, tasks)
     platforms |= await _platforms(chosen, people, clock, _entrance(foundation, inbox, outbound, people, limits))
     service = Service(node, BotLeases(leases, roster), registry, platforms, bus)
@@ -276,23 +276,27 @@ async def _platforms(chosen: Sequence[Listed], people: People, clock: Clock, ent
 async def _outbound(
     chosen: Sequence[Listed],
     schedulers: Schedulers,
-    luggage: Luggage,
+    file_source: FileSource,
     foundation: Foundation,
     tasks: TaskGroup,
     stack: AsyncExitStack,
 ) -> Outbound:
     clock, tell = foundation.clock, foundation.bus.publish
     presenters: dict[str, Presenter] = {}
-    typing: dict[str, Typing] = {}
-    marks: dict[str, Marks] = {}
+    typing: dict[str, TypingIndicator] = {}
+    marks: dict[str, Reactions] = {}
     for one in chosen:
         adapter = one.adapter
         scheduler = await schedulers.open(adapter)
-        presenters[adapter.name] = Presenter(adapter, scheduler, clock, on_event=tell, tasks=tasks, luggage=luggage)
-        marks[adapter.name] = Marks(adapter, scheduler, tasks)
+        presenters[adapter.name] = Presenter(
+            adapter, scheduler, clock, on_event=tell, tasks=tasks, file_source=file_source
+        )
+        marks[adapter.name] = Reactions(adapter, scheduler, tasks)
         if isinstance(adapter, CanShowTyping):
-            notes = Notes(RedisRecords(foundation.connection, f"notes:{adapter.name}"), node_id(foundation.data_dir))
-            typing[adapter.name] = sign = Typing(adapter, scheduler, clock, tasks, notes)
+            notes = StatusMessages(
+                RedisRecords(foundation.connection, f"notes:{adapter.name}"), node_id(foundation.data_dir)
+            )
+            typing[adapter.name] = sign = TypingIndicator(adapter, scheduler, clock, tasks, notes)
             await sign.open()
         if isinstance(adapter, HoldsConnections):
             stack.push_async_callback(_closed, adapter)

@@ -10,8 +10,8 @@ from pydantic import SecretStr
 from adapters.adapter import Adapter, Admits, everybody_may
 from adapters.records import Records
 from adapters.web.adapter import WebAdapter
-from gateway.access import AccessRules
-from gateway.roles import Role
+from gateway.access.admission import AccessRules
+from gateway.access.roles import Role
 from gateway.settings.platforms import PlatformSettings
 from gateway.settings.tree import Settings
 from runtime.core.clock import Clock
@@ -86,7 +86,7 @@ def _slack(ground: Ground) -> Listed | None:
     if not own.secrets():
         return None
     from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions, keys_missing
-    from adapters.slack.installations import AppKeys
+    from adapters.slack.api.installations import AppKeys
 
     several = own.client_id is not None and own.client_secret is not None
     keys = SlackKeys(

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from gateway.settings.tree import Settings
 from runtime.core.errors import ContentLocked
-from runtime.sessions.archive import Archive
-from runtime.storage.sealing import PLAIN, Sealing
+from runtime.storage.encoding.sealing import PLAIN, Sealing
+from runtime.stores.archive import Archive
 
 if TYPE_CHECKING:
-    from runtime.storage.redis.connection import RedisConnection
-    from runtime.storage.redis.rekeying import Rekeying
+    from runtime.storage.redis.client.connection import RedisConnection
+    from runtime.storage.redis.sessions.rekeying import Rekeying
 
 
 def sealing_of(settings: Settings) -> Sealing:
@@ -19,14 +19,14 @@ def sealing_of(settings: Settings) -> Sealing:
     keys = settings.encryption.keys
     if keys is None:
         return PLAIN
-    from runtime.storage.encryption import Encryption, keys_from
+    from runtime.storage.encoding.encryption import Encryption, keys_from
 
     return Encryption(keys_from(keys.get_secret_value(), "encryption.keys"), settings.encryption.conversations)
 
 
 def made_key() -> tuple[str, str]:
     """A new key: its id, and its line in a file of keys."""
-    from runtime.storage.encryption import new_key
+    from runtime.storage.encoding.encryption import new_key
 
     key = new_key()
     return key.id, key.line
@@ -34,7 +34,7 @@ def made_key() -> tuple[str, str]:
 
 def key_ids(text: str, name: str) -> list[str]:
     """The ids of the keys of a file, in order; `name` is what errors call it. Raises ConfigError."""
-    from runtime.storage.encryption import keys_from
+    from runtime.storage.encoding.encryption import keys_from
 
     return [key.id for key in keys_from(text, name)]
 
@@ -42,14 +42,14 @@ def key_ids(text: str, name: str) -> list[str]:
 def rekeying_of(connection: RedisConnection) -> Rekeying:
     """What writes the database anew after its keys have changed."""
     from adapters.web.acts import PLATFORM
-    from runtime.storage.redis.rekeying import Rekeying
+    from runtime.storage.redis.sessions.rekeying import Rekeying
 
     return Rekeying(connection, PLATFORM)
 
 
 async def renew_archive(connection: RedisConnection, archive: Archive | None) -> int:
     """Write every session in the archive anew as the settings have it now; how many cannot be opened and stay."""
-    from runtime.storage.redis.catalog import RedisSessionCatalog
+    from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 
     catalog, locked = RedisSessionCatalog(connection), 0
     sessions = [] if archive is None else [session async for session in archive.sessions()]

@@ -8,17 +8,17 @@ from pathlib import Path
 
 from anyio.abc import TaskGroup
 
-from gateway.cron import Schedule
-from gateway.files import Files
-from gateway.jobs import JOBS_TABLE, Jobs
-from gateway.limits import Limits
+from gateway.inbound.routing import Routes
+from gateway.inbound.usage_limits import Limits
+from gateway.jobs.runner import JOBS_TABLE, Jobs
+from gateway.jobs.schedules import Schedule
 from gateway.observability.debugger.server import Debugger
-from gateway.outbound import Outbound
+from gateway.outbound.file_source import Files
+from gateway.outbound.pages import Outbound
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
 from gateway.parts import keeping_of
-from gateway.remote import remote_servers
-from gateway.routing import Routes
+from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings
 from runtime.bus import Bus
 from runtime.core.clock import Clock
@@ -28,18 +28,18 @@ from runtime.llm.client import LLMClient
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
-from runtime.sessions.archive import Archive
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
-from runtime.sessions.store import LeaseHolder
-from runtime.sessions.surroundings import Surroundings
-from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
+from runtime.stores.archive import Archive
+from runtime.stores.sessions import LeaseHolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +70,16 @@ def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> J
     return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
 
 
-def surroundings_of(
+def node_context_of(
     foundation: Foundation, inbox: RedisInbox, outbound: Outbound, files: Files, limits: Limits, tasks: TaskGroup
-) -> Surroundings:
+) -> NodeContext:
     """What sessions live in; what goes on for them beside them is started in `tasks`."""
     settings, clock = foundation.settings, foundation.clock
     servers = remote_servers(settings, foundation.programs.values(), clock, foundation.bus, tasks)
     store = RedisSessionStore(foundation.connection, foundation.archive)
     alarm = Alarm(RedisTimers(foundation.connection), store, inbox, clock)
     tasks.start_soon(alarm.run)
-    return Surroundings(
+    return NodeContext(
         foundation.programs,
         store,
         outbound,

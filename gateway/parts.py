@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
+from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
 from gateway.encryption import sealing_of
-from gateway.erasure import Erasure
-from gateway.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
-from gateway.retention import Retention
+from gateway.jobs.erasure import Erasure
+from gateway.jobs.retention import Retention
 from gateway.settings.retention import NO_ARCHIVE
 from gateway.settings.tree import Settings, environment_keys, model_environment
 from runtime.core.clock import Clock, SystemClock
@@ -23,20 +23,20 @@ from runtime.core.files import FileStore
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
 from runtime.llm.client import LLMClient
 from runtime.llm.local import NoModelClient
-from runtime.sessions.archive import Archive
-from runtime.sessions.catalog import SessionCatalog
-from runtime.sessions.dead_letters import DeadLetters
-from runtime.sessions.inbox import NOTICE, InboxEvent
-from runtime.sessions.places import PlaceStore
+from runtime.stores.archive import Archive
+from runtime.stores.catalog import SessionCatalog
+from runtime.stores.dead_letters import DeadLetters
+from runtime.stores.inbox import NOTICE, InboxEvent
+from runtime.stores.meeting_places import PlaceStore
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
-    from gateway.node import Node
+    from gateway.cluster.node import Node
     from gateway.observability.gauges import Gauges
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
-    from runtime.storage.notice import OnEvent
-    from runtime.storage.redis.connection import RedisConnection
+    from runtime.storage.encoding.notice import OnEvent
+    from runtime.storage.redis.client.connection import RedisConnection
 
 
 _NO_POSTGRES = (
@@ -127,9 +127,9 @@ async def open_storage(
 
     Who wants to hear of events hears of doubts about that Redis first. Raises ConfigError for one that will not do.
     """
-    from runtime.storage.embedded import EmbeddedValkey
-    from runtime.storage.notice import unheard
-    from runtime.storage.redis.connection import open_connection
+    from runtime.storage.embedded.valkey import EmbeddedValkey
+    from runtime.storage.encoding.notice import unheard
+    from runtime.storage.redis.client.connection import open_connection
 
     async with AsyncExitStack() as stack:
         location: Path | str | None = settings.redis_url
@@ -139,7 +139,7 @@ async def open_storage(
         opened = open_connection(location, on_event=on_event or unheard, patience_s=patience_s, sealing=sealing)
         connection = await stack.enter_async_context(opened)
         if settings.redis_url is not None and on_event is not None:
-            from runtime.storage.redis.fitness import examine
+            from runtime.storage.redis.client.server_check import examine
 
             for warning in (await examine(connection)).warnings:
                 on_event("storage.doubted", reason=warning)
@@ -192,7 +192,7 @@ async def open_archive(settings: Settings, *, on_event: OnEvent | None = None) -
     events is warned. Raises ConfigError for one that cannot be used."""
     url = settings.retention.archive_url
     if url is None and settings.redis_url is None:
-        from runtime.storage.data_directory import prepare
+        from runtime.storage.embedded.data_directory import prepare
 
         url = f"sqlite:///{prepare(settings.data_dir) / 'archive.sqlite'}"
     if url is None or url == NO_ARCHIVE:
@@ -230,12 +230,12 @@ class Keeping:
 def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
     """Dead letters, sessions and files, as the database and the archive have them."""
     from adapters.web.acts import PLATFORM
-    from runtime.storage.redis.catalog import RedisSessionCatalog
-    from runtime.storage.redis.dead_letters import RedisDeadLetters
     from runtime.storage.redis.files import RedisFileStore
     from runtime.storage.redis.places import RedisPlaceStore
-    from runtime.storage.redis.session_store import RedisSessionStore
-    from runtime.storage.redis.traces import RedisTraces
+    from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+    from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
+    from runtime.storage.redis.sessions.store import RedisSessionStore
+    from runtime.storage.redis.sessions.traces import RedisTraces
 
     catalog, tapes = RedisSessionCatalog(connection, archive), RedisSessionStore(connection, archive)
     traces, places = RedisTraces(connection), RedisPlaceStore(connection)
@@ -248,7 +248,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
     """Who is asked for numbers."""
     from gateway.observability.gauges import Gauges
-    from runtime.storage.redis.depths import RedisDepths
+    from runtime.storage.redis.queue_depths import RedisQueueDepths
 
     return Gauges(
         lambda: node.shards,
@@ -257,5 +257,5 @@ def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection:
         lambda: sandbox.busy,
         lambda: sandbox.workers,
         lambda: sandbox.wrapping.jailed,
-        RedisDepths(connection).waiting,
+        RedisQueueDepths(connection).waiting,
     )

@@ -12,8 +12,8 @@ import anyio
 
 from adapters.adapter import HoldsConnections
 from gateway.catalog import CATALOG, Ground, Kind, platform_names
-from gateway.commands import menu
 from gateway.encryption import ask_keys
+from gateway.inbound.commands import menu
 from gateway.parts import chosen_model, open_archive, open_model, open_sandbox
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
@@ -23,7 +23,7 @@ from runtime.llm.choice import NoModel
 from runtime.llm.client import ChatMessage, CompletionRequest
 
 if TYPE_CHECKING:
-    from gateway.routing import Routes
+    from gateway.inbound.routing import Routes
     from runtime.language.program import Program
 
 _MODEL_LIMIT_S = 60.0
@@ -70,7 +70,7 @@ async def _ask_model(settings: Settings) -> str:
 
 
 async def _ask_programs(settings: Settings) -> str:
-    from gateway.programs import routes_of
+    from gateway.programs.loading import routes_of
 
     routes = routes_of(settings)
     programs = await _programs(settings, routes)
@@ -79,8 +79,8 @@ async def _ask_programs(settings: Settings) -> str:
 
 
 async def _ask_remote(settings: Settings) -> str | None:
-    from gateway.programs import routes_of
-    from gateway.remote import ask_servers
+    from gateway.programs.loading import routes_of
+    from gateway.programs.tool_servers import ask_servers
 
     programs = await _programs(settings, routes_of(settings))
     return await ask_servers(settings, programs.values(), SystemClock())
@@ -88,14 +88,14 @@ async def _ask_remote(settings: Settings) -> str | None:
 
 async def _ask_seats(settings: Settings) -> str | None:
     """Who may play agents from other processes. Raises ConfigError for an agent of a program that nobody can play."""
-    from gateway.programs import routes_of
+    from gateway.programs.loading import routes_of
 
     settings.participants.check((await _programs(settings, routes_of(settings))).values())
     return ", ".join(settings.participants.known()) or None
 
 
 async def _programs(settings: Settings, routes: Routes) -> dict[str, Program]:
-    from gateway.programs import compile_routes
+    from gateway.programs.loading import compile_routes
 
     async with AsyncExitStack() as stack:
         if settings.compiler != "llm":
@@ -109,8 +109,8 @@ async def _programs(settings: Settings, routes: Routes) -> dict[str, Program]:
 
 
 async def _ask_schedules(settings: Settings) -> str | None:
-    from gateway.cron import build_schedules
-    from gateway.programs import routes_of
+    from gateway.jobs.schedules import build_schedules
+    from gateway.programs.loading import routes_of
 
     schedules = build_schedules(settings.cron, routes_of(settings), platforms=platform_names())
     now = SystemClock().now()
@@ -131,12 +131,12 @@ async def _ask_archive(settings: Settings) -> str | None:
 
 
 async def _ask_valkey(settings: Settings) -> str:
-    from runtime.storage.redis.ping import ping
+    from runtime.storage.redis.client.ping import ping
 
     with anyio.fail_after(_STORAGE_LIMIT_S):
         if settings.redis_url is not None:
             return await ping(settings.redis_url)
-        from runtime.storage.embedded import EmbeddedValkey
+        from runtime.storage.embedded.valkey import EmbeddedValkey
 
         async with EmbeddedValkey(settings.data_dir) as socket:
             return f"embedded {await ping(f'unix://{socket}')}"

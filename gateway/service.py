@@ -9,10 +9,10 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from adapters.adapter import Adapter
-from gateway.access import Access
-from gateway.bot_leases import BotLeases
-from gateway.inbound import InboundRouter
-from gateway.node import Node
+from gateway.access.admission import Access
+from gateway.cluster.bot_leases import BotLeases
+from gateway.cluster.node import Node
+from gateway.inbound.router import InboundRouter
 from runtime.bus import Bus
 from runtime.core.errors import AuthFailed
 from runtime.core.events import Event

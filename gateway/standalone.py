@@ -12,9 +12,9 @@ from typing import TextIO
 import anyio
 
 from gateway.observability.masking import Masking
-from gateway.observability.telling import telling_spans
+from gateway.observability.tracing.setup import telling_spans
 from gateway.parts import open_model_if_any, open_sandbox
-from gateway.remote import remote_servers
+from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
@@ -26,10 +26,10 @@ from runtime.core.message import Mark
 from runtime.core.texts import load_texts
 from runtime.language.program import Program
 from runtime.sessions.conversation import Conversation
-from runtime.sessions.inbox import InboxEvent, shard_of
-from runtime.sessions.store import Commit, Lease, LeaseHolder
-from runtime.sessions.surroundings import Surroundings
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.sessions.node_context import NodeContext
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.sessions import Commit, Lease, LeaseHolder
 
 HERE = Address("terminal", "standalone")
 PERSON = "terminal:person"
@@ -83,7 +83,7 @@ async def execute(
         inbox = MemoryInbox(leases)
         store = _Store(leases, inbox)
         failures: list[str] = []
-        around = Surroundings(
+        around = NodeContext(
             {program.name: program},
             store,
             _Screen(terminal, failures),
@@ -128,7 +128,7 @@ class _Standalone:
 
     def __init__(
         self,
-        around: Surroundings,
+        around: NodeContext,
         inbox: MemoryInbox,
         store: _Store,
         leases: MemoryLeaseStore,

@@ -13,25 +13,25 @@ import anyio
 
 from adapters.adapter import Admits, Call, File, Inbound, everybody_may
 from adapters.capabilities import Budget, Capabilities
-from adapters.discord.bot_api import BotApi
-from adapters.discord.calls import Calls
+from adapters.discord.api.bot import BotApi
+from adapters.discord.api.calls import Calls
+from adapters.discord.api.interactions import InteractionApi
+from adapters.discord.api.retrying import until_answered
+from adapters.discord.api.webhooks import HookApi
 from adapters.discord.check import health
-from adapters.discord.codec import PLATFORM, BotIdentity, address_of, channel_id_of, number_of
-from adapters.discord.doubts import Doubts
-from adapters.discord.draws import Draws
-from adapters.discord.hook_api import HookApi
-from adapters.discord.intake import Intake, Ours
-from adapters.discord.interaction_api import InteractionApi
-from adapters.discord.interactions import offered
+from adapters.discord.codec.addresses import PLATFORM, BotIdentity, address_of, channel_id_of, number_of
+from adapters.discord.codec.interactions import offered
+from adapters.discord.inbound.intake import Intake, Ours
+from adapters.discord.inbound.menu import Menu
+from adapters.discord.inbound.shard import Session
 from adapters.discord.limits import CAPABILITIES
-from adapters.discord.marking import Marking
-from adapters.discord.menu import Menu
-from adapters.discord.openings import Openings
-from adapters.discord.patience import until_answered
-from adapters.discord.shard import Session
-from adapters.discord.threads import Threads
-from adapters.discord.voice import Utterance, Voice
-from adapters.discord.webhooks import Webhooks
+from adapters.discord.outbound.new_threads import NewThreads
+from adapters.discord.outbound.rate_buckets import RateBuckets
+from adapters.discord.outbound.reactions import Marking
+from adapters.discord.outbound.sender import Sender, Utterance
+from adapters.discord.outbound.threads import Threads
+from adapters.discord.outbound.unconfirmed import UnconfirmedPosts
+from adapters.discord.outbound.webhooks import Webhooks
 from adapters.records import Records
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
@@ -89,13 +89,13 @@ class DiscordAdapter:
         self._marks = marks
         self._calls = self._new_calls()
         self._api = BotApi(self._calls)
-        self._hooks = Webhooks(HookApi(self._calls), self._api, clock, Doubts(posts, clock))
+        self._hooks = Webhooks(HookApi(self._calls), self._api, clock, UnconfirmedPosts(posts, clock))
         self._threads = Threads(self._api, self._options.texts("sessions.unnamed"))
-        self._openings = Openings(self._api, self._threads)
+        self._openings = NewThreads(self._api, self._threads)
         self._marking = Marking(self._api)
         own = self._options
-        self._voice = Voice(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)
-        self._draws = Draws(self._calls.rest.size, self._voice.through_hooks)
+        self._voice = Sender(self._api, self._hooks, self._threads, clock, own.show_names, own.avatar_url)
+        self._draws = RateBuckets(self._calls.rest.size, self._voice.through_hooks)
 
     @property
     def name(self) -> str:

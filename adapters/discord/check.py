@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from adapters.discord.bot_api import BotApi, Server
-from adapters.discord.listener import INTENT_HELP
-from adapters.discord.permissions import invitation, missing
+from adapters.discord.api.bot import BotApi, Server
+from adapters.discord.api.permissions import invitation, missing
+from adapters.discord.inbound.listener import INTENT_HELP
 from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
 
 MAX_TOLD: Final = 5

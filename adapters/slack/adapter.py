@@ -12,21 +12,21 @@ import anyio
 from adapters.adapter import Admits, Call, HttpAnswer, HttpRequest, Inbound, everybody_may
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import Records
-from adapters.slack.app_api import AppApi
-from adapters.slack.calls import Transport
-from adapters.slack.codec import PLATFORM, is_private, team_of
-from adapters.slack.commanding import Commanding
-from adapters.slack.deliveries import Deliveries
-from adapters.slack.event_socket import EventSocket
-from adapters.slack.hearing import Hearing
-from adapters.slack.http_events import HttpEvents
-from adapters.slack.installations import AppKeys, Door, Installations
+from adapters.slack.api.app import AppApi
+from adapters.slack.api.calls import Transport
+from adapters.slack.api.installations import AppKeys, Door, Installations
+from adapters.slack.api.retrying import Retrying
+from adapters.slack.api.workspaces import Workspaces
+from adapters.slack.codec.addresses import PLATFORM, is_private, team_of
+from adapters.slack.inbound.commands import Commanding
+from adapters.slack.inbound.deliveries import Deliveries
+from adapters.slack.inbound.event_socket import EventSocket
+from adapters.slack.inbound.http_events import HttpEvents
+from adapters.slack.inbound.receiver import Receiver
 from adapters.slack.limits import CAPABILITIES, draws
 from adapters.slack.manifest import ESSENTIAL, lacking
-from adapters.slack.patience import Patience
-from adapters.slack.threads import Threads
-from adapters.slack.voice import Voice
-from adapters.slack.workspaces import Workspaces
+from adapters.slack.outbound.sender import Sender
+from adapters.slack.outbound.threads import Threads
 from runtime.core.address import Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
@@ -70,7 +70,7 @@ class SlackOptions:
     admits: Admits = everybody_may
 
 
-class SlackAdapter(Voice):
+class SlackAdapter(Sender):
     """One app. Sending needs no connection of `connect`; `aclose` ends the connections of sending."""
 
     def __init__(self, keys: SlackKeys, *, clock: Clock, options: SlackOptions | None = None) -> None:
@@ -85,7 +85,7 @@ class SlackAdapter(Voice):
         texts = self._options.texts
         super().__init__(Workspaces(self._transport, keys.bot_token, installations), threads, clock, texts)
         commanding = Commanding(threads, clock, self._options.commands, texts, self._options.admits)
-        self._hearing = Hearing(self._workspaces, threads, clock, commanding)
+        self._hearing = Receiver(self._workspaces, threads, clock, commanding)
         self._events = None if keys.signing_secret is None else HttpEvents(keys.signing_secret, clock)
         self._deliveries: Deliveries | None = None
         self._door: Door | None = None
@@ -103,7 +103,7 @@ class SlackAdapter(Voice):
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:
         """As the port says. An event that is not acknowledged within 3 s comes again, and is known as the same."""
-        patience = Patience(self._clock)
+        patience = Retrying(self._clock)
         workspace = await patience.until_answered(self._workspaces.ask_again)
         if workspace is not None and (missing := lacking(workspace.bot.scopes)):
             _log.warning("The Slack app lacks scopes", extra={"scopes": " ".join(missing)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from adapters.slack.interactions import SLASH_COMMAND
+from adapters.slack.codec.interactions import SLASH_COMMAND
 from runtime.core.texts import Texts
 
 SCOPES: Final = (

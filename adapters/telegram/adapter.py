@@ -15,19 +15,12 @@ import anyio
 from adapters.adapter import File, HttpAnswer, HttpRequest, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import Records
-from adapters.telegram.attachments import FileRef
-from adapters.telegram.bot_api import BotApi, Target
-from adapters.telegram.codec import Reader
-from adapters.telegram.failures import NotModified, NotWelcome, UnknownMethod
-from adapters.telegram.feed import Feed
-from adapters.telegram.findings import found
-from adapters.telegram.intake import Intake, Webhook
-from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
-from adapters.telegram.memory import Memory
-from adapters.telegram.numbers import Numbers
-from adapters.telegram.options import TelegramOptions
-from adapters.telegram.page import Page
-from adapters.telegram.place import (
+from adapters.telegram.api.bot import BotApi, Target
+from adapters.telegram.api.failures import NotModified, NotWelcome, UnknownMethod
+from adapters.telegram.bots import Bots, OurBot, agent_bot_id
+from adapters.telegram.chat_state import ChatState
+from adapters.telegram.check import found
+from adapters.telegram.codec.addresses import (
     FIRST_SUPERGROUP,
     PLATFORM,
     BotIdentity,
@@ -37,10 +30,17 @@ from adapters.telegram.place import (
     is_private,
     thread_id_of,
 )
-from adapters.telegram.polling import until_answered
-from adapters.telegram.posting import Posting
-from adapters.telegram.roster import OurBot, Roster, agent_bot_id
-from adapters.telegram.writing import Writing
+from adapters.telegram.codec.attachments import FileRef
+from adapters.telegram.codec.rendering import RenderedPage
+from adapters.telegram.inbound.decode import Reader
+from adapters.telegram.inbound.feed import Feed
+from adapters.telegram.inbound.intake import Intake, Webhook
+from adapters.telegram.inbound.polling import until_answered
+from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
+from adapters.telegram.options import TelegramOptions
+from adapters.telegram.outbound.message_ids import MessageIds
+from adapters.telegram.outbound.posting import Posting
+from adapters.telegram.outbound.writing import Writing
 from runtime.core.address import Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
@@ -64,8 +64,8 @@ class TelegramAdapter:
         self._clock = clock
         self._tokens = {None: token} | {agent_bot_id(own): own for own in self._options.agents.values()}
         self._roster = self._new_roster()
-        self._memory = Memory(records, clock)
-        self._numbers = Numbers(clock)
+        self._memory = ChatState(records, clock)
+        self._numbers = MessageIds(clock)
         self._posting = Posting(self._memory, self._numbers)
         self._writing = Writing(self._options.rich)
         self._drafts = self._options.drafts
@@ -268,12 +268,12 @@ class TelegramAdapter:
         for bot in self._roster:
             await bot.api.close()
 
-    def _new_roster(self) -> Roster:
+    def _new_roster(self) -> Bots:
         agents = {
             name: OurBot(self._new_api(token), agent_bot_id(token), name)
             for name, token in self._options.agents.items()
         }
-        return Roster(OurBot(self._new_api(self._tokens[None])), agents)
+        return Bots(OurBot(self._new_api(self._tokens[None])), agents)
 
     def _new_api(self, token: str) -> BotApi:
         options = self._options
@@ -321,10 +321,10 @@ class TelegramAdapter:
             if len(code) == LANGUAGE_LETTERS:
                 await bot.api.offer_commands(commands, code)
 
-    def _page(self, bot: OurBot, to: Address, text: str, speaker: Speaker) -> Page:
+    def _page(self, bot: OurBot, to: Address, text: str, speaker: Speaker) -> RenderedPage:
         shown = self._options.show_names
         named = shown == "always" or (shown == "groups" and not (is_private(to) and speaker.leads))
-        return Page.of(text, speaker, named=named and bot.agent is None)
+        return RenderedPage.of(text, speaker, named=named and bot.agent is None)
 
     async def _by_whom_it_can(self, to: Address, speaker: Speaker, post: Callable[[OurBot], Awaitable[str]]) -> str:
         """Post by the speaker's bot, or by the main one where that may not write in a group."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from adapters.frame_policy import AreaPolicy, FramePolicy, Supply
-from adapters.progress import Progress
+from adapters.pacing.frame_policy import AreaPolicy, FramePolicy, Supply
+from adapters.pacing.progress import Progress
 
 
 class Greedy:

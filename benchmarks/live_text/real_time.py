@@ -14,8 +14,8 @@ import anyio
 from pydantic import SecretStr
 
 from adapters.adapter import Adapter, HoldsConnections
-from adapters.edit_scheduler import EditScheduler
-from adapters.presenter import Presenter
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.presenter import Presenter
 from benchmarks.live_text.measures import NEVER_AFTER_S, Freshness, Seen, judge
 from benchmarks.live_text.rough_wire import GREETING, Heard, Wire, serve
 from benchmarks.live_text.traces import Trace, steady_chars, words

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import anyio
 
-from adapters.edit_scheduler import EditScheduler
-from adapters.frame_policy import FramePolicy
-from adapters.presenter import Presenter
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pacing.frame_policy import FramePolicy
+from adapters.pages.presenter import Presenter
 from benchmarks.live_text.measures import NEVER_AFTER_S, Freshness, Seen, judge
 from benchmarks.live_text.profiles import Profile
 from benchmarks.live_text.traces import Chunk, Trace, words

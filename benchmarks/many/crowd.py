@@ -17,14 +17,14 @@ from anyio.streams.text import TextReceiveStream
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId, TapeId
-from runtime.sessions.catalog import WholeSession
-from runtime.sessions.inbox import InboxEvent, shard_of
-from runtime.sessions.store import SHARDS, Commit, Lease, LeaseHolder
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.catalog import WholeSession
+from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.sessions import SHARDS, Commit, Lease, LeaseHolder
 
 ROOT = Path(__file__).parents[2]
 _AT_ONCE = 32

@@ -18,8 +18,8 @@ from pathlib import Path
 import anyio
 
 from benchmarks.nobody import Nobody, Unseen
-from gateway.node import Node
-from gateway.roster import Roster
+from gateway.cluster.node import Node
+from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.clock import SystemClock
@@ -30,14 +30,14 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
-from runtime.sessions.store import LeaseHolder
-from runtime.sessions.surroundings import Surroundings
-from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.sessions import LeaseHolder
 
 PROGRAM = """\
 # Echo
@@ -131,7 +131,7 @@ async def serve(socket: Path, name: str, answer_s: float) -> None:
     async with MontySandbox() as sandbox, open_connection(socket) as connection, anyio.create_task_group() as tasks:
         inbox = RedisInbox(connection)
         store = RedisSessionStore(connection)
-        around = Surroundings({program.name: program}, store, _Crowd(), sandbox, _Model(answer_s), clock, bus)
+        around = NodeContext({program.name: program}, store, _Crowd(), sandbox, _Model(answer_s), clock, bus)
         registry = Registry(around, inbox, tasks)
         bus.subscribe("message.received", _heard)
         roster = Roster(RedisNodeStore(connection), LeaseHolder(name), clock)

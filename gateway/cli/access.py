@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
-from gateway.cli.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateway.people import People, Request
+    from gateway.access.people import People, Request
 
     Later = Callable[[Request, str], Awaitable[None]]
     """Has the gateway tell somebody what became of their request, by the key of the text."""
@@ -49,7 +49,7 @@ def approve(
     config: ConfigOption = None,
 ) -> None:
     """Let in somebody who waits."""
-    from gateway.roles import Role
+    from gateway.access.roles import Role
 
     async def let_in(people: People, later: Later) -> Request | None:
         found = await people.approve(code, Role[role.upper()])
@@ -90,7 +90,7 @@ def revoke(person: PersonArgument, config: ConfigOption = None) -> None:
 
 
 def _set(config: Path | None, person: str, role: str) -> None:
-    from gateway.roles import Role
+    from gateway.access.roles import Role
 
     _with_people(config, lambda people: people.set(_checked(person), Role[role.upper()]))
     say(f"{person} is {role} from now on.")

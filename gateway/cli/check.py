@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.diagnosis import checked
-from gateway.cli.overview import counted, overview
-from gateway.cli.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, plain_errors, say
+from gateway.cli.output.diagnosis import checked
+from gateway.cli.output.program_overview import counted, overview
+from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, plain_errors, say
 from runtime.core.errors import ParleyError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gateway.cli.diagnosis import warnings_of
-from gateway.cli.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.output.diagnosis import warnings_of
+from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
     from gateway.settings.tree import Settings
@@ -53,7 +53,7 @@ def compile_programs(  # noqa: PLR0913 - options of a command
         target.write_text(result.program.pbasm, encoding="utf-8")
         note(f"written  {target}")
     if explain:
-        from gateway.cli.explanation import explanation_of, say_explanation
+        from gateway.cli.output.explanation import explanation_of, say_explanation
 
         explained = explanation_of(result.program, result.report.decided)
         if as_json:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.terminal import ConfigOption, load_settings, plain_errors, say
+from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
 
 if TYPE_CHECKING:
-    from adapters.discord.permissions import Invitation
+    from adapters.discord.api.permissions import Invitation
     from gateway.settings.tree import Settings
 
 app = typer.Typer(no_args_is_help=True, help="What Discord needs.")
@@ -30,7 +30,7 @@ def invite(
     """Print the link that lets the bot into a server, and each right it asks for."""
     import anyio
 
-    from adapters.discord.permissions import invitation
+    from adapters.discord.api.permissions import invitation
 
     with plain_errors():
         if application is not None and not application.isdecimal():
@@ -44,9 +44,9 @@ def invite(
 
 
 async def _asked(settings: Settings) -> Invitation:
-    from adapters.discord.bot_api import BotApi
-    from adapters.discord.calls import Calls
-    from adapters.discord.permissions import invitation
+    from adapters.discord.api.bot import BotApi
+    from adapters.discord.api.calls import Calls
+    from adapters.discord.api.permissions import invitation
     from runtime.core.clock import SystemClock
     from runtime.core.errors import ConfigError
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.keeping import JsonOption, say_json, say_table, shortened, when, with_keeping
-from gateway.cli.terminal import FAILED, ConfigOption, note, say
+from gateway.cli.database import JsonOption, say_json, say_table, shortened, when, with_keeping
+from gateway.cli.output.terminal import FAILED, ConfigOption, note, say
 
 if TYPE_CHECKING:
-    from runtime.sessions.dead_letters import DeadLetter
+    from runtime.stores.dead_letters import DeadLetter
 
 LetterArgument = Annotated[str, typer.Argument(help="The letter's id, as parley dlq list shows it.")]
 AfterOption = Annotated[str, typer.Option("--after", help="Go on behind the letter of this id.")]

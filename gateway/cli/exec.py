@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors
+from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors
 from runtime.core.errors import ProgramError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def exec_program(
     Standard output is what its agents say. A line of standard input is a message, given when it waits for somebody.
     Exit codes: 0 done, 1 failed, 2 wrong input, 3 input needed, 130 Ctrl-C.
     """
-    from gateway.arguments import begun_by, entry_of, read_arguments
+    from gateway.programs.arguments import begun_by, entry_of, read_arguments
 
     _open_outputs()
     with _ended_by_ctrl_c(), plain_errors():

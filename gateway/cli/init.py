@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.terminal import FAILED, note, say
+from gateway.cli.output.terminal import FAILED, note, say
 
 ENV_EXAMPLE = """\
 # Secrets. Copy this file to .env and fill in what you use; keep .env out of version control.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.keeping import JsonOption, say_json, say_table
-from gateway.cli.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.database import JsonOption, say_json, say_table
+from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gateway.cli.keeping import say_json, shortened
-from gateway.cli.terminal import say
+from gateway.cli.database import say_json, shortened
+from gateway.cli.output.terminal import say
 from runtime.core.errors import Divergence
 from runtime.tape.fold import apply
 from runtime.tape.state import MeetingState, SessionState
@@ -17,7 +17,7 @@ from runtime.tape.tape import last_facts
 
 if TYPE_CHECKING:
     from runtime.core.ids import SessionId
-    from runtime.sessions.catalog import WholeSession
+    from runtime.stores.catalog import WholeSession
     from runtime.tape.tape import Fact, TapeReader
 
 LAST_MESSAGES = 10

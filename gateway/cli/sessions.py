@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.keeping import JsonOption, nothing_kept, say_json, say_table, size, when, with_keeping
-from gateway.cli.terminal import BAD_INPUT, FAILED, ConfigOption, note, plain_errors, say
+from gateway.cli.database import JsonOption, nothing_kept, say_json, say_table, size, when, with_keeping
+from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, note, plain_errors, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from typing import TextIO
 
-    from gateway.erasure import Erased
+    from gateway.jobs.erasure import Erased
+    from gateway.jobs.retention import Done, Step
     from gateway.parts import Keeping
-    from gateway.retention import Done, Step
-    from runtime.sessions.catalog import KnownSession, WholeSession
+    from runtime.stores.catalog import KnownSession, WholeSession
 
 SessionArgument = Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")]
 LimitOption = Annotated[int, typer.Option("--limit", min=0, help="So many, the latest active first; 0: all.")]
@@ -118,7 +118,7 @@ def export_session(
 
     async def ask(keeping: Keeping) -> tuple[int, int]:
         from runtime.core.clock import SystemClock
-        from runtime.sessions.session_file import end_line, file_line, files_of, header_line, session_lines
+        from runtime.stores.session_file import end_line, file_line, files_of, header_line, session_lines
 
         whole = (await _both(keeping, session))[1]
         with _written(output or f"{session}.jsonl") as file:
@@ -148,8 +148,8 @@ def import_session(
     """Take in a session from a file; nothing is taken in from a file that is not whole."""
 
     async def ask(keeping: Keeping) -> WholeSession:
-        from runtime.sessions.meeting_places import keep_places
-        from runtime.sessions.session_file import SessionFile
+        from runtime.sessions.meetings.places import keep_places
+        from runtime.stores.session_file import SessionFile
 
         read = SessionFile(str(file), lambda: _lines(file))
         whole = read.session()
@@ -261,7 +261,7 @@ def _unknown(session: str) -> typer.Exit:
 
 
 def _written(name: str) -> AbstractContextManager[TextIO]:
-    from gateway.cli.whole_file import standard_output, whole_file
+    from gateway.cli.output.whole_file import standard_output, whole_file
 
     return standard_output() if name == "-" else whole_file(Path(name))
 

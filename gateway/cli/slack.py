@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.terminal import ConfigOption, load_settings, plain_errors, say
+from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
 
 app = typer.Typer(no_args_is_help=True, help="What Slack needs.")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.channels.mailbox import Mail
-from runtime.sessions.participants import Act
+from runtime.sessions.inbound.participants import Act
 
 VERSION = 1
 """Of the protocol."""

@@ -18,8 +18,8 @@ from runtime.bus import Bus
 from runtime.channels.mailbox import START, Found, Mail, Mailboxes, Reader, Seat
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
-from runtime.sessions.inbox import PARTICIPANT, Inbox, InboxEvent
-from runtime.sessions.participants import Act
+from runtime.sessions.inbound.participants import Act
+from runtime.stores.inbox import PARTICIPANT, Inbox, InboxEvent
 
 WINDOW = 32
 """So many messages are sent before the first of them is acknowledged."""

@@ -22,7 +22,7 @@ from runtime.core.texts import Texts
 from runtime.execution.calls.builtins import as_they_are
 from runtime.execution.frames.outcomes import described, reason
 from runtime.execution.host import Executable
-from runtime.execution.prompt.heard import heard_content
+from runtime.execution.prompt.message_text import heard_content
 from runtime.tape.journal import Journal
 from runtime.tape.state import AgentState
 

@@ -9,8 +9,8 @@ from runtime.agents.library import Library
 from runtime.core.errors import ProgramChanged
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import described
+from runtime.language.pbasm.versions import differences, outline
 from runtime.language.program import Program
-from runtime.language.versions import differences, outline
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import anyio
 
+from runtime.agents.human_attendees import Candidates, HumanAttendees
 from runtime.agents.library import Library
-from runtime.agents.visitors import Candidates, Visitors
 from runtime.bus import Bus
 from runtime.channels.channel import Channel
 from runtime.core.clock import Clock, until
@@ -43,14 +43,14 @@ class Invitations:
         journal: Journal,
         candidates: Candidates,
         meetings: Meetings,
-        visitors: Visitors,
+        human_attendees: HumanAttendees,
         clock: Clock,
         bus: Bus,
     ) -> None:
         self._journal = journal
         self._candidates = candidates
         self._meetings = meetings
-        self._visitors = visitors
+        self._human_attendees = human_attendees
         self._clock = clock
         self._bus = bus
         self._asked = anyio.Event()
@@ -90,7 +90,7 @@ class Invitations:
             if who not in meeting.asks:
                 continue
             if not who.isdecimal():
-                self._visitors.ask(meeting, who)
+                self._human_attendees.ask(meeting, who)
             elif self._candidates.lives(who):
                 by, text = self._inviter(meeting, who), f"You are invited to meeting {meeting.id}: {meeting.topic}"
                 message = self._meetings.message(meeting, text, MessageType.MEETING_INVITATION, sender=by, to=who)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from runtime.core.message import Message
+from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outside import Outside
 from runtime.execution.frames.signatures import SIGNATURES, TAKE_VARIABLES
 from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.free.position import CallShape
 from runtime.execution.host import Executable
-from runtime.execution.machine import Machine
 from runtime.execution.processor.idle import Idle
 from runtime.execution.processor.processor import AgentFacts, Processor
 from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.kinds import judged_triggers, message_trigger, receives_alone
 from runtime.execution.triggers.triggers import declared_types
+from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
-from runtime.language.versions import version_of
 from runtime.meetings.invitations import AUTOMATIC
 from runtime.playbooks.llm import Execution, LLMPlaybook
-from runtime.playbooks.meeting import Hall, MeetingPlaybook
+from runtime.playbooks.meeting import MeetingHosting, MeetingPlaybook
 from runtime.playbooks.module import Module, PlaceholderPython, agents_by_name
 from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import RemotePlaybook
@@ -51,9 +51,9 @@ def _shape(playbook: PlaybookSpec) -> CallShape:
 class Library:
     """Finds executables by agent class and name; python code is loaded once per agent class and session."""
 
-    def __init__(self, program: Program, machine: Machine, hall: Hall) -> None:
+    def __init__(self, program: Program, machine: ExecutionContext, meeting_host: MeetingHosting) -> None:
         self._program = program
-        self._hall = hall
+        self._meeting_host = meeting_host
         self._machine = machine
         self._modules: dict[str, Module] = {}
         self._in_python = agents_by_name(program.agents)
@@ -74,7 +74,7 @@ class Library:
             return None
         made = self._make(agent, spec or HANDLER)
         if spec is not None and spec.meeting:
-            made = MeetingPlaybook(spec, made, self._hall)
+            made = MeetingPlaybook(spec, made, self._meeting_host)
         self._executables[klass, name] = made
         return made
 

@@ -9,9 +9,9 @@ from anyio.abc import TaskGroup
 
 from runtime.agents.agent import Agent
 from runtime.agents.attendees import attendee
-from runtime.agents.hall import MeetingHall
 from runtime.agents.invitations import Invitations
 from runtime.agents.library import Library
+from runtime.agents.meeting_host import MeetingHost
 from runtime.agents.remote_agent import RemoteAgent
 from runtime.bus import Bus
 from runtime.channels.acknowledgements import Acknowledgements
@@ -27,7 +27,7 @@ from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.core.texts import Texts
 from runtime.execution.free.prompt import said_so_far
 from runtime.execution.host import Executable, Host
-from runtime.execution.prompt.heard import heard_content
+from runtime.execution.prompt.message_text import heard_content
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Target
 from runtime.language.participants import participant_of
@@ -64,7 +64,7 @@ class Supervisor:
         self.humans = humans_of(program)
         self.human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
         self._people: dict[str, HumanParticipant] = {}
-        self.hall = MeetingHall(journal, self, pages, self._channels, clock, bus)
+        self.meeting_host = MeetingHost(journal, self, pages, self._channels, clock, bus)
         self._library: Library
         self._host: Host
 
@@ -76,11 +76,11 @@ class Supervisor:
 
     def _look(self, agents: Collection[str]) -> None:
         """Something that these agents executed is no more: they see what there is to do now."""
-        self.hall.settle(agents)
+        self.meeting_host.settle(agents)
         for id_ in agents:
             agent = self._agents.get(id_)
             if isinstance(agent, Agent):
-                agent.look(wanted=self.hall.invitations.wants(id_))
+                agent.look(wanted=self.meeting_host.invitations.wants(id_))
 
     def restore(self) -> None:
         """Wake the agents that the tape knows and the program still has."""
@@ -103,7 +103,7 @@ class Supervisor:
 
     def withdraw(self, agent: str, why: str) -> None:
         """See `Growing`."""
-        self.hall.withdraw(agent, why)
+        self.meeting_host.withdraw(agent, why)
 
     def _from_the_beginning(self) -> list[AgentSpec]:
         specs = [spec for spec in self._program.agents if spec.kind is AgentKind.AI]
@@ -119,18 +119,18 @@ class Supervisor:
         busy = any(self._journal.state.roots(agent.id) for agent in agents)
         unread = [message for agent in agents for message in agent.state.queue]
         for agent in agents:
-            self.hall.withdraw(agent.id, "was stopped")
+            self.meeting_host.withdraw(agent.id, "was stopped")
         for agent in agents:
             await self._stop(agent, drop=[message.id for message in agent.state.queue])
-        self.hall.settle()
+        self.meeting_host.settle()
         return busy, [message for message in unread if message.from_human]
 
     async def interrupt(self, id_: AgentId) -> None:
         """Stop what one agent does, for a message to handle instead; it keeps what was said and its queue."""
         past = [entry for root in self._journal.state.roots(id_) for entry in said_so_far(root)]
-        self.hall.withdraw(id_, "was interrupted")
+        self.meeting_host.withdraw(id_, "was interrupted")
         await self._stop(self._agents[id_], past=past[-MAX_PAST_TURNS:])
-        self.hall.settle()
+        self.meeting_host.settle()
 
     async def _stop(
         self, agent: Agent | RemoteAgent, *, drop: Sequence[str] = (), past: Sequence[Mapping[str, str]] = ()
@@ -299,7 +299,7 @@ class Supervisor:
         """See `Conduits`."""
         me = self._agents[agent].participant
         if target.meeting is not None:
-            return self.hall.channel(str(target.meeting))
+            return self.meeting_host.channel(str(target.meeting))
         return self._channels.direct(me, self.participant(str(target.recipient)))
 
     def queue(self, agent: str) -> MessageQueue:
@@ -322,7 +322,7 @@ class Supervisor:
     @property
     def reception(self) -> Invitations:
         """See `Keeper`."""
-        return self.hall.invitations
+        return self.meeting_host.invitations
 
     def beginning(self, klass: str) -> Sequence[Executable]:
         """See `Keeper`."""

@@ -17,9 +17,9 @@ from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call
 from runtime.execution.speech.pages import Pages
-from runtime.tape.frame_rules import TURN, call_key
 from runtime.tape.frame_state import CallSite, FrameState
 from runtime.tape.journal import Journal, as_data
+from runtime.tape.rules.frames import TURN, call_key
 from runtime.tape.talk import told
 
 Builtin = Callable[[Frame, Call], Awaitable[None]]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from runtime.core.errors import LLMError, PlaybookError
+from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
-from runtime.execution.machine import Machine
 from runtime.llm.client import CompletionRequest, Usage
 
 
 class ModelCalls:
     """What every call of the model needs besides its prompt."""
 
-    def __init__(self, machine: Machine, frame: Frame) -> None:
+    def __init__(self, machine: ExecutionContext, frame: Frame) -> None:
         self._machine = machine
         self._frame = frame
         self._asked_s = 0.0

@@ -15,15 +15,15 @@ from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.model import Free
 from runtime.language.lowering import phrases
-from runtime.language.lowering.correspondence import lost_names
+from runtime.language.lowering.checks.lost_words import lost_clauses
+from runtime.language.lowering.checks.source_check import lost_names
 from runtime.language.lowering.lowerer import Lowered, LoweringReport, Unclassified
 from runtime.language.lowering.model import CODES, answer_of
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.lowering.wording import lost_clauses
-from runtime.language.pbasm import write_agent
+from runtime.language.pbasm.notation import write_agent
+from runtime.language.pbasm.step_lines import read_steps
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind, AgentSpec, Op, Step
-from runtime.language.step_lines import read_steps
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedProgram
 from runtime.llm.client import ChatMessage, LLMClient
 

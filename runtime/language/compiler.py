@@ -17,9 +17,9 @@ from anyio import to_thread
 
 from runtime.core.errors import CompileError, ParleyError
 from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
-from runtime.language.lowering.correspondence import compare, relocate
+from runtime.language.lowering.checks.source_check import compare, relocate
 from runtime.language.lowering.lowerer import Lowered, Lowerer, LoweringReport, Unclassified
-from runtime.language.pbasm import build, check_trigger_codes, read_agent, signature
+from runtime.language.pbasm.notation import build, check_trigger_codes, read_agent, signature
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.language.syntax.humans import check_people

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from runtime.core.errors import ProgramChanged
 from runtime.execution.frames.frame import Frame
+from runtime.language.pbasm.versions import Version, stands_on
 from runtime.language.program import PlaybookSpec
-from runtime.language.versions import Version, stands_on
 from runtime.playbooks.playbook import bound, check_signature, state_values, typed
 
 

@@ -14,7 +14,7 @@ from runtime.tape.journal import as_data
 from runtime.tape.state import MeetingState
 
 
-class Hall(Protocol):
+class MeetingHosting(Protocol):
     """Opens and closes meetings for the frames that execute them."""
 
     async def enter(self, frame: Frame, playbook: PlaybookSpec, /) -> MeetingState | str:
@@ -32,13 +32,13 @@ class Hall(Protocol):
 class MeetingPlaybook:
     """Wraps the playbook that says what its agent does in the meeting."""
 
-    def __init__(self, spec: PlaybookSpec, inner: Executable, hall: Hall) -> None:
+    def __init__(self, spec: PlaybookSpec, inner: Executable, meeting_host: MeetingHosting) -> None:
         self.spec = spec
         self.name = inner.name
         self.version = inner.version
         self.kind = inner.kind
         self._inner = inner
-        self._hall = hall
+        self._meeting_host = meeting_host
 
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -59,7 +59,7 @@ class MeetingPlaybook:
 
     async def run(self, frame: Frame, /) -> Any:
         """See `Executable.run`."""
-        meeting = await self._hall.enter(frame, self.spec)
+        meeting = await self._meeting_host.enter(frame, self.spec)
         if isinstance(meeting, str):
             return meeting
         try:
@@ -67,7 +67,7 @@ class MeetingPlaybook:
         except (StorageError, JournalError):
             raise
         except Exception as error:
-            await self._hall.depart(meeting, frame, error)
+            await self._meeting_host.depart(meeting, frame, error)
             raise
-        await self._hall.depart(meeting, frame)
+        await self._meeting_host.depart(meeting, frame)
         return value

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from runtime.core.errors import PlaybookError, ProgramChanged
 from runtime.execution.frames.frame import Frame, shortened
 from runtime.execution.host import Executable
+from runtime.language.pbasm.versions import Version
 from runtime.language.program import Param, PlaybookSpec
 from runtime.language.value_types import coerced
-from runtime.language.versions import Version
 from runtime.tape.journal import as_data
 
 

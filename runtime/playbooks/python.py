@@ -17,8 +17,8 @@ from runtime.core.errors import JournalError, ParleyError, ProgramChanged, Unjou
 from runtime.execution.frames.drive import drive, rehearse
 from runtime.execution.frames.frame import Frame, HostCalls
 from runtime.execution.frames.loop import FrameLoop
+from runtime.language.pbasm.versions import Version
 from runtime.language.program import Param, PlaybookSpec
-from runtime.language.versions import Version
 from runtime.playbooks.playbook import bound, check_signature, state_values, typed, typed_result
 from runtime.playbooks.python_body import executing, exits
 from runtime.playbooks.turns import Again

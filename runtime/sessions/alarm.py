@@ -11,9 +11,9 @@ import anyio
 from runtime.core.clock import LOOK_S, Clock
 from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
-from runtime.sessions.inbox import Inbox, InboxEvent
-from runtime.sessions.store import Lease, SessionStore
-from runtime.sessions.timers import TIMER, Timer, Timers
+from runtime.stores.inbox import Inbox, InboxEvent
+from runtime.stores.sessions import Lease, SessionStore
+from runtime.stores.timers import TIMER, Timer, Timers
 
 AT_ONCE = 100
 """Timers of one shard that ring before the other shards have their turn."""

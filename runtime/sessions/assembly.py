@@ -21,28 +21,28 @@ from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.reminders import Reminders
 from runtime.execution.calls.shared import SharedCalls
+from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.step_watcher import StepWatcher, Watched
 from runtime.execution.host import Host
-from runtime.execution.machine import Machine
 from runtime.execution.speech.pages import Pages
 from runtime.execution.triggers.kinds import times_of
 from runtime.execution.triggers.triggers import CallTriggers, Handlers, VariableRules
 from runtime.language.program import Program
 from runtime.llm.reading_ahead import ReadingAhead
-from runtime.sessions.binding import Binding
-from runtime.sessions.fork import Forks
-from runtime.sessions.inbox import Inbox
-from runtime.sessions.intake import Intake
-from runtime.sessions.lost_places import LostPlaces
-from runtime.sessions.meeting_places import MeetingPlaces
-from runtime.sessions.merge import Merge
-from runtime.sessions.minutes import Minutes
-from runtime.sessions.orders import Orders
-from runtime.sessions.participants import Participants
-from runtime.sessions.store import SessionRecord
-from runtime.sessions.surroundings import Surroundings
-from runtime.sessions.undo import Undo
+from runtime.sessions.commands.fork import Forks
+from runtime.sessions.commands.merge import Merge
+from runtime.sessions.commands.session_commands import SessionCommands
+from runtime.sessions.commands.undo import Undo
+from runtime.sessions.inbound.binding import Binding
+from runtime.sessions.inbound.event_handler import EventHandler
+from runtime.sessions.inbound.participants import Participants
+from runtime.sessions.meetings.lost_places import LostPlaces
+from runtime.sessions.meetings.places import MeetingPlaces
+from runtime.sessions.meetings.reports import MeetingReports
+from runtime.sessions.node_context import NodeContext
+from runtime.stores.inbox import Inbox
+from runtime.stores.sessions import SessionRecord
 from runtime.tape.journal import Journal
 
 
@@ -54,15 +54,15 @@ class Assembly:
     supervisor: Supervisor
     builtins: Builtins
     questions: Questions
-    intake: Intake
-    orders: Orders
+    intake: EventHandler
+    orders: SessionCommands
     reminders: Reminders
     continuity: Continuity
     undo: Undo
     forks: Forks
     merge: Merge
     places: MeetingPlaces
-    minutes: Minutes
+    minutes: MeetingReports
     participants: Participants
     watcher: StepWatcher | None
     logs: LogCalls
@@ -73,7 +73,7 @@ Hearer = Callable[[str, Mapping[str, Any]], None]
 
 
 def assembled(
-    record: SessionRecord, program: Program, journal: Journal, tasks: TaskGroup, around: Surroundings, inbox: Inbox
+    record: SessionRecord, program: Program, journal: Journal, tasks: TaskGroup, around: NodeContext, inbox: Inbox
 ) -> Assembly:
     """All parts of a session, before any agent lives."""
     pages = Pages(journal, around.outbox, record.address, tasks, around.bus, around.texts)
@@ -82,14 +82,14 @@ def assembled(
     builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
     questions = Questions(journal, pages, builtins)
     busy = around.busy.get(record.program, "queue")
-    intake = Intake(
+    intake = EventHandler(
         *(journal, supervisor, pages, questions),
         binding=Binding(journal, supervisor.humans, supervisor.classes(), around.clock),
         busy=busy,
     )
     pages.moves = LostPlaces(journal, pages, questions, around.bus).moves
     places = MeetingPlaces(record, journal, pages, around, inbox)
-    minutes = Minutes(program, journal, pages, around.texts, around.meetings)
+    minutes = MeetingReports(program, journal, pages, around.texts, around.meetings)
     watcher = None if around.debugger is None else around.debugger(Watched(record.address.key, program, journal))
 
     frames = builtins.events = FrameEvents(journal, around.bus, conversation=record.address.key, program=record.program)
@@ -101,7 +101,13 @@ def assembled(
     reminders = Reminders(journal, supervisor.remind, around.clock, times)
     company = Company(journal, supervisor, program)
     artifacts = ArtifactCalls(journal)
-    calls = {**builtins.table(), **questions.table(), **reminders.table(), **supervisor.hall.calls(), **company.table()}
+    calls = {
+        **builtins.table(),
+        **questions.table(),
+        **reminders.table(),
+        **supervisor.meeting_host.calls(),
+        **company.table(),
+    }
     calls |= SharedCalls(journal).table() | artifacts.table() | ProgramFiles(program, journal).table()
     logs = LogCalls(journal, around.bus, record.program)
     calls |= logs.table()
@@ -111,7 +117,7 @@ def assembled(
     host.events, host.watcher = frames, watcher
     company.equip(host)
     journal.busy = host.busy
-    machine = Machine(
+    machine = ExecutionContext(
         program,
         journal,
         host,
@@ -128,10 +134,10 @@ def assembled(
         watcher=watcher,
         alone=around.questions_alone,
     )
-    library = Library(program, machine, supervisor.hall)
+    library = Library(program, machine, supervisor.meeting_host)
     supervisor.equip(library, host)
     builtins.utterances.delivery.handlers = DeliveryHandlers(program, library, host, supervisor)
-    supervisor.hall.equip(library, questions, places, minutes.open_to_people, host)
+    supervisor.meeting_host.equip(library, questions, places, minutes.open_to_people, host)
     handlers = Handlers(journal, host, supervisor, around.bus)
     builtins.on_trigger = handlers.due
     _connect_triggers(program, journal, handlers, builtins, artifacts, host)
@@ -142,7 +148,7 @@ def assembled(
         builtins,
         questions,
         intake,
-        Orders(program, journal, supervisor, pages, intake, around),
+        SessionCommands(program, journal, supervisor, pages, intake, around),
         reminders,
         continuity,
         Undo(record, journal, supervisor, pages, intake, around),

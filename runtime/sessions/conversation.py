@@ -22,15 +22,15 @@ from runtime.core.errors import (
 )
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
-from runtime.sessions.backlog import Backlog, Stop
-from runtime.sessions.fork import forked, why_lost
-from runtime.sessions.inbox import FORK, FORK_WANTED, Inbox, InboxEntry
-from runtime.sessions.meeting_places import UNANSWERED_IN_PLACES, given_back
+from runtime.sessions.commands.fork import forked, why_lost
+from runtime.sessions.inbound.backlog import Backlog, Stop
+from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.session import Session
-from runtime.sessions.store import Lease, SessionRecord
 from runtime.sessions.succession import Succession
-from runtime.sessions.surroundings import Surroundings
+from runtime.stores.inbox import FORK, FORK_WANTED, Inbox, InboxEntry
+from runtime.stores.sessions import Lease, SessionRecord
 
 MAX_ATTEMPTS = 3
 """A session that fails this often in a row, without taking an event in between, is not restored again."""
@@ -53,7 +53,7 @@ _UNANSWERED: Mapping[str, str] = {
 class Conversation:
     """Feeds the sessions of one conversation. Ends when nothing is going on, or when the shard is lost."""
 
-    def __init__(self, shard: int, key: str, lease: Callable[[], Lease], around: Surroundings, inbox: Inbox) -> None:
+    def __init__(self, shard: int, key: str, lease: Callable[[], Lease], around: NodeContext, inbox: Inbox) -> None:
         self._shard = shard
         self._key = key
         self._lease = lease

@@ -15,9 +15,9 @@ from runtime.channels.outbox import PageSpec
 from runtime.core.address import GATEWAY, platform_in
 from runtime.core.errors import AdapterError, LeaseLost
 from runtime.sessions.conversation import UNRECORDED, Conversation
-from runtime.sessions.inbox import LOCKED, NOTICE, Inbox, InboxEntry
-from runtime.sessions.store import Lease, SessionRecord
-from runtime.sessions.surroundings import Surroundings
+from runtime.sessions.node_context import NodeContext
+from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEntry
+from runtime.stores.sessions import Lease, SessionRecord
 
 WRITTEN_WITHIN_S = 3.0
 """How long a conversation that is parked waits for answers of its platform and for the store."""
@@ -36,9 +36,9 @@ class _Living:
 class Registry:
     """Brings each event to its conversation. All conversations are tasks of one group."""
 
-    def __init__(self, around: Surroundings, inbox: Inbox, tasks: TaskGroup) -> None:
+    def __init__(self, around: NodeContext, inbox: Inbox, tasks: TaskGroup) -> None:
         self._around = around
-        self._around_on: dict[str, Surroundings] = {}
+        self._around_on: dict[str, NodeContext] = {}
         self._inbox = inbox
         self._tasks = tasks
         self._conversations: dict[str, _Living] = {}
@@ -129,7 +129,7 @@ class Registry:
         self._tasks.start_soon(self._live, key, living, wake)
         return living
 
-    def _on(self, platform: str) -> Surroundings:
+    def _on(self, platform: str) -> NodeContext:
         """What the conversations of a platform share."""
         if platform not in self._around_on:
             self._around_on[platform] = self._around.on(platform)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from runtime.execution.speech.pages import Pages
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
-from runtime.sessions.store import Lease, SessionRecord
-from runtime.sessions.surroundings import Surroundings
-from runtime.sessions.timers import Timer
+from runtime.stores.sessions import Lease, SessionRecord
+from runtime.stores.timers import Timer
 from runtime.tape.journal import Journal
 
 UNATTENDED_IDLE_S = 10.0
@@ -20,7 +20,7 @@ class Rest:
     """The rest of one session: while it is out of memory, a timer waits for the times that it waits for."""
 
     def __init__(
-        self, record: SessionRecord, lease: Callable[[], Lease], around: Surroundings, journal: Journal
+        self, record: SessionRecord, lease: Callable[[], Lease], around: NodeContext, journal: Journal
     ) -> None:
         self._record = record
         self._lease = lease

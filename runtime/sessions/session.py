@@ -12,20 +12,20 @@ import anyio
 from runtime.agents.supervisor import begins
 from runtime.core.errors import TapeConflict
 from runtime.core.signals import Signal
+from runtime.language.pbasm.versions import listed, outline
 from runtime.language.program import AgentKind
-from runtime.language.versions import listed, outline
 from runtime.sessions.assembly import Assembly, assembled
-from runtime.sessions.backlog import Backlog, Stop
-from runtime.sessions.fork import why_lost
-from runtime.sessions.inbox import FORK, FORK_WANTED, MERGED, PARTICIPANT, Inbox, InboxEntry, InboxEvent
-from runtime.sessions.intake import message_of
+from runtime.sessions.commands.fork import why_lost
+from runtime.sessions.inbound.backlog import Backlog, Stop
+from runtime.sessions.inbound.event_handler import message_of
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.rest import Rest
 from runtime.sessions.snapshots import Snapshots
-from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.sessions.succession import Succession
-from runtime.sessions.surroundings import Surroundings
-from runtime.sessions.timers import TIMER
+from runtime.stores.inbox import FORK, FORK_WANTED, MERGED, PARTICIPANT, Inbox, InboxEntry, InboxEvent
+from runtime.stores.sessions import Commit, Lease, SessionRecord
+from runtime.stores.timers import TIMER
 from runtime.tape.journal import Batch, Journal
 
 SETTLED_WITHIN_S = 20.0
@@ -39,7 +39,7 @@ class Session:
         self,
         record: SessionRecord,
         lease: Callable[[], Lease],
-        around: Surroundings,
+        around: NodeContext,
         inbox: Inbox,
         succession: Succession | None = None,
     ) -> None:
@@ -137,7 +137,7 @@ class Session:
                 tasks.start_soon(self._obey_stops, backlog)
                 if self._broken is None:
                     tasks.start_soon(self._parts.reminders.run)
-                    tasks.start_soon(self._parts.supervisor.hall.invitations.run)
+                    tasks.start_soon(self._parts.supervisor.meeting_host.invitations.run)
                 if first is not None and self._succession is not None:
                     await self._taken(first)
                     first = None

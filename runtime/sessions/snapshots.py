@@ -8,7 +8,7 @@ from contextlib import suppress
 from anyio.abc import TaskGroup
 
 from runtime.core.errors import StorageError
-from runtime.sessions.store import Lease, SessionRecord, SessionStore
+from runtime.stores.sessions import Lease, SessionRecord, SessionStore
 from runtime.tape.journal import Journal
 from runtime.tape.snapshot import Snapshot, rules_version, snapshot_of, state_from
 from runtime.tape.tape import Branch, opened

@@ -9,7 +9,7 @@ from typing import Any
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.sessions.store import SessionRecord
+from runtime.stores.sessions import SessionRecord
 
 WORDS_CHARS = 120
 """So much of what somebody said is kept to be quoted by us."""

@@ -41,17 +41,17 @@ from typing import Any
 
 from runtime.core.errors import Divergence
 from runtime.core.message import message_from_data
-from runtime.tape.compaction_rules import RULES as COMPACTION_RULES
-from runtime.tape.course_rules import RULES as COURSE_RULES
-from runtime.tape.frame_rules import RULES as FRAME_RULES
-from runtime.tape.frame_rules import prune, take_messages
-from runtime.tape.lineage_rules import RULES as LINEAGE_RULES
-from runtime.tape.meeting_rules import RULES as MEETING_RULES
-from runtime.tape.meeting_rules import close_meeting
-from runtime.tape.participant_rules import RULES as PARTICIPANT_RULES
-from runtime.tape.people_rules import RULES as PEOPLE_RULES
+from runtime.tape.rules.compaction import RULES as COMPACTION_RULES
+from runtime.tape.rules.course import RULES as COURSE_RULES
+from runtime.tape.rules.frames import RULES as FRAME_RULES
+from runtime.tape.rules.frames import prune, take_messages
+from runtime.tape.rules.lineage import RULES as LINEAGE_RULES
+from runtime.tape.rules.meetings import RULES as MEETING_RULES
+from runtime.tape.rules.meetings import close_meeting
+from runtime.tape.rules.participants import RULES as PARTICIPANT_RULES
+from runtime.tape.rules.people import RULES as PEOPLE_RULES
+from runtime.tape.rules.turns import RULES as TURN_RULES
 from runtime.tape.state import AgentState, ReminderState, SessionState
-from runtime.tape.turn_rules import RULES as TURN_RULES
 
 Data = Mapping[str, Any]
 

@@ -34,7 +34,8 @@ class Snapshot:
 @cache
 def rules_version() -> str:
     """The version of the snapshots that this code writes and reads."""
-    code = [entry for entry in files("runtime.tape").iterdir() if entry.name.endswith(".py")]
+    folders = (files("runtime.tape"), files("runtime.tape.rules"))
+    code = [entry for folder in folders for entry in folder.iterdir() if entry.name.endswith(".py")]
     code += [entry for entry in files("runtime.core").iterdir() if entry.name.partition(".")[0] == "message"]
     digest = hashlib.sha256()
     for entry in sorted(code, key=lambda entry: entry.name):

@@ -184,7 +184,7 @@ class SessionState:
     ended: bool = False
     program: str = ""
     playbooks: dict[str, str] = field(default_factory=dict)
-    """What the program was when it was taken up, as `runtime.language.versions.outline` has it."""
+    """What the program was when it was taken up, as `runtime.language.pbasm.versions.outline` has it."""
     news: dict[str, list[str]] = field(default_factory=dict)
     """What changed in the program, until whoever writes was told: playbooks `changed`, `added` and `removed`."""
     broken: str | None = None

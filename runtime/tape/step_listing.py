@@ -16,8 +16,8 @@ from typing import Any
 from runtime.core.errors import Divergence
 from runtime.core.message import Message
 from runtime.tape.fold import apply
-from runtime.tape.frame_rules import TURN
 from runtime.tape.frame_state import FrameState
+from runtime.tape.rules.frames import TURN
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact
 

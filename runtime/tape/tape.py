@@ -43,7 +43,7 @@ class Branch:
 
 
 class TapeStore(Protocol):
-    """Reads tapes. Appending is part of a session's commit (`runtime.sessions.store`).
+    """Reads tapes. Appending is part of a session's commit (`runtime.stores.sessions`).
 
     A session that goes on from another has that one's facts up to the branch, and so on, and then its own: numbered
     through, all on tapes of its own name. Raises TapeConflict when facts are not there that should be.

@@ -26,10 +26,10 @@ IN_WORDS = {
     "adapters/adapter.py": "an example of an id",
     "gateway/cli/access.py": "an example of an id",
     "runtime/core/ids.py": "an example of an id",
-    "runtime/storage/redis/keys.py": "examples of keys",
+    "runtime/storage/redis/client/keys.py": "examples of keys",
     "runtime/storage/redis/records.py": "an example of a table's name",
     "gateway/settings/routes.py": "which condition of a route is about which platform's word for a space",
-    "gateway/commands.py": "the source of a limit",
+    "gateway/inbound/commands.py": "the source of a limit",
     "gateway/web/hooks.py": "the source of a limit",
     "gateway/observability/masking.py": "whose tokens look so that they are masked wherever they stand",
 }

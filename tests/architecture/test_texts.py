@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from gateway.commands import COMMANDS, MAX_DESCRIPTION
+from gateway.inbound.commands import COMMANDS, MAX_DESCRIPTION
 from runtime.core.texts import english
 from tests.architecture.source_tree import modules
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import anyio
 
-from runtime.storage.embedded import server_arguments
-from runtime.storage.server_binary import find_server_binary
+from runtime.storage.embedded.server_binary import find_server_binary
+from runtime.storage.embedded.valkey import server_arguments
 
 _READY_LIMIT_S = 60.0
 _ANSWER_LIMIT_S = 20.0

@@ -10,25 +10,25 @@ import pytest
 from adapters.web.rooms import RoomStore
 from runtime.core.clock import SystemClock
 from runtime.core.files import FileBounds, FileStore
-from runtime.sessions.catalog import SessionCatalog
-from runtime.sessions.dead_letters import DeadLetters
-from runtime.sessions.inbox import Inbox
-from runtime.sessions.nodes import NodeStore
-from runtime.sessions.store import LeaseStore, SessionStore
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.storage.memory_catalog import MemoryDeadLetters, MemorySessionCatalog
-from runtime.storage.memory_files import MemoryFileStore
-from runtime.storage.memory_nodes import MemoryNodeStore
-from runtime.storage.memory_rooms import MemoryRoomStore
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import open_connection
-from runtime.storage.redis.dead_letters import RedisDeadLetters
+from runtime.storage.memory.catalog import MemoryDeadLetters, MemorySessionCatalog
+from runtime.storage.memory.files import MemoryFileStore
+from runtime.storage.memory.nodes import MemoryNodeStore
+from runtime.storage.memory.rooms import MemoryRoomStore
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.rooms import RedisRoomStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.catalog import SessionCatalog
+from runtime.stores.dead_letters import DeadLetters
+from runtime.stores.inbox import Inbox
+from runtime.stores.nodes import NodeStore
+from runtime.stores.sessions import LeaseStore, SessionStore
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.contract.stands.kinds import STANDS, stand_of
 from tests.contract.stands.stand import Stand

@@ -18,8 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from runtime.core.address import Address
 from runtime.core.errors import LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.sessions.inbox import InboxEntry, shard_of
-from runtime.sessions.store import Commit, Lease, LeaseHolder, SessionRecord
+from runtime.stores.inbox import InboxEntry, shard_of
+from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.tape import Branch, Fact, agent_tape, session_tape, tape_in
 from tests.contract.fencing_stands import TTL_S, Fault, FencingStand, Stands, contents, waiting
 from tests.contract.storage_samples import HERE, SHARD, T0, event

@@ -16,17 +16,17 @@ from redis.asyncio import Redis
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
-from runtime.sessions.inbox import Inbox, InboxEntry, shard_of
-from runtime.sessions.store import LeaseHolder, LeaseStore, SessionRecord, SessionStore
-from runtime.storage.codec import event_from_json
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.encoding.codec import event_from_json
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import ShardKeys
+from runtime.storage.redis.client.location import locate
+from runtime.storage.redis.client.script import Script
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.location import locate
-from runtime.storage.redis.script import Script
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.inbox import Inbox, InboxEntry, shard_of
+from runtime.stores.sessions import LeaseHolder, LeaseStore, SessionRecord, SessionStore
 from runtime.tape.tape import Fact
 from tests.contract.storage_samples import SHARD, event
 

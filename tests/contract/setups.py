@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.storage.encryption import Encryption, Key
-from runtime.storage.sealing import PLAIN, Sealing
+from runtime.storage.encoding.encryption import Encryption, Key
+from runtime.storage.encoding.sealing import PLAIN, Sealing
 from tests.fakes.valkey_cluster import ValkeyCluster, ValkeySentinel
 
 SETUPS = ("alone", "cluster", "sentinel")

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.core.room import RoomPost
-from runtime.sessions.inbox import InboxEvent, shard_of
-from runtime.sessions.store import Commit, Lease, LeaseHolder, LeaseStore, SessionRecord
+from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.sessions import Commit, Lease, LeaseHolder, LeaseStore, SessionRecord
 from runtime.tape.tape import Fact, agent_tape, session_tape
 
 T0 = datetime(2026, 11, 21, 8, 30, 0, 123456, tzinfo=UTC)

@@ -8,25 +8,25 @@ import anyio
 import pytest
 
 from adapters.adapter import Inbound
-from adapters.edit_scheduler import EditScheduler
-from adapters.page import Page
-from adapters.page_part import Extras
-from adapters.presenter import Presenter
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.page import Page
+from adapters.pages.part import Extras
+from adapters.pages.presenter import Presenter
 from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.inbox import InboxEntry
-from runtime.sessions.store import Lease
+from runtime.stores.inbox import InboxEntry
+from runtime.stores.sessions import Lease
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 from tests.contract.stands.stand import Stand
 from tests.fakes.talk import Model, Talk, talking
-from tests.unit.gateway.arrivals import Door, opened
+from tests.unit.gateway.inbound.arrivals import Door, opened
+from tests.unit.runtime.sessions.meetings.test_meeting_life import still
 from tests.unit.runtime.sessions.programs import SPAN, agent, program, python
-from tests.unit.runtime.sessions.test_meeting_life import still
 
 pytestmark = pytest.mark.anyio
 

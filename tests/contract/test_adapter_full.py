@@ -5,12 +5,12 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from gateway.access import Access, AccessRules
-from gateway.inbound import InboundRouter
+from gateway.access.admission import Access, AccessRules
+from gateway.inbound.router import InboundRouter
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConversationFull, InboxFull
 from tests.contract.stands.stand import Stand
-from tests.unit.gateway.arrivals import TEXTS, Door, people
+from tests.unit.gateway.inbound.arrivals import TEXTS, Door, people
 
 pytestmark = pytest.mark.anyio
 

@@ -12,9 +12,9 @@ import pytest
 from anyio.abc import TaskGroup
 
 from adapters.adapter import Adapter
-from adapters.edit_scheduler import EditScheduler
-from adapters.page import Page
-from adapters.presenter import Presenter
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.page import Page
+from adapters.pages.presenter import Presenter
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
 from tests.contract.stands.stand import Seen, Stand, Trouble

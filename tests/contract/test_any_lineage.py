@@ -14,14 +14,14 @@ from redis.asyncio import Redis
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.sessions.catalog import SessionCatalog
-from runtime.sessions.inbox import shard_of
-from runtime.sessions.store import Commit, Lease, LeaseStore, SessionRecord
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import open_connection
-from runtime.storage.redis.fact_form import LARGE_BYTES
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.fact_form import LARGE_BYTES
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.catalog import SessionCatalog
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import Commit, Lease, LeaseStore, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import ANCHORS, Branch, Fact, agent_tape, session_tape
 from tests.contract.conftest import Stores

@@ -15,18 +15,18 @@ import pytest
 from runtime.core.address import Address
 from runtime.core.errors import ArchiveUnavailable, ConfigError, SessionExists, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.sessions.archive import Archive, pack, unpack
-from runtime.sessions.catalog import WholeSession
-from runtime.sessions.inbox import shard_of
-from runtime.sessions.store import Commit, Lease, SessionRecord
 from runtime.storage.archive.postgres import open_postgres
 from runtime.storage.archive.sqlite import open_sqlite
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import RedisConnection, open_connection
-from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_places import SessionPlaces
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.locations import SessionPlaces
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.archive import Archive, pack, unpack
+from runtime.stores.catalog import WholeSession
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, agent_tape, session_tape
 from tests.contract.setups import ENCRYPTED, sealing_of
@@ -299,7 +299,7 @@ async def test_move_that_was_broken_off_on_its_way_back_is_made_again(
 
 async def write_some(connection: RedisConnection, whole: WholeSession, shard: int) -> None:
     """What a node wrote that died over it."""
-    from runtime.storage.redis.fact_writing import write_facts
+    from runtime.storage.redis.sessions.fact_writing import write_facts
 
     async def each() -> AsyncIterator[Fact]:
         for fact in whole.facts:

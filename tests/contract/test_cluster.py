@@ -12,25 +12,25 @@ import anyio.to_thread
 import pytest
 from redis.crc import key_slot
 
-from gateway.node import Node
-from gateway.roster import Roster
+from gateway.cluster.node import Node
+from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
 from runtime.sessions.alarm import Alarm
-from runtime.sessions.inbox import InboxEntry, shard_of
-from runtime.sessions.store import SHARDS, Commit, Lease, LeaseHolder, SessionRecord
-from runtime.sessions.timers import TIMER, Timer
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.keys import ShardKeys
+from runtime.storage.redis.client.server import ALONE_AFTER_S
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
-from runtime.storage.redis.server import ALONE_AFTER_S
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
+from runtime.stores.inbox import InboxEntry, shard_of
+from runtime.stores.sessions import SHARDS, Commit, Lease, LeaseHolder, SessionRecord
+from runtime.stores.timers import TIMER, Timer
 from runtime.tape.tape import Fact, agent_tape
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, event, facts, shard_lease
 from tests.fakes.shard_server import IdleServer

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gateway.limits import Counters
-from runtime.storage.memory_counters import MemoryCounters
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from gateway.inbound.usage_limits import Counters
+from runtime.storage.memory.counters import MemoryCounters
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.counters import RedisCounters
 from tests.contract.setups import SETUPS, location_of
 from tests.fakes.clock import FakeClock

@@ -10,12 +10,12 @@ import pytest
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConversationFull
-from runtime.sessions.inbox import Inbox, shard_of
-from runtime.sessions.store import LeaseStore
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore
-from runtime.storage.redis.connection import open_connection
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.stores.inbox import Inbox, shard_of
+from runtime.stores.sessions import LeaseStore
 from tests.contract.storage_samples import SHARD, event, shard_lease
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from runtime.core.errors import TapeConflict
-from runtime.sessions.store import Commit
+from runtime.stores.sessions import Commit
 from tests.contract.fencing_model import FencingModel, Wish
 from tests.contract.fencing_stands import Fault, Stands, stands
 from tests.contract.storage_samples import SESSION, SHARD, beginning, shard_lease

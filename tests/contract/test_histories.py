@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from runtime.core.errors import LeaseLost
-from runtime.sessions.store import Commit
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.sessions import Commit
 from tests.contract.storage_samples import NODE, SESSION, SHARD, beginning, event, facts, shard_lease
 
 pytestmark = pytest.mark.anyio

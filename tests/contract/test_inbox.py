@@ -7,7 +7,7 @@ import pytest
 
 from runtime.core.address import Address
 from runtime.core.errors import InboxFull, LeaseLost
-from runtime.sessions.inbox import shard_of
+from runtime.stores.inbox import shard_of
 from tests.contract.conftest import BOUND, Stores
 from tests.contract.storage_samples import HERE, NODE, SHARD, beginning, event, shard_lease
 

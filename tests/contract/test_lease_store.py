@@ -9,9 +9,9 @@ import anyio
 import pytest
 from redis.asyncio import Redis
 
-from runtime.sessions.store import SHARDS
-from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.stores.sessions import SHARDS
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import NODE, OTHER_NODE
 

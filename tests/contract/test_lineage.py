@@ -10,12 +10,12 @@ import pytest
 from runtime.core.address import Address
 from runtime.core.errors import LeaseLost, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.sessions.inbox import shard_of
-from runtime.sessions.store import Commit, Lease, SessionRecord
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.tape import Branch, Fact, agent_tape, session_tape, tape_in
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, T0, beginning, facts, shard_lease

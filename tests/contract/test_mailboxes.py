@@ -11,10 +11,10 @@ from runtime.channels.mailbox import START, Letter, Mail, Mailboxes, Reader, Sea
 from runtime.core.address import Address
 from runtime.core.errors import ContentLocked, MailboxFull
 from runtime.core.ids import AgentId, MessageId, SessionId
-from runtime.storage.encryption import Encryption, new_key
-from runtime.storage.letter_form import letter_from_json, letter_to_json
-from runtime.storage.memory_mailboxes import MemoryMailboxes
-from runtime.storage.redis.connection import open_connection
+from runtime.storage.encoding.encryption import Encryption, new_key
+from runtime.storage.encoding.letters import letter_from_json, letter_to_json
+from runtime.storage.memory.mailboxes import MemoryMailboxes
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.mailboxes import RedisMailboxes
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 

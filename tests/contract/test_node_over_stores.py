@@ -5,12 +5,12 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from gateway.node import Node
-from gateway.roster import Roster
+from gateway.cluster.node import Node
+from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
-from runtime.sessions.inbox import InboxEntry
-from runtime.sessions.store import SHARDS, Commit, Lease, LeaseHolder
+from runtime.stores.inbox import InboxEntry
+from runtime.stores.sessions import SHARDS, Commit, Lease, LeaseHolder
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import NODE, OTHER_NODE, SESSION, SHARD, beginning, event
 from tests.fakes.shard_server import IdleServer

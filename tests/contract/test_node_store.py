@@ -6,7 +6,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from runtime.sessions.store import LeaseHolder
+from runtime.stores.sessions import LeaseHolder
 from tests.contract.conftest import Stores
 
 pytestmark = pytest.mark.anyio

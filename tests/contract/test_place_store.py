@@ -10,11 +10,11 @@ import pytest
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.sessions.places import HeldMeeting, PlaceStore
-from runtime.storage.memory_places import MemoryPlaceStore
-from runtime.storage.redis.connection import open_connection
+from runtime.storage.memory.places import MemoryPlaceStore
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.places import PLACES_TABLE, RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
+from runtime.stores.meeting_places import HeldMeeting, PlaceStore
 from tests.contract.setups import SETUPS, location_of
 
 pytestmark = pytest.mark.anyio

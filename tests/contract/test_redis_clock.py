@@ -10,11 +10,11 @@ from time import time
 import anyio
 import pytest
 
-from runtime.sessions.store import LeaseHolder
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.shares import RedisShareStore
+from runtime.stores.sessions import LeaseHolder
 from tests.chaos.clock import FakeTime
 from tests.chaos.valkey import OutsideServer, ask
 

@@ -8,23 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from gateway.erasure import Erasure
-from gateway.retention import Done, Retention
+from gateway.jobs.erasure import Erasure
+from gateway.jobs.retention import Done, Retention
 from gateway.settings.retention import RetentionSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ArchiveUnavailable
 from runtime.core.events import Event
 from runtime.core.ids import SessionId
-from runtime.sessions.inbox import shard_of
-from runtime.sessions.store import Commit, SessionRecord
 from runtime.storage.archive.sqlite import SqliteArchive, open_sqlite
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.places import RedisPlaceStore
-from runtime.storage.redis.session_store import RedisSessionStore
-from runtime.storage.redis.traces import RedisTraces
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.storage.redis.sessions.traces import RedisTraces
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.tape import Branch, Fact, session_tape
 from tests.contract.storage_samples import shard_lease
 from tests.fakes.clock import FakeClock

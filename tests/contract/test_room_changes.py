@@ -8,10 +8,10 @@ import pytest
 
 from runtime.core.message import Attachment, Choice, Quote
 from runtime.core.room import Reaction, RoomChange
-from runtime.sessions.inbox import shard_of
-from runtime.storage.redis.connection import open_connection
-from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.client.connection import open_connection
+from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.rooms import RedisRoomStore
+from runtime.stores.inbox import shard_of
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import post
 

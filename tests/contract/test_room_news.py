@@ -9,7 +9,7 @@ import anyio
 import pytest
 from anyio.abc import TaskGroup
 
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.room_news import RedisRoomNews
 from tests.fakes.valkey import RealValkey
 

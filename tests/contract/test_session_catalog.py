@@ -12,16 +12,16 @@ from redis.asyncio import Redis
 
 from runtime.core.errors import SessionBusy, SessionExists, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.sessions.catalog import WholeSession
-from runtime.sessions.store import Commit, Lease, SessionRecord
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import open_connection
-from runtime.storage.redis.fact_form import LARGE_BYTES
-from runtime.storage.redis.fact_writing import write_facts
-from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.client.connection import open_connection
+from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_places import SessionPlaces
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.fact_form import LARGE_BYTES
+from runtime.storage.redis.sessions.fact_writing import write_facts
+from runtime.storage.redis.sessions.locations import SessionPlaces
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.catalog import WholeSession
+from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, session_tape, tape_in
 from tests.contract.conftest import Stores

@@ -11,12 +11,12 @@ import pytest
 from redis.asyncio import Redis
 
 from runtime.core.ids import SessionId
-from runtime.sessions.store import Commit
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import RedisConnection, open_connection
-from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.sessions import Commit
 from tests.contract.storage_samples import SHARD, beginning, shard_lease
 from tests.contract.test_lineage import facts_of
 

@@ -19,18 +19,18 @@ from redis.asyncio import Redis
 
 from runtime.core.errors import SessionBusy, SessionExists, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.sessions.archive import Archive, pack, unpack
-from runtime.sessions.catalog import WholeSession
-from runtime.sessions.inbox import shard_of
-from runtime.sessions.store import Commit, SessionRecord
-from runtime.sessions.timers import Timer
 from runtime.storage.archive.sqlite import open_sqlite
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import open_connection
-from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.client.connection import open_connection
+from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
+from runtime.stores.archive import Archive, pack, unpack
+from runtime.stores.catalog import WholeSession
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import Commit, SessionRecord
+from runtime.stores.timers import Timer
 from runtime.tape.snapshot import Snapshot
 from tests.contract.storage_samples import T0
 from tests.contract.test_any_lineage import CHECKED, PLACES, Known, Life, written

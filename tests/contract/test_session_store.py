@@ -8,7 +8,7 @@ import pytest
 
 from runtime.core.errors import LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.sessions.store import Commit, SessionRecord
+from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.tape import agent_tape
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, T0, beginning, event, facts, shard_lease

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from runtime.core.clock import SystemClock
-from runtime.sessions.shares import ShareStore
-from runtime.sessions.store import LeaseHolder
-from runtime.storage.memory_shares import MemoryShareStore
-from runtime.storage.redis.connection import open_connection
+from runtime.storage.memory.shares import MemoryShareStore
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.shares import RedisShareStore
+from runtime.stores.sessions import LeaseHolder
+from runtime.stores.shares import ShareStore
 from tests.contract.setups import SETUPS, location_of
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
-from runtime.sessions.store import Lease
+from runtime.stores.sessions import Lease
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch
 from tests.contract.conftest import Stores

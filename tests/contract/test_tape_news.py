@@ -12,10 +12,10 @@ import pytest
 from redis.asyncio import Redis
 
 from runtime.core.ids import SessionId
-from runtime.sessions.store import Commit, Lease
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.sessions import Commit, Lease
 from runtime.tape.tape import Fact
 from tests.contract.storage_samples import NODE, beginning
 from tests.contract.test_lineage import facts_of

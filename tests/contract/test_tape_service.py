@@ -15,14 +15,14 @@ from redis.asyncio import Redis
 
 from runtime.core.errors import TapeConflict
 from runtime.core.ids import SessionId
-from runtime.sessions.inbox import shard_of
-from runtime.sessions.store import Commit, Lease, SessionStore
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import RedisConnection, open_connection
-from runtime.storage.redis.fact_form import LARGE_BYTES
-from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.fact_form import LARGE_BYTES
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import Commit, Lease, SessionStore
 from runtime.tape.tape import UNREADABLE, Branch, Fact, TapeReader, agent_tape, facts_since, last_facts, session_tape
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, facts, shard_lease

@@ -10,15 +10,15 @@ import pytest
 
 from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
-from runtime.sessions.store import Commit, Lease, LeaseStore, SessionStore
-from runtime.sessions.timers import Timer, Timers
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.storage.memory_timers import MemoryTimers
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import open_connection
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.timers import MemoryTimers
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
+from runtime.stores.sessions import Commit, Lease, LeaseStore, SessionStore
+from runtime.stores.timers import Timer, Timers
 from tests.contract.setups import SETUPS, location_of
 from tests.contract.storage_samples import SESSION, beginning, facts, shard_lease
 

@@ -14,12 +14,12 @@ import pytest
 from anyio.abc import SocketStream
 
 from runtime.core.errors import ConfigError, StorageUnavailable
-from runtime.storage.redis.connection import open_connection
-from runtime.storage.redis.fitness import Fitness, examine
-from runtime.storage.redis.location import locate
-from runtime.storage.redis.ping import ping
+from runtime.storage.redis.client.connection import open_connection
+from runtime.storage.redis.client.location import locate
+from runtime.storage.redis.client.ping import ping
+from runtime.storage.redis.client.server import ALONE_AFTER_S, Server
+from runtime.storage.redis.client.server_check import ServerCheck, examine
 from runtime.storage.redis.records import RedisRecords
-from runtime.storage.redis.server import ALONE_AFTER_S, Server
 from tests.fakes.clock import FakeClock
 from tests.fakes.ports import free_port
 from tests.fakes.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel, durable, wait_until
@@ -55,7 +55,7 @@ async def keep(url: str) -> None:
         assert await records.get("name") == "value"
 
 
-async def fitness(url: str) -> Fitness:
+async def fitness(url: str) -> ServerCheck:
     async with open_connection(url, patience_s=20) as connection:
         return await examine(connection)
 

@@ -10,33 +10,33 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from gateway.erasure import Erasure
+from gateway.jobs.erasure import Erasure
 from runtime.channels.mailbox import START, Letter, Seat
 from runtime.core.address import Address
 from runtime.core.errors import SessionBusy
 from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.core.message import Quote
 from runtime.core.room import Reaction, RoomChange
-from runtime.sessions.inbox import FORK, MERGED, PARTICIPANT, InboxEvent, shard_of
-from runtime.sessions.participants import Act
-from runtime.sessions.places import HeldMeeting
-from runtime.sessions.store import Commit, SessionRecord
-from runtime.sessions.traces import Whose
+from runtime.sessions.inbound.participants import Act
 from runtime.storage.archive.sqlite import open_sqlite
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.counters import RedisCounters
-from runtime.storage.redis.dead_letters import RedisDeadLetters
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
-from runtime.storage.redis.session_store import RedisSessionStore
-from runtime.storage.redis.traces import RedisTraces
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.storage.redis.sessions.traces import RedisTraces
+from runtime.stores.inbox import FORK, MERGED, PARTICIPANT, InboxEvent, shard_of
+from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.sessions import Commit, SessionRecord
+from runtime.stores.traces import Whose
 from runtime.tape.tape import Branch, Fact, session_tape
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.contract.storage_samples import T0, post, shard_lease

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from runtime.sessions.traces import Whose
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import RedisConnection, open_connection
-from runtime.storage.redis.dead_letters import RedisDeadLetters
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import RedisSessionStore
-from runtime.storage.redis.traces import RedisTraces
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.storage.redis.sessions.traces import RedisTraces
+from runtime.stores.traces import Whose
 from runtime.tape.tape import Branch
 from tests.contract.storage_samples import HERE, SESSION, SHARD, beginning, event, facts, shard_lease
 from tests.contract.test_lineage import CHILD, going_on

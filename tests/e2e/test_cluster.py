@@ -10,8 +10,8 @@ import anyio.to_thread
 import pytest
 
 from runtime.core.address import Address
-from runtime.sessions.inbox import shard_of
-from runtime.storage.redis.keys import ShardKeys
+from runtime.storage.redis.client.keys import ShardKeys
+from runtime.stores.inbox import shard_of
 from tests.e2e.gateway_process import gateway, parley
 from tests.e2e.talks import WebTalk, until, until_begun
 from tests.e2e.tellers import END_OF_STORY, HELLO, TELLER

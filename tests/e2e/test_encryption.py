@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from runtime.storage.data_directory import socket_path
+from runtime.storage.embedded.data_directory import socket_path
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cron import Schedule
-from gateway.jobs import JOBS_TABLE
+from gateway.jobs.runner import JOBS_TABLE
+from gateway.jobs.schedules import Schedule
 from runtime.core.address import Address
-from runtime.storage.redis.connection import open_connection
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.records import RedisRecords
 from tests.e2e.gateway_process import Room

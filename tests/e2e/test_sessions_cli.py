@@ -20,14 +20,14 @@ from redis.asyncio import Redis
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.core.texts import english
-from runtime.sessions.inbox import InboxEvent, shard_of
-from runtime.sessions.store import Commit, SessionRecord
-from runtime.storage.embedded import EmbeddedValkey
-from runtime.storage.redis.catalog import RedisSessionCatalog
-from runtime.storage.redis.connection import open_connection
+from runtime.storage.embedded.valkey import EmbeddedValkey
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import RedisSessionStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.tape import Branch
 from tests.contract.storage_samples import HERE, NODE, SESSION, T0, beginning, facts, shard_lease
 from tests.e2e.gateway_process import ROOT, Gateway, Room, environment_of, gateway, parley

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from runtime.core.clock import SystemClock, until
-from runtime.storage.data_directory import socket_path
-from runtime.storage.embedded import EmbeddedValkey
-from runtime.storage.redis.connection import open_connection
+from runtime.storage.embedded.data_directory import socket_path
+from runtime.storage.embedded.valkey import EmbeddedValkey
+from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.records import RedisRecords
 from tests.e2e.gateway_process import Gateway, Room, gateway, parley
 

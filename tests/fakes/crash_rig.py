@@ -17,10 +17,10 @@ from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
 from adapters.capabilities import Budget, Capabilities, PreviewLimits, StreamLimits
-from adapters.edit_scheduler import EditScheduler
-from adapters.inline_marks import MARKS_MAX
-from adapters.page_part import Extras, Line
-from adapters.presenter import Presenter
+from adapters.markdown.inline_marks import MARKS_MAX
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.part import Extras, Line
+from adapters.pages.presenter import Presenter
 from runtime.bus import Bus
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import Address, Speaker
@@ -29,11 +29,11 @@ from runtime.core.message import Mark
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.inbox import InboxEntry, shard_of
+from runtime.sessions.node_context import Busy, NodeContext
 from runtime.sessions.registry import Registry
-from runtime.sessions.store import Commit, Lease, LeaseHolder
-from runtime.sessions.surroundings import Busy, Surroundings
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.stores.inbox import InboxEntry, shard_of
+from runtime.stores.sessions import Commit, Lease, LeaseHolder
 from runtime.tape.tape import Fact
 from tests.fakes.crash_world import Crash, TurboClock, event_of
 from tests.fakes.player import Player, WatchedMailboxes
@@ -355,7 +355,7 @@ async def _process(rig: Rig, program: Program, llm: LLMClient, sandbox: Sandbox,
     async with anyio.create_task_group() as tasks:
         outbox = RigOutbox(rig, tasks)
         more = {"mailboxes": rig.mailboxes, "idle_s": rig.idle_s, **more}
-        around = Surroundings({program.name: program}, rig.store, outbox, sandbox, llm, rig.clock, bus, **more)
+        around = NodeContext({program.name: program}, rig.store, outbox, sandbox, llm, rig.clock, bus, **more)
         rig.player.done = rig.rested
         tasks.start_soon(rig.player.run)
         registry = Registry(around, rig.inbox, tasks)

@@ -28,12 +28,12 @@ from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.inbox import FORK_WANTED, InboxEntry, InboxEvent
-from runtime.sessions.places import HeldMeeting
+from runtime.sessions.node_context import Busy, NodeContext
 from runtime.sessions.registry import Registry
-from runtime.sessions.store import Commit, Lease, SessionRecord
-from runtime.sessions.surroundings import Busy, Surroundings
-from runtime.storage.memory_places import MemoryPlaceStore
+from runtime.storage.memory.places import MemoryPlaceStore
+from runtime.stores.inbox import FORK_WANTED, InboxEntry, InboxEvent
+from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact, tape_in
 from tests.fakes.player import Player, WatchedMailboxes
@@ -591,7 +591,7 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
     bus.subscribe("session.failed", lambda event: failures.append(event.data["cause"]))
     bus.subscribe("program.logged", lambda event: world.logged.append(event.data["line"]))
     programs = {program.name: program}
-    around = Surroundings(
+    around = NodeContext(
         programs,
         world,
         world,

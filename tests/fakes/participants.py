@@ -25,10 +25,10 @@ from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.events import Event
 from runtime.core.ids import AgentId, MessageId, SessionId
-from runtime.sessions.inbox import InboxEvent, shard_of
-from runtime.sessions.participants import Act
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore
-from runtime.storage.memory_mailboxes import MemoryMailboxes
+from runtime.sessions.inbound.participants import Act
+from runtime.storage.memory.mailboxes import MemoryMailboxes
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
+from runtime.stores.inbox import InboxEvent, shard_of
 from tests.fakes.room_store import RoomStoreThatFails
 
 TOKEN = "a-token-of-the-scout-in-tests"

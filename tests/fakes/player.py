@@ -11,9 +11,9 @@ import anyio
 
 from runtime.channels.mailbox import START, Letter, Mail, Mailboxes
 from runtime.core.clock import Clock
-from runtime.sessions.inbox import PARTICIPANT, InboxEvent
-from runtime.sessions.participants import Act
-from runtime.storage.memory_mailboxes import MemoryMailboxes
+from runtime.sessions.inbound.participants import Act
+from runtime.storage.memory.mailboxes import MemoryMailboxes
+from runtime.stores.inbox import PARTICIPANT, InboxEvent
 
 NAME = "scout"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from runtime.sessions.inbox import InboxEntry
-from runtime.sessions.store import Lease
+from runtime.stores.inbox import InboxEntry
+from runtime.stores.sessions import Lease
 
 Take = Callable[[InboxEntry, Lease], Awaitable[None] | None]
 
 
 class IdleServer:
-    """Implements `gateway.node.ShardServer`. `take` gets what comes in; what else a test wants to know it overrides."""
+    """Implements `gateway.cluster.node.ShardServer`. `take` gets what comes in; a test overrides the rest."""
 
     def __init__(self, take: Take = lambda _entry, _lease: None) -> None:
         self._take = take

@@ -14,12 +14,12 @@ from runtime.core.clock import Clock
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
-from runtime.sessions.inbox import InboxEvent, shard_of
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
-from runtime.sessions.store import Lease, LeaseHolder
-from runtime.sessions.surroundings import Surroundings
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.storage.memory_timers import MemoryTimers
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.timers import MemoryTimers
+from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.sessions import Lease, LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import ADDRESS, Crash, World
 from tests.fakes.talk import Model
@@ -107,7 +107,7 @@ class Sleepers:
         alarm = Alarm(Mortal(self.timers, self.world), store, inbox, clock)
         bus = Bus(clock)
         bus.subscribe("*", lambda event: self.events.append(event.name))
-        around = Surroundings(
+        around = NodeContext(
             {self.program.name: self.program},
             store,
             self.world,

@@ -18,10 +18,10 @@ from runtime.core.message import Attachment
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
 from runtime.sandbox.executor import Sandbox
-from runtime.sessions.inbox import InboxEntry, InboxEvent
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
-from runtime.sessions.store import Lease
-from runtime.sessions.surroundings import Surroundings
+from runtime.stores.inbox import InboxEntry, InboxEvent
+from runtime.stores.sessions import Lease
 from tests.fakes.crash_world import ADDRESS, World
 
 
@@ -188,7 +188,7 @@ async def talking(
     bus.subscribe("*", events.append)
     programs = {program.name: program} if isinstance(program, Program) else program
     more = {"mailboxes": world.mailboxes, **more}
-    around = Surroundings(programs, world, world, sandbox, model, world.clock, bus, **more)
+    around = NodeContext(programs, world, world, sandbox, model, world.clock, bus, **more)
     async with anyio.create_task_group() as tasks:
         world.player.done = world.look
         tasks.start_soon(world.player.run)

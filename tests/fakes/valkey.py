@@ -7,8 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from runtime.storage.embedded import server_arguments
-from runtime.storage.server_binary import find_server_binary
+from runtime.storage.embedded.server_binary import find_server_binary
+from runtime.storage.embedded.valkey import server_arguments
 
 READY_LIMIT_S = 60.0
 

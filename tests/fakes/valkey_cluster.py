@@ -20,7 +20,7 @@ from redis.backoff import NoBackoff
 from redis.crc import key_slot
 from redis.retry import Retry
 
-from runtime.storage.server_binary import find_server_binary
+from runtime.storage.embedded.server_binary import find_server_binary
 from tests.fakes.ports import free_port
 
 READY_LIMIT_S = 90.0
@@ -155,7 +155,7 @@ class PortServer:
 
 
 def durable() -> dict[str, str]:
-    """Settings with which a killed server loses nothing (runtime/storage/flushing.py says why not `everysec`)."""
+    """Settings with which a killed server loses nothing. Why not `everysec`: runtime/storage/embedded/flushing.py."""
     return {"appendonly": "yes", "appendfsync": "no", "save": '""', "repl-diskless-sync-delay": "0"}
 
 

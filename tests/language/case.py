@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runtime.language.flow import Flow
-from runtime.language.pbasm import signature
+from runtime.language.pbasm.notation import signature
 from runtime.language.program import Program
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 

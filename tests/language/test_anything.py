@@ -16,7 +16,7 @@ from runtime.language.diagnostics import Diagnostic, ProgramRejected
 from runtime.language.flow import Flow
 from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.pbasm import read, write
+from runtime.language.pbasm.notation import read, write
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths, read_text
 

@@ -14,7 +14,7 @@ from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import ProgramRejected
 from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.pbasm import HEADER, read, write
+from runtime.language.pbasm.notation import HEADER, read, write
 from runtime.language.program import Op
 from runtime.language.syntax.nodes import ParsedProgram
 from runtime.language.syntax.parser import parse

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.language.diagnostics import ProgramRejected, Span
 from runtime.language.flow import Flow
-from runtime.language.pbasm import read, signature
+from runtime.language.pbasm.notation import read, signature
 from runtime.language.placeholders import placeholders
 from runtime.language.program import PlaybookSpec
 from runtime.language.syntax.nodes import ParsedPlaybook

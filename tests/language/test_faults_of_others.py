@@ -10,7 +10,7 @@ import pytest
 from runtime.language.compiler import Progress, compile_parsed, compile_program, to_json
 from runtime.language.diagnostics import ProgramRejected
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.pbasm import read
+from runtime.language.pbasm.notation import read
 from runtime.language.program import AgentKind, AgentSpec, Program, TriggerKind
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 from runtime.language.syntax.parser import parse

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.instructions.decode import decode
 from runtime.language.instructions.uses import operand_texts
+from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.phrases import PBASM, plain
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.lowering.wording import lost_words
 from runtime.language.program import Step
 from runtime.language.syntax.nodes import ListItem, ParsedProgram
 from runtime.language.syntax.parser import parse

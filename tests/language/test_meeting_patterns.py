@@ -22,7 +22,7 @@ from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.answers import Answers, Prompt, Rules, answer_with
 from tests.fakes.talk import Model, Reply, Talk, talking
-from tests.unit.runtime.sessions.test_meeting_life import facts, still
+from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, still
 
 pytestmark = pytest.mark.anyio
 

@@ -11,10 +11,10 @@ from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed, compile_program
 from runtime.language.flow import Flow
 from runtime.language.lint.program import lint
+from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.phrases import PBASM, plain
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.lowering.wording import lost_words
-from runtime.language.pbasm import read, write
+from runtime.language.pbasm.notation import read, write
 from runtime.language.program import PlaybookSpec
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths, read_text

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from runtime.core.errors import ProgramError
-from runtime.language import pbasm
 from runtime.language.diagnostics import Span
+from runtime.language.pbasm import notation
 from runtime.language.program import PlaybookSpec, Program, Step
 
 _MAX_SOURCE_BYTES = 1 << 20
@@ -154,7 +154,7 @@ def _calls(source: str, span: Span) -> Iterable[Span]:
 def _compiled(program: Program) -> Program:
     """The program as its PBAsm has it, so that spans are lines there."""
     try:
-        return pbasm.read(program.pbasm, f"{program.name}.pbasm")
+        return notation.read(program.pbasm, f"{program.name}.pbasm")
     except ProgramError:
         return Program(program.name, (), "", "")
 

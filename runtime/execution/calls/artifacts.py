@@ -12,9 +12,9 @@ from runtime.execution.frames.signatures import call_arguments
 from runtime.execution.host import Builtin
 from runtime.execution.prompt.artifacts import is_large, size_bytes
 from runtime.execution.triggers.triggers import VariableRules
-from runtime.tape.frame_rules import is_unnamed
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
+from runtime.tape.rules.frames import is_unnamed
 from runtime.tape.state import SessionState
 
 MAX_SAVED = 200

@@ -17,9 +17,9 @@ from runtime.execution.host import Builtin
 from runtime.execution.speech.delivery import addressed
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.invitations import LEFT
-from runtime.tape.frame_rules import call_key
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState, QuestionState
+from runtime.tape.rules.frames import call_key
 
 MAX_OPTIONS = 25
 MAX_OPTION_CHARS = 200

@@ -21,9 +21,9 @@ from runtime.execution.host import AtOnce, Builtin
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Population, wait_source
 from runtime.execution.speech.utterances import Conduits, Utterances
-from runtime.tape.frame_rules import TURN, call_key
 from runtime.tape.frame_state import WaitState, takes
 from runtime.tape.journal import Journal
+from runtime.tape.rules.frames import TURN, call_key
 from runtime.tape.state import AgentState
 
 MAX_WAITED_MESSAGES = 100

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from runtime.core.signals import Signal
-from runtime.tape.frame_rules import TURN, call_key
 from runtime.tape.frame_state import CallRecord, FrameState
 from runtime.tape.journal import Journal, digest_of
+from runtime.tape.rules.frames import TURN, call_key
 from runtime.tape.state import AgentState
 
 MAX_SHOWN_CHARS = 80

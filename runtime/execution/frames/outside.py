@@ -15,9 +15,9 @@ from runtime.core.errors import JournalError, OutcomeUnknown, PlaybookError, Sto
 from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import described, rebuilt, site
-from runtime.tape.frame_rules import call_key
 from runtime.tape.frame_state import CallRecord, IntentState
 from runtime.tape.journal import Journal, as_data
+from runtime.tape.rules.frames import call_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import anyio
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer, NoWorker, VerificationError
 from runtime.core.message import Message, MessageType
 from runtime.execution.compaction import Compaction, transcript_chars
+from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import RaisedByPlaybook, waits_by
 from runtime.execution.free.placeholders import AuthorsPython, Description
@@ -18,9 +19,8 @@ from runtime.execution.free.position import CallShape, Position, Rejected
 from runtime.execution.free.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
 from runtime.execution.free.raw import RawAnswer
 from runtime.execution.free.reply_run import ReplyRun
-from runtime.execution.free.standpoint import Standpoint
+from runtime.execution.free.scope import StatementScope
 from runtime.execution.free.statement_run import StatementRun
-from runtime.execution.machine import Machine
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.step_words import shown_step
 from runtime.execution.speech.utterances import LiveStream
@@ -28,7 +28,7 @@ from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
-from runtime.tape.frame_rules import TURN
+from runtime.tape.rules.frames import TURN
 
 MAX_REJECTIONS = 2
 """A turn's reply is refused at most this often: the model gets one corrective turn."""
@@ -55,7 +55,7 @@ class Interpreter:
 
     def __init__(
         self,
-        machine: Machine,
+        machine: ExecutionContext,
         frame: Frame,
         agent: AgentSpec,
         playbook: PlaybookSpec,
@@ -67,15 +67,15 @@ class Interpreter:
         self._agent = agent
         self._agent_id = frame.state.agent
         self._playbook = playbook
-        self._standpoint = Standpoint(machine, frame, agent, playbook, callable_now, declared_types(agent))
-        self._statements = StatementRun(machine, frame, self._standpoint, self._refused)
+        self._statement_scope = StatementScope(machine, frame, agent, playbook, callable_now, declared_types(agent))
+        self._statements = StatementRun(machine, frame, self._statement_scope, self._refused)
         self._other_chars = 0
         self._fence: str | None = None
         """The task of the instruction to which the statements are fenced."""
         self._may_end_program = True
         self._calls = ModelCalls(machine, frame)
         self._raw = RawAnswer(machine.journal, frame, agent, playbook)
-        self.description = Description(machine, frame, self._standpoint, python, playbook.description)
+        self.description = Description(machine, frame, self._statement_scope, python, playbook.description)
         self._compaction = Compaction(machine.journal, machine.llm, self._calls, machine.transcript_chars)
 
     async def run(self) -> Any:
@@ -239,7 +239,7 @@ class Interpreter:
     async def _ask(self, run: ReplyRun) -> None:
         """One reply of the model: executed as it comes, up to its end or to what is wrong with it."""
         machine, frame = self._machine, self._frame
-        self._standpoint.look_again()
+        self._statement_scope.look_again()
         program = machine.servers.equipped(machine.program)
         request = CompletionRequest(
             build_prompt(program, self._agent, machine.journal.state, frame.state, fence=self._fence)
@@ -319,12 +319,12 @@ class Interpreter:
         return "user" if sender is None or wrote else f"agent {sender.sender_id}"
 
     def value_of(self, name: str) -> Any:
-        """See `Standpoint.value_of`."""
-        return self._standpoint.value_of(name)
+        """See `StatementScope.value_of`."""
+        return self._statement_scope.value_of(name)
 
     def position(self) -> Position:
         """Where the frame is now, for the verifier."""
-        return replace(self._standpoint.position(), may_end_program=self._may_end_program)
+        return replace(self._statement_scope.position(), may_end_program=self._may_end_program)
 
     async def _park(self, event: str, error: LLMError | NoWorker) -> None:
         """Say what is wrong, and try again when somebody writes: nothing of the frame is lost."""

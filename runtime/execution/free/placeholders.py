@@ -12,11 +12,11 @@ from typing import Any, Protocol
 
 from runtime.core.errors import JournalError, NoWorker, SandboxError, StorageError
 from runtime.core.plain_text import error_text
+from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Frame
-from runtime.execution.free.standpoint import Standpoint
+from runtime.execution.free.scope import StatementScope
 from runtime.execution.free.statement import SnippetBody, call_name, lower
-from runtime.execution.machine import Machine
 from runtime.execution.prompt.situation import shown_value
 from runtime.language.placeholders import placeholders
 from runtime.sandbox.executor import Snippet
@@ -53,11 +53,16 @@ class Description:
     name of the agent's Python."""
 
     def __init__(
-        self, machine: Machine, frame: Frame, standpoint: Standpoint, python: AuthorsPython, template: str
+        self,
+        machine: ExecutionContext,
+        frame: Frame,
+        scope: StatementScope,
+        python: AuthorsPython,
+        template: str,
     ) -> None:
         self._machine = machine
         self._frame = frame
-        self._standpoint = standpoint
+        self._scope = scope
         self._python = python
         self._template = template
 
@@ -77,7 +82,7 @@ class Description:
 
     def is_the_authors(self, source: str) -> bool:
         """Whether an expression names something that only the agent's Python has."""
-        unknown = self._unknown(ast.parse(source), self._standpoint.functions([source]))
+        unknown = self._unknown(ast.parse(source), self._scope.functions([source]))
         return bool(unknown) and self._has_python(unknown)
 
     async def in_python(self, source: str, prefix: str) -> str:
@@ -86,8 +91,8 @@ class Description:
         Raises whatever the author's code raises.
         """
         tree = ast.parse(source)
-        awaited = _awaited(tree, self._standpoint.functions([source]))
-        known = self._standpoint.names(self._frame.agent.variables)
+        awaited = _awaited(tree, self._scope.functions([source]))
+        known = self._scope.names(self._frame.agent.variables)
         value = await self._python.value_of(
             self._frame, awaited, {name: known[name] for name in _named(tree) & known.keys()}, prefix
         )
@@ -95,7 +100,7 @@ class Description:
 
     def _unknown(self, tree: ast.AST, functions: Collection[str]) -> set[str]:
         owners = {name.partition(".")[0] for name in functions}
-        known = self._standpoint.names(self._frame.agent.variables)
+        known = self._scope.names(self._frame.agent.variables)
         return _named(tree) - _own(tree) - owners - known.keys()
 
     async def _value(self, number: int, source: str) -> str | None:
@@ -103,12 +108,12 @@ class Description:
         if self.is_the_authors(source):
             return await self._value_in_python(source, number)
         tree = ast.parse(source)
-        functions = self._standpoint.functions([source])
+        functions = self._scope.functions([source])
         unknown = self._unknown(tree, functions)
         if check_policy(tree) is not None or any(not hasattr(builtins, name) for name in unknown):
             return None
         lowered = lower(f"{_VALUE} = {_awaited(tree, functions)}", (), functions)
-        used = self._standpoint.used(self._frame.agent.variables, [lowered.source])
+        used = self._scope.used(self._frame.agent.variables, [lowered.source])
         snippet = Snippet(lowered.source, names=used, functions=functions, keep=(_VALUE,))
         async with self._machine.sandbox.evaluate(snippet) as evaluation:
             body = SnippetBody(evaluation, f"{POSITION}{number}")

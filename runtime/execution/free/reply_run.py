@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 from runtime.execution.free.position import Position, Rejected
-from runtime.execution.free.reply import ReplyReader
-from runtime.execution.free.reply_items import (
+from runtime.execution.free.reply.items import (
     Broken,
     Prose,
     Remark,
@@ -20,6 +19,7 @@ from runtime.execution.free.reply_items import (
     SayText,
     Statement,
 )
+from runtime.execution.free.reply.reader import ReplyReader
 from runtime.execution.free.statement import with_dollars
 from runtime.execution.free.verifier import ends_turn, verify, verify_say_head
 from runtime.execution.speech.utterances import LiveStream

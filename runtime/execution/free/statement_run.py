@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from runtime.core.errors import NoWorker, PlaybookError, SandboxError
+from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import RaisedByPlaybook, described, site, unwrapped
-from runtime.execution.free.standpoint import Standpoint
+from runtime.execution.free.scope import StatementScope
 from runtime.execution.free.statement import MAX_MESSAGES, Lowered, SnippetBody, control_value, lower
-from runtime.execution.machine import Machine
 from runtime.sandbox.executor import Evaluation, HostCall, Snippet
 
 MAX_FAILURES = 3
@@ -27,10 +27,10 @@ Refused = Callable[[str, str], None]
 class StatementRun:
     """Runs the statements of one frame in the sandbox."""
 
-    def __init__(self, machine: Machine, frame: Frame, standpoint: Standpoint, on_failure: Refused) -> None:
+    def __init__(self, machine: ExecutionContext, frame: Frame, scope: StatementScope, on_failure: Refused) -> None:
         self._machine = machine
         self._frame = frame
-        self._standpoint = standpoint
+        self._scope = scope
         self._on_failure = on_failure
 
     async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
@@ -47,11 +47,11 @@ class StatementRun:
         statement = state.statements[index]
         if self._machine.watcher is not None:
             await self._machine.watcher.about_to_run(frame, statement.source)
-        functions = self._standpoint.functions([statement.source, *state.prelude])
-        lowered = lower(statement.source, self._standpoint.state_names(), functions)
+        functions = self._scope.functions([statement.source, *state.prelude])
+        lowered = lower(statement.source, self._scope.state_names(), functions)
         snippet = Snippet(
             source=lowered.source,
-            names=self._standpoint.used(statement.variables, [lowered.source, *state.prelude]),
+            names=self._scope.used(statement.variables, [lowered.source, *state.prelude]),
             functions=functions,
             prelude=(*_IMPORTED, *state.prelude) if "asyncio" in lowered.source else tuple(state.prelude),
             keep=lowered.keep,
@@ -108,7 +108,7 @@ class StatementRun:
 class _Within:
     """The calls of one statement, as many messages among them as it may send."""
 
-    machine: Machine
+    machine: ExecutionContext
     body: SnippetBody
 
     def start(self, frame: Frame, call: Call, /) -> None:

@@ -23,7 +23,7 @@ from runtime.execution.questions.spoken import Spoken, spoken
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import read_expression
 from runtime.language.instructions.model import Template
-from runtime.tape.frame_rules import TURN, call_key
+from runtime.tape.rules.frames import TURN, call_key
 
 
 class Exchange:

@@ -7,8 +7,8 @@ from typing import Any
 
 import anyio
 
+from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
-from runtime.execution.machine import Machine
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.prompt import heard_text, system_text
 from runtime.execution.processor.questioner import Questioner, quoted
@@ -29,7 +29,7 @@ class Idle:
     """
 
     def __init__(
-        self, machine: Machine, frame: Frame, agent: AgentSpec, playbook: PlaybookSpec, triggers: Judged
+        self, machine: ExecutionContext, frame: Frame, agent: AgentSpec, playbook: PlaybookSpec, triggers: Judged
     ) -> None:
         self._machine = machine
         self._frame = frame

@@ -10,9 +10,9 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from runtime.core.errors import PlaybookError
+from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.free.interpreter import Interpreter
-from runtime.execution.machine import Machine
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.authored import Authored
 from runtime.execution.processor.calls import Calls, handles_failure
@@ -90,7 +90,7 @@ class Processor:
 
     def __init__(
         self,
-        machine: Machine,
+        machine: ExecutionContext,
         frame: Frame,
         agent: AgentSpec,
         playbook: PlaybookSpec,

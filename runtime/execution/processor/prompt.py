@@ -8,8 +8,8 @@ from typing import Any
 
 from runtime.core.message import Message
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
-from runtime.execution.prompt.heard import heard_content, heard_line
-from runtime.execution.prompt.situation import file_line, shown_value, surroundings
+from runtime.execution.prompt.message_text import heard_content, heard_line
+from runtime.execution.prompt.situation import file_line, node_context, shown_value
 from runtime.execution.prompt.step_words import step_words
 from runtime.execution.questions.form import FROM_PROGRAM
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Step
@@ -106,7 +106,7 @@ def _known(state: SessionState, frame: FrameState, names: Mapping[str, Any]) -> 
     if shown:
         values = (f"${name} = {_value(agent.artifacts.get(name), name, value)}" for name, value in shown)
         lines.append("Known: " + "; ".join(values))
-    lines += surroundings(state, frame)
+    lines += node_context(state, frame)
     return "\n".join([*lines, ""]) if lines else ""
 
 

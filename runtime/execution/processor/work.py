@@ -9,11 +9,11 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import JournalError, ParleyError, PlaybookError, StorageError
+from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Call as HostCall
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import described, rebuilt, site
-from runtime.execution.machine import Machine
 from runtime.execution.processor.scope import names_of
 from runtime.execution.prompt.situation import shown_value
 from runtime.language.instructions.evaluation import Lenient, NotComputable, call_name, evaluate
@@ -31,7 +31,7 @@ class Work:
 
     def __init__(
         self,
-        machine: Machine,
+        machine: ExecutionContext,
         frame: Frame,
         playbook: PlaybookSpec,
         place: Callable[[], str],

@@ -49,7 +49,7 @@ def situation(state: SessionState, frame: FrameState) -> str:
     return "\n".join(lines)
 
 
-def surroundings(state: SessionState, frame: FrameState) -> list[str]:
+def node_context(state: SessionState, frame: FrameState) -> list[str]:
     """Who is there, their files and meetings, where that is more than one person and one agent."""
     agent = state.agents[frame.agent]
     several = len(state.people) > 1 or len(state.agents) > 1

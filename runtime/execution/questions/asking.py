@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer
+from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
-from runtime.execution.machine import Machine
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
 from runtime.execution.questions.form import asked
@@ -55,7 +55,7 @@ class Asking:
     Use it from one task, and close it there.
     """
 
-    def __init__(self, machine: Machine, frame: Frame, context: Context) -> None:
+    def __init__(self, machine: ExecutionContext, frame: Frame, context: Context) -> None:
         self._machine = machine
         self._frame = frame
         self._context = context

@@ -19,10 +19,10 @@ from runtime.core.message import Attachment, Choice, Message
 from runtime.core.signals import Signal
 from runtime.core.stream import StreamObserver, StreamStart
 from runtime.core.texts import Texts
+from runtime.execution.speech.indicators import Indicators
 from runtime.execution.speech.page_records import PageRecord, PageStream, UnseenPage
 from runtime.execution.speech.presence import Presence
-from runtime.execution.speech.signs import Signs
-from runtime.meetings.whereabouts import place_of, place_of_elsewhere
+from runtime.meetings.placement import place_of, place_of_elsewhere
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState
 
@@ -47,7 +47,7 @@ class Pages:
     ) -> None:
         self.texts = texts
         self.presence = Presence(journal, outbox, address)
-        self.signs = Signs(journal, outbox, address, self._spec)
+        self.signs = Indicators(journal, outbox, address, self._spec)
         self.tasks = tasks
         self.mentioned: Callable[[PageState], Mapping[str, str]] = lambda _page: {}
         """The people whom a page may mention: ids by name."""

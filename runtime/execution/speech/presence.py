@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from runtime.channels.outbox import Outbox
 from runtime.core.address import Address, Speaker
-from runtime.meetings.whereabouts import place_of_work
+from runtime.meetings.placement import place_of_work
 from runtime.tape.journal import Journal
 
 

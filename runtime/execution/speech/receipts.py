@@ -16,8 +16,8 @@ from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.speech.presence import Presence
 from runtime.tape.acks import AckState
-from runtime.tape.frame_rules import call_key
 from runtime.tape.journal import Journal
+from runtime.tape.rules.frames import call_key
 
 MAX_WITHIN_S = 7 * 24 * 3600.0
 """No acknowledgement is waited for longer."""

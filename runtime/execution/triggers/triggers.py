@@ -15,9 +15,9 @@ from runtime.execution.triggers.conditions import condition_of
 from runtime.execution.triggers.kinds import CallTrigger, begins_alone, call_trigger, triggers_of
 from runtime.language.program import AgentKind, AgentSpec, Trigger
 from runtime.language.value_types import coerced
-from runtime.tape.frame_rules import call_key
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
+from runtime.tape.rules.frames import call_key
 
 _TYPE = r"(?:[a-z]+|Optional|Union|Literal|Any|None)(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?"
 _STATE_NAME = re.compile(rf"\$([A-Za-z_]\w*)(?::({_TYPE}(?: ?\| ?{_TYPE})*))?")

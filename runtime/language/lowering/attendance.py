@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from runtime.language.lowering import phrases
-from runtime.language.lowering.reach import Reach
+from runtime.language.lowering.scope import Reach
 from runtime.language.program import AgentKind
 from runtime.language.syntax.metadata import MEETING_KEYS
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram

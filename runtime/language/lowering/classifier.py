@@ -11,7 +11,7 @@ from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.compound import Compound
 from runtime.language.lowering.instruction import Instruction, free
-from runtime.language.lowering.reach import Reach
+from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import Op
 from runtime.language.syntax.signature import parse_python

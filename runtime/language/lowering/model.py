@@ -7,14 +7,14 @@ import re
 
 from runtime.core.errors import CompileError
 from runtime.language.diagnostics import ProgramRejected
-from runtime.language.lowering.correspondence import compare
+from runtime.language.lowering.checks.source_check import compare
+from runtime.language.lowering.checks.step_check import unfaithful
 from runtime.language.lowering.lowerer import Lowered
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.lowering.step_correspondence import unfaithful
-from runtime.language.pbasm import coded_trigger, read, signature
+from runtime.language.pbasm.notation import coded_trigger, read, signature
+from runtime.language.pbasm.step_lines import given_steps
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind
-from runtime.language.step_lines import given_steps
 from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 

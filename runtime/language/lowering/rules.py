@@ -11,18 +11,18 @@ from runtime.language.instructions.model import Free, Loop
 from runtime.language.instructions.uses import operand_texts, sets
 from runtime.language.lowering import phrases
 from runtime.language.lowering.attendance import attendees, is_meeting
+from runtime.language.lowering.checks.lost_words import lost_words
+from runtime.language.lowering.checks.source_check import lost_names
 from runtime.language.lowering.classifier import Classifier
 from runtime.language.lowering.clauses import unquoted
-from runtime.language.lowering.correspondence import lost_names
-from runtime.language.lowering.first_use import FirstUses, result_type
+from runtime.language.lowering.inference import FirstUses, result_type
 from runtime.language.lowering.instruction import Instruction, free
 from runtime.language.lowering.lowerer import Lowered, LoweringReport, Unclassified
-from runtime.language.lowering.reach import Reach
-from runtime.language.lowering.wording import lost_words
-from runtime.language.pbasm import coded_trigger, number_notes, write_agent
+from runtime.language.lowering.scope import Reach
+from runtime.language.pbasm.notation import coded_trigger, number_notes, write_agent
+from runtime.language.pbasm.step_lines import given_steps
 from runtime.language.problems import Problems
 from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger
-from runtime.language.step_lines import given_steps
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.trigger_words import trigger_kind
 

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.instruction import Instruction, Talk, free
-from runtime.language.lowering.reach import Reach
+from runtime.language.lowering.scope import Reach
 from runtime.language.program import Op
 
 _LEAD = r"(?:^[\w-]+\s+(?:back\s+)?|\b(?:to|with|from|by asking)\s+)(?:the\s+|each\s+|every\s+|both\s+)?"

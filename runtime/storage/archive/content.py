@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from runtime.core.ids import SessionId
-from runtime.sessions.archive import pack, unpack
-from runtime.sessions.catalog import WholeSession
-from runtime.storage.sealing import Sealing, archive_binding
+from runtime.storage.encoding.sealing import Sealing, archive_binding
+from runtime.stores.archive import pack, unpack
+from runtime.stores.catalog import WholeSession
 
 
 class ArchiveContent:

@@ -11,9 +11,9 @@ import asyncpg
 
 from runtime.core.errors import ArchiveUnavailable, ConfigError
 from runtime.core.ids import SessionId
-from runtime.sessions.catalog import WholeSession
 from runtime.storage.archive.content import ArchiveContent
-from runtime.storage.sealing import PLAIN, Sealing
+from runtime.storage.encoding.sealing import PLAIN, Sealing
+from runtime.stores.catalog import WholeSession
 
 _CONNECT_S = 10.0
 _COMMAND_S = 30.0
@@ -31,7 +31,7 @@ _BROKEN = (asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, asyncpg.
 
 
 class PostgresArchive:
-    """Implements `runtime.sessions.archive.Archive`, in the table `parley_sessions`.
+    """Implements `runtime.stores.archive.Archive`, in the table `parley_sessions`.
 
     A call that found its connection broken is made once more, by a new one; each may be repeated.
     """

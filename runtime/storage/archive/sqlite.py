@@ -13,9 +13,9 @@ from anyio.to_thread import run_sync
 
 from runtime.core.errors import ArchiveUnavailable, ConfigError
 from runtime.core.ids import SessionId
-from runtime.sessions.catalog import WholeSession
 from runtime.storage.archive.content import ArchiveContent
-from runtime.storage.sealing import PLAIN, Sealing
+from runtime.storage.encoding.sealing import PLAIN, Sealing
+from runtime.stores.catalog import WholeSession
 
 VERSION = 1
 """Of the file's tables, kept as its user_version."""
@@ -31,7 +31,7 @@ Answer = TypeVar("Answer")
 
 
 class SqliteArchive:
-    """Implements `runtime.sessions.archive.Archive`; one call at a time, in a thread."""
+    """Implements `runtime.stores.archive.Archive`; one call at a time, in a thread."""
 
     def __init__(self, database: sqlite3.Connection, path: Path, sealing: Sealing = PLAIN) -> None:
         self._database = database

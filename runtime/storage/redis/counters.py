@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.script import load_script
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.script import load_script
 
 _ADD = load_script("counter_add")
 
 
 class RedisCounters:
-    """See `gateway.limits.Counters`."""
+    """See `gateway.inbound.usage_limits.Counters`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection

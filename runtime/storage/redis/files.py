@@ -12,10 +12,10 @@ from typing import Any
 from redis.asyncio import Redis
 
 from runtime.core.files import FileBounds, FileContent, FileHead, file_id
-from runtime.storage.memory_files import check_size
-from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.script import load_script
-from runtime.storage.sealing import file_binding
+from runtime.storage.encoding.sealing import file_binding
+from runtime.storage.memory.files import check_size
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.script import load_script
 
 PIECE_BYTES = 192 * 1024
 """A file is written and read in pieces of this size, so that no call holds the server up; 256 KiB in Base64."""

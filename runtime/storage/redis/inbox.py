@@ -9,11 +9,11 @@ from typing import Any
 from redis.asyncio import Redis
 
 from runtime.core.errors import InboxFull, LeaseLost
-from runtime.sessions.inbox import CONVERSATION_BOUND, CROWDING, InboxEntry, InboxEvent, crowded, shard_of
-from runtime.storage.event_form import EventForm
-from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.keys import ShardKeys
-from runtime.storage.redis.script import load_script
+from runtime.storage.encoding.events import EventForm
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import ShardKeys
+from runtime.storage.redis.client.script import load_script
+from runtime.stores.inbox import CONVERSATION_BOUND, CROWDING, InboxEntry, InboxEvent, crowded, shard_of
 
 REMEMBERED_S = 7 * 24 * 3600
 """How long an event's id is remembered, so that its repetition is recognised."""
@@ -27,7 +27,7 @@ _DISCARD = load_script("inbox_discard")
 
 
 class RedisInbox:
-    """Implements `runtime.sessions.inbox.Inbox`.
+    """Implements `runtime.stores.inbox.Inbox`.
 
     `bound` is how many events may wait in one shard, `conversation_bound` how many of the kinds CROWDING in one
     conversation: among the newest of the shard, which bounds what it costs to count them.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from runtime.sessions.store import LeaseHolder
-from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.keys import ShardKeys, lease_key, shard_of_lease
-from runtime.storage.redis.script import load_script
-from runtime.storage.redis.together import Together
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import ShardKeys, lease_key, shard_of_lease
+from runtime.storage.redis.client.script import load_script
+from runtime.storage.redis.client.together import Together
+from runtime.stores.sessions import LeaseHolder
 
 _ACQUIRE = load_script("lease_acquire")
 
 
 class RedisLeaseStore:
-    """Implements `runtime.sessions.store.LeaseStore`."""
+    """Implements `runtime.stores.sessions.LeaseStore`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection

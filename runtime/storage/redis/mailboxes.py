@@ -9,11 +9,11 @@ from redis.asyncio import Redis
 
 from runtime.channels.mailbox import Found, Letter, Mail, Reader, Seat
 from runtime.core.errors import MailboxFull
-from runtime.storage.letter_form import letter_from_json, letter_to_json, seat_from_json, seat_to_json
-from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.keys import MailboxKeys
-from runtime.storage.redis.script import load_script
-from runtime.storage.redis.streams import Entries
+from runtime.storage.encoding.letters import letter_from_json, letter_to_json, seat_from_json, seat_to_json
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import MailboxKeys
+from runtime.storage.redis.client.script import load_script
+from runtime.storage.redis.client.streams import Entries
 
 REMEMBERED_S = 7 * 24 * 3600
 """How long it is known of a letter that was taken out, so that it is not put in again."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from runtime.sessions.nodes import Living
-from runtime.sessions.store import LeaseHolder
-from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.keys import NODE_NEWS, NODES
-from runtime.storage.redis.script import load_script
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import NODE_NEWS, NODES
+from runtime.storage.redis.client.script import load_script
+from runtime.stores.nodes import Living
+from runtime.stores.sessions import LeaseHolder
 
 _ANNOUNCE = load_script("node_announce")
 _TELL = load_script("node_tell")
@@ -14,7 +14,7 @@ _READ_AT_ONCE = 100
 
 
 class RedisNodeStore:
-    """Implements `runtime.sessions.nodes.NodeStore`."""
+    """Implements `runtime.stores.nodes.NodeStore`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.sessions.places import HeldMeeting
-from runtime.storage.codec import held_from_json, held_to_json
-from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.encoding.codec import held_from_json, held_to_json
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.records import RedisRecords
-from runtime.storage.redis.script import load_script
+from runtime.stores.meeting_places import HeldMeeting
 
 PLACES_TABLE = "places:meetings"
 """The table of what places were opened for."""
@@ -17,7 +17,7 @@ _RELEASE = load_script("place_release")
 
 
 class RedisPlaceStore:
-    """Implements `runtime.sessions.places.PlaceStore`."""
+    """Implements `runtime.stores.meeting_places.PlaceStore`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection

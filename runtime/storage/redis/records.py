@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from redis.asyncio import Redis
 
-from runtime.storage.redis.connection import RedisConnection
+from runtime.storage.redis.client.connection import RedisConnection
 
 
 class RedisRecords:

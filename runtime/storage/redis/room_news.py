@@ -9,8 +9,8 @@ from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 from redis.exceptions import RedisError
 
-from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.server import COMMAND_LIMIT_S
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.server import COMMAND_LIMIT_S
 
 _CHANNEL = "{parley:rooms}:news"
 _QUIET_S = 20.0

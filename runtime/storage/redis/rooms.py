@@ -9,13 +9,13 @@ from typing import Any
 from redis.asyncio import Redis
 
 from runtime.core.room import RoomChange, RoomInfo, RoomMessage, RoomPost
-from runtime.sessions.inbox import shard_of
-from runtime.sessions.store import SHARDS
-from runtime.storage.codec import to_json
-from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.keys import ShardKeys
-from runtime.storage.redis.script import load_script
-from runtime.storage.room_form import RoomForm
+from runtime.storage.encoding.codec import to_json
+from runtime.storage.encoding.rooms import RoomForm
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import ShardKeys
+from runtime.storage.redis.client.script import load_script
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import SHARDS
 
 _PUT = load_script("room_put")
 _UPDATE = load_script("room_update")

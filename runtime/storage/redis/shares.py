@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from runtime.sessions.store import LeaseHolder
-from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.keys import SHARES
-from runtime.storage.redis.script import load_script
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import SHARES
+from runtime.storage.redis.client.script import load_script
+from runtime.stores.sessions import LeaseHolder
 
 _CLAIM = load_script("share_claim")
 
 
 class RedisShareStore:
-    """Implements `runtime.sessions.shares.ShareStore`."""
+    """Implements `runtime.stores.shares.ShareStore`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection

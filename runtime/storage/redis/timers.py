@@ -9,18 +9,18 @@ from redis.asyncio import Redis
 
 from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
-from runtime.sessions.store import Lease
-from runtime.sessions.timers import Timer
-from runtime.storage.redis.connection import RedisConnection
-from runtime.storage.redis.keys import ShardKeys
-from runtime.storage.redis.script import load_script
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import ShardKeys
+from runtime.storage.redis.client.script import load_script
+from runtime.stores.sessions import Lease
+from runtime.stores.timers import Timer
 
 _SET = load_script("timer_set")
 _DONE = load_script("timer_done")
 
 
 class RedisTimers:
-    """Implements `runtime.sessions.timers.Timers`."""
+    """Implements `runtime.stores.timers.Timers`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection

@@ -15,8 +15,8 @@ from discord.http import Route
 
 from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
-from adapters.discord.catch_up import BEGUN
-from adapters.discord.shard import HEALTHY_AFTER_S
+from adapters.discord.inbound.catch_up import BEGUN
+from adapters.discord.inbound.shard import HEALTHY_AFTER_S
 from runtime.core.errors import AuthFailed, NotDelivered
 from tests.contract.discord.speaking import general, listening, new_adapter, send
 from tests.fakes.clock import FakeClock, HastyClock, WrongClock
@@ -324,7 +324,7 @@ async def test_gateway_that_cannot_be_reached_is_said_plainly_and_nobody_listens
         errors.append(str(extra["error"]))
         broken.set()
 
-    monkeypatch.setattr(logging.getLogger("adapters.discord.shard"), "warning", warn)
+    monkeypatch.setattr(logging.getLogger("adapters.discord.inbound.shard"), "warning", warn)
     async with aclosing(new_adapter(options, clock=HastyClock())) as adapter, anyio.create_task_group() as tasks:
 
         async def listen() -> None:

@@ -10,9 +10,9 @@ import anyio
 import pytest
 
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
-from adapters.edit_scheduler import EditScheduler
-from adapters.page import Page
-from adapters.presenter import Presenter
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.page import Page
+from adapters.pages.presenter import Presenter
 from runtime.core.address import Address, Speaker
 from tests.contract.discord.speaking import general, private
 from tests.fakes.clock import FakeClock

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.adapter import CanDelete, CanReact
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
-from adapters.discord.marking import EMOJIS
+from adapters.discord.outbound.reactions import EMOJIS
 from runtime.core.address import GATEWAY
 from tests.contract.discord.speaking import HOST, edit, general, listening, new_adapter, private, send
 from tests.fakes.discord_wire import DiscordPlatform

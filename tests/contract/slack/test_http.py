@@ -11,8 +11,8 @@ import pytest
 from slack_sdk.signature import SignatureVerifier
 
 from adapters.adapter import AnswersHttp, HttpAnswer, HttpRequest
-from adapters.slack import http_events
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
+from adapters.slack.inbound import http_events
 from tests.contract.slack.speaking import ADA
 from tests.fakes import slack_http
 from tests.fakes.clock import FakeClock

@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 import pytest
 
-from adapters.edit_scheduler import EditScheduler
-from adapters.page import Page
-from adapters.presenter import Presenter
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.page import Page
+from adapters.pages.presenter import Presenter
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.address import Address, Speaker
 from tests.contract.slack.speaking import thread

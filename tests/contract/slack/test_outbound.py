@@ -11,7 +11,7 @@ import pytest
 
 from adapters.capabilities import Budget
 from adapters.slack.adapter import SlackAdapter, SlackOptions
-from adapters.slack.calls import MissingScope
+from adapters.slack.api.calls import MissingScope
 from runtime.core.address import GATEWAY, Speaker
 from runtime.core.errors import (
     AdapterError,

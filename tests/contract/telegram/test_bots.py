@@ -11,7 +11,7 @@ import pytest
 
 from adapters.adapter import File, HttpRequest, Inbound
 from adapters.telegram.adapter import TelegramAdapter
-from adapters.telegram.intake import Webhook
+from adapters.telegram.inbound.intake import Webhook
 from adapters.telegram.options import TelegramOptions
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AuthFailed

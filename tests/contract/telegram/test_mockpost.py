@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from adapters.adapter import HttpAnswer, HttpRequest
-from adapters.telegram.intake import SECRET_HEADER, Webhook
+from adapters.telegram.inbound.intake import SECRET_HEADER, Webhook
 from adapters.telegram.options import TelegramOptions
 from tests.contract.telegram.speaking import HOST, ask, new_adapter
 from tests.contract.telegram.test_webhook import Relay, web_with

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.telegram.adapter import TelegramAdapter
-from adapters.telegram.failures import NoTopic, NotWelcome, UnknownMethod
+from adapters.telegram.api.failures import NoTopic, NotWelcome, UnknownMethod
 from adapters.telegram.limits import CAPABILITIES
 from adapters.telegram.options import TelegramOptions
 from runtime.core.address import GATEWAY, Address, Speaker

@@ -11,11 +11,11 @@ import anyio
 import pytest
 
 from adapters.adapter import CanRecover, File, HearsShare
-from adapters.edit_scheduler import EditScheduler
-from adapters.presenter import Presenter
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.presenter import Presenter
 from adapters.telegram.adapter import TelegramAdapter
-from adapters.telegram.numbers import TRIES
 from adapters.telegram.options import TelegramOptions
+from adapters.telegram.outbound.message_ids import TRIES
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import OutcomeUncertain, RateLimited

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.adapter import Inbound
 from adapters.telegram.adapter import TelegramAdapter
-from adapters.telegram.memory import Memory
+from adapters.telegram.chat_state import ChatState
 from adapters.telegram.options import TelegramOptions
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
@@ -99,9 +99,9 @@ async def test_closed_topic_is_forgotten(adapter: TelegramAdapter, platform: Tel
 
 
 async def test_remembered_topics_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adapters.telegram.memory.MAX_TOPICS", 2)
+    monkeypatch.setattr("adapters.telegram.chat_state.MAX_TOPICS", 2)
     records = MemoryRecords()
-    memory = Memory(records, SystemClock())
+    memory = ChatState(records, SystemClock())
     for topic in ("5", "6", "7"):
         await memory.note_spoke(Address("telegram", "-100", topic))
     assert sorted(records.records) == ["topic:-100#6", "topic:-100#7"]

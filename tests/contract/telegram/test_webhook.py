@@ -12,13 +12,13 @@ import pytest
 
 from adapters.adapter import AnswersHttp, HttpAnswer, HttpRequest
 from adapters.telegram.adapter import TelegramAdapter
-from adapters.telegram.intake import Webhook
+from adapters.telegram.inbound.intake import Webhook
 from adapters.telegram.options import TelegramOptions
 from adapters.web.adapter import WebAdapter
 from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve as serve_web
 from runtime.core.clock import SystemClock
-from runtime.storage.memory_rooms import MemoryRoomStore
+from runtime.storage.memory.rooms import MemoryRoomStore
 from tests.contract.telegram.speaking import ask, new_adapter
 from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
 

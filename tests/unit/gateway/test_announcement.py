@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access import Access, AccessRules
+from gateway.access.admission import Access, AccessRules
+from gateway.access.people import People
 from gateway.announcement import door_lines
-from gateway.people import People
 from gateway.settings.platforms import WebSettings
 from runtime.sandbox.wrapping import Wrapping
 from tests.fakes.clock import FakeClock

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from gateway.arguments import begun_by
+from gateway.programs.arguments import begun_by
 from gateway.settings.tree import Settings
 from gateway.standalone import Ended, Terminal, execute
 from runtime.execution.frames.loop import FrameLoop

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.diagnosis import checked
-from gateway.cli.overview import overview
+from gateway.cli.output.diagnosis import checked
+from gateway.cli.output.program_overview import overview
 from runtime.core.errors import CompileError
 from runtime.language import compiler
-from runtime.language.pbasm import read
+from runtime.language.pbasm.notation import read
 
 ROOT = Path(__file__).parents[4]
 HELLO = "# Greeter\n\n## Main\n### Triggers\n- At the beginning\n### Steps\n- Greet the user\n- End program\n"

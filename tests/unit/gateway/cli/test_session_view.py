@@ -12,8 +12,8 @@ import pytest
 from gateway.cli.session_view import say_steps, say_view, view_of
 from runtime.core.address import Address
 from runtime.core.ids import SessionId, TapeId
-from runtime.sessions.catalog import WholeSession
-from runtime.sessions.store import SessionRecord
+from runtime.stores.catalog import WholeSession
+from runtime.stores.sessions import SessionRecord
 from runtime.tape.tape import Fact
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

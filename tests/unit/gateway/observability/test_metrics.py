@@ -21,7 +21,7 @@ from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.talk import Model, Reply, talking
-from tests.unit.gateway.observability.test_spans import FIRST_TURN, SECOND_TURN, SHOP
+from tests.unit.gateway.observability.tracing.test_spans import FIRST_TURN, SECOND_TURN, SHOP
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,8 @@ from websockets.exceptions import InvalidStatus
 from gateway.participants.desk import ATTEMPTS
 from gateway.participants.visit import WINDOW
 from runtime.core.clock import SystemClock
-from runtime.sessions.participants import Act
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore
+from runtime.sessions.inbound.participants import Act
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from tests.fakes.participants import SEAT, TOKEN, reception, wire
 
 pytestmark = pytest.mark.anyio

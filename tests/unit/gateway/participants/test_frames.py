@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.participants.frames import MAX_FRAME_BYTES, Acknowledged, BadFrame, Hello, read_frame
-from runtime.sessions.participants import Act
+from runtime.sessions.inbound.participants import Act
 
 KEYS = (
     "type",

@@ -15,7 +15,7 @@ from typing import Any, cast
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from runtime.agents.hall import MeetingHall
+from runtime.agents.meeting_host import MeetingHost
 from runtime.bus import Bus
 from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
 from runtime.channels.registry import Channels
@@ -94,14 +94,14 @@ class People:
         self._known: dict[str, Participant] = {p: HumanParticipant(PersonId(p), screen) for p in PEOPLE}
         for agent in AGENTS:
             self._known[agent] = AgentParticipant(AgentId(agent), "Agent", self._hears(agent))
-        self.hall: MeetingHall
+        self.meeting_host: MeetingHost
 
     def _hears(self, agent: str) -> Any:
         def hear(message: Message) -> None:
             if agent in self._full:
                 raise QueueFull(f"agent {agent} can take no more")
             if message.type == MessageType.MEETING_RESPONSE:
-                self.hall.invitations.answered(message)
+                self.meeting_host.invitations.answered(message)
             elif message.type != MessageType.MEETING_INVITATION:
                 self.remind(AgentId(agent), message)
 
@@ -154,7 +154,7 @@ class MeetingMachine(RuleBasedStateMachine):
     """Draws what happens. `bug` is planted into each hall that is made."""
 
     @staticmethod
-    def bug(_hall: MeetingHall) -> None:
+    def bug(_meeting_host: MeetingHost) -> None:
         """None is."""
 
     def __init__(self) -> None:
@@ -181,10 +181,12 @@ class MeetingMachine(RuleBasedStateMachine):
         bus, screen = Bus(self.clock), Screen(self.journal)
         candidates = People(self.journal, screen, self.full)
         pages = cast("Any", screen)
-        self.hall = candidates.hall = MeetingHall(self.journal, candidates, pages, Channels(bus), self.clock, bus)
+        self.meeting_host = candidates.meeting_host = MeetingHost(
+            self.journal, candidates, pages, Channels(bus), self.clock, bus
+        )
         nobody: Any = None
-        self.hall.equip(cast("Any", NoPlaybooks()), nobody, nobody, lambda _: False, nobody)
-        self.bug(self.hall)
+        self.meeting_host.equip(cast("Any", NoPlaybooks()), nobody, nobody, lambda _: False, nobody)
+        self.bug(self.meeting_host)
 
     @rule()
     def commit(self) -> None:
@@ -225,7 +227,7 @@ class MeetingMachine(RuleBasedStateMachine):
         if self.is_in(host) or len(self.open()) == MOST_AT_ONCE:
             return
         frame = self.begin(host)
-        meeting = self.hall.meetings.create(host, frame, "Talk", "Talk")
+        meeting = self.meeting_host.meetings.create(host, frame, "Talk", "Talk")
         assert meeting.id not in self.known
         self.known[meeting.id] = Known(host, joined=[host])
         if at_once:
@@ -238,7 +240,7 @@ class MeetingMachine(RuleBasedStateMachine):
 
     def begin_inviting(self, meeting: MeetingState) -> None:
         known = self.known[meeting.id]
-        assert self.hall.meetings.begin_inviting(meeting) == (known.status == "created")
+        assert self.meeting_host.meetings.begin_inviting(meeting) == (known.status == "created")
         known.status = "inviting" if known.status == "created" else known.status
 
     @precondition(lambda self: self.open())
@@ -247,10 +249,10 @@ class MeetingMachine(RuleBasedStateMachine):
         meeting, known = self.one(data)
         by = data.draw(st.sampled_from([a for a in known.joined if a in AGENTS]))
         if known.status == "inviting" and by == known.host and required and who not in known.joined:
-            assert self.hall.meetings.ask(meeting, who, by, required=True)
+            assert self.meeting_host.meetings.ask(meeting, who, by, required=True)
             self.asked(known, who, required=True)
             return
-        asked = done(self.hall.invite(meeting, by, [who]))
+        asked = done(self.meeting_host.invite(meeting, by, [who]))
         fresh = who not in known.joined and who not in known.pending
         assert asked == ([who] if fresh else [])
         if fresh:
@@ -270,13 +272,13 @@ class MeetingMachine(RuleBasedStateMachine):
     def answer(self, data: st.DataObject, answer: str) -> None:
         waiting = [(id_, who) for id_, known in self.known.items() for who in known.pending]
         id_, who = data.draw(st.sampled_from(waiting))
-        meeting, known = self.hall.meetings.get(id_), self.known[id_]
+        meeting, known = self.meeting_host.meetings.get(id_), self.known[id_]
         if answer == JOINED and self.is_in(who):
             answer = BUSY
         if answer == JOINED:
             self.comes(meeting, known, who)
             return
-        done(self.hall.invitations.answer(meeting, who, answer))
+        done(self.meeting_host.invitations.answer(meeting, who, answer))
         if answer != BUSY:
             self.does_not_come(known, who, answer)
         else:
@@ -284,7 +286,7 @@ class MeetingMachine(RuleBasedStateMachine):
 
     def comes(self, meeting: MeetingState, known: Known, who: str) -> None:
         self.begin(who, meeting.id)
-        done(self.hall.invitations.answer(meeting, who, JOINED))
+        done(self.meeting_host.invitations.answer(meeting, who, JOINED))
         self.joins(known, who, f"Agent{who} (agent {who})")
 
     def joins(self, known: Known, who: str, called: str) -> None:
@@ -311,7 +313,7 @@ class MeetingMachine(RuleBasedStateMachine):
         for who in [agent for agent in AGENTS if not self.is_in(agent)][:number]:
             if who not in known.pending:
                 by = next(agent for agent in known.joined if agent in AGENTS)
-                done(self.hall.invite(meeting, by, [who]))
+                done(self.meeting_host.invite(meeting, by, [who]))
                 self.asked(known, who)
                 if known.status == "active":
                     self.tell(known, f"Agent{by} invited Agent{who}. Waiting…", but=by)
@@ -323,11 +325,11 @@ class MeetingMachine(RuleBasedStateMachine):
     def person_comes_or_goes(self, data: st.DataObject, person: str) -> None:
         meeting, known = self.one(data)
         if person in known.joined:
-            done(self.hall.person_leaves(meeting, person))
+            done(self.meeting_host.person_leaves(meeting, person))
             self.leaves(known, person, person.removeprefix("test:"))
         else:
-            said = self.hall.meetings.message(meeting, "here I am", MessageType.DIRECT)
-            self.hall.visitors.said(meeting, replace_sender(said, person))
+            said = self.meeting_host.meetings.message(meeting, "here I am", MessageType.DIRECT)
+            self.meeting_host.human_attendees.said(meeting, replace_sender(said, person))
             self.joins(known, person, person.removeprefix("test:"))
 
     @precondition(lambda self: self.open())
@@ -338,7 +340,7 @@ class MeetingMachine(RuleBasedStateMachine):
     def start_one(self, meeting: MeetingState, known: Known) -> None:
         if known.status != "inviting" or known.host not in known.joined or known.required:
             return
-        self.hall.meetings.start(meeting)
+        self.meeting_host.meetings.start(meeting)
         known.status = "active"
         self.tell(known, "Meeting started", but=known.host)
 
@@ -349,13 +351,13 @@ class MeetingMachine(RuleBasedStateMachine):
         if who not in known.joined:
             return
         text = f"word {self.journal.state.seq}"
-        message = self.hall.meetings.message(meeting, text, MessageType.MEETING_BROADCAST)
+        message = self.meeting_host.meetings.message(meeting, text, MessageType.MEETING_BROADCAST)
         if who in PEOPLE:
             message = replace_sender(message, who)
-            done(self.hall.heard(meeting, message))
+            done(self.meeting_host.heard(meeting, message))
         else:
-            message = self.hall.meetings.message(meeting, text, MessageType.MEETING_BROADCAST, sender=who)
-            done(self.hall.channel(meeting.id).send(message))
+            message = self.meeting_host.meetings.message(meeting, text, MessageType.MEETING_BROADCAST, sender=who)
+            done(self.meeting_host.channel(meeting.id).send(message))
             self.journal.note("spoke", id=meeting.id, message=message_to_data(message))
         known.said.append(f"{who.removeprefix('test:') if who in PEOPLE else f'Agent{who}'}: {text}")
         for other in known.joined:
@@ -370,15 +372,15 @@ class MeetingMachine(RuleBasedStateMachine):
         name = f"Agent{who}"
         if fails == "dies":
             self.return_(who, meeting.id)
-            self.hall.settle()
+            self.meeting_host.settle()
             if who == known.host:
                 self.ends(known, f"{name} was stopped", by=who)
             else:
                 self.leaves(known, who, name, "was stopped")
             return
-        self.hall.meetings.leave(meeting, who)
+        self.meeting_host.meetings.leave(meeting, who)
         self.return_(who, meeting.id)
-        self.hall.settle()
+        self.meeting_host.settle()
         self.leaves(known, who, name)
 
     @precondition(lambda self: self.open())
@@ -386,7 +388,7 @@ class MeetingMachine(RuleBasedStateMachine):
     def end(self, data: st.DataObject) -> None:
         meeting, known = self.one(data)
         by = data.draw(st.sampled_from(known.joined))
-        done(self.hall.end(meeting, by))
+        done(self.meeting_host.end(meeting, by))
         self.ends(known, None, by=by)
 
     @rule(seconds=st.sampled_from([1, 29, 31, 130, 500]))
@@ -396,19 +398,20 @@ class MeetingMachine(RuleBasedStateMachine):
 
     def look_at_the_time(self) -> None:
         """What the hall does when the time has come, and first of all."""
-        for meeting, who in self.hall.meetings.to_ask_again():
-            self.hall.meetings.ask(meeting, who, meeting.asks[who].by)
+        for meeting, who in self.meeting_host.meetings.to_ask_again():
+            self.meeting_host.meetings.ask(meeting, who, meeting.asks[who].by)
         now_s = self.clock.at.timestamp()
         due = [(k, who) for k in self.known.values() for who, at in k.pending.items() if at <= now_s]
         for known, who in [(known, who) for known, who in due if known.times[who] == 5]:
-            busy = self.hall.meetings.get(self.id_of(known)).invited[who]
+            busy = self.meeting_host.meetings.get(self.id_of(known)).invited[who]
             assert busy in (BUSY, "did not answer")
             self.does_not_come(known, who, busy)
         again = [(known, who) for known, who in due if who in known.pending]
         for known in self.known.values():
             silent = (known.required & known.pending.keys()) - known.busy
             if any(known is other and who in silent for other, who in again):
-                names = [f"Agent{who}" for who in self.hall.meetings.get(self.id_of(known)).asks if who in silent]
+                asks = self.meeting_host.meetings.get(self.id_of(known)).asks
+                names = [f"Agent{who}" for who in asks if who in silent]
                 others = [", ".join(names[:-1])] if names[1:] else []
                 self.tell(known, f"Waiting for {' and '.join([*others, names[-1]])} to join", but=known.host)
         for known, who in again:
@@ -418,7 +421,7 @@ class MeetingMachine(RuleBasedStateMachine):
 
     def one(self, data: st.DataObject) -> tuple[MeetingState, Known]:
         id_ = data.draw(st.sampled_from(self.open()))
-        return self.hall.meetings.get(id_), self.known[id_]
+        return self.meeting_host.meetings.get(id_), self.known[id_]
 
     def id_of(self, known: Known) -> str:
         return next(id_ for id_, other in self.known.items() if other is known)
@@ -460,7 +463,9 @@ class MeetingMachine(RuleBasedStateMachine):
         for id_ in self.open():
             known, meeting = self.known[id_], state.meetings[id_]
             assert meeting.joined == known.joined
-            assert {str(participant.id) for participant in self.hall.channel(id_).participants} == set(known.joined)
+            assert {str(participant.id) for participant in self.meeting_host.channel(id_).participants} == set(
+                known.joined
+            )
             frame = next(f for f in state.frames.values() if f.meeting == id_ and f.agent in known.joined)
             (line,) = [line for line in situation(state, frame).splitlines() if line.startswith(f"Meeting {id_} (")]
             names = [f"agent {who})" if who in AGENTS else who.removeprefix("test:") for who in known.joined]

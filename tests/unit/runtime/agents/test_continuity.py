@@ -13,8 +13,8 @@ from runtime.agents.library import Library
 from runtime.core.errors import ProgramChanged
 from runtime.core.ids import SessionId
 from runtime.execution.calls.remote import NoRemoteServers
+from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentKind, Program
-from runtime.language.versions import version_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.sessions.programs import agent, program, python

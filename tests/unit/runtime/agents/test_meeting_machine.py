@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from runtime.agents.hall import MeetingHall
+from runtime.agents.meeting_host import MeetingHost
 from runtime.meetings.meetings import Meetings
 from runtime.tape.state import MeetingState
 from tests.unit.runtime.agents.meeting_machine import AGENTS, MeetingMachine, done
@@ -58,9 +58,9 @@ class _Shy(Meetings):
 def test_the_machine_finds_a_planted_bug(planted: type[Meetings]) -> None:
     class Planted(MeetingMachine):
         @staticmethod
-        def bug(hall: MeetingHall) -> None:
+        def bug(hall: MeetingHost) -> None:
             hall.meetings = planted(hall._journal, hall, hall._clock, hall._bus)
-            hall.visitors._meetings = hall.invitations._meetings = hall.meetings
+            hall.human_attendees._meetings = hall.invitations._meetings = hall.meetings
 
     limits: Any = settings(LIMITS, phases=[Phase.generate], print_blob=False)
     with pytest.raises(AssertionError):
@@ -70,10 +70,10 @@ def test_the_machine_finds_a_planted_bug(planted: type[Meetings]) -> None:
 def test_who_can_take_no_more_is_asked_again_in_time_and_harms_nobody() -> None:
     machine = MeetingMachine()
     machine.create(AGENTS[0])
-    meeting = machine.hall.meetings.get("100")
+    meeting = machine.meeting_host.meetings.get("100")
     machine.full.add(AGENTS[1])
-    assert done(machine.hall.invite(meeting, AGENTS[0], AGENTS[1:3])) == list(AGENTS[1:3])
-    done(machine.hall.invitations.answer(meeting, AGENTS[2], "JOINED"))
-    machine.hall.meetings.start(meeting)
+    assert done(machine.meeting_host.invite(meeting, AGENTS[0], AGENTS[1:3])) == list(AGENTS[1:3])
+    done(machine.meeting_host.invitations.answer(meeting, AGENTS[2], "JOINED"))
+    machine.meeting_host.meetings.start(meeting)
     assert meeting.pending == [AGENTS[1]]
     assert [message.content for message in machine.journal.state.agents[AGENTS[2]].queue] == ["Meeting started"]

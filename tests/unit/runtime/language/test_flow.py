@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.language.flow import Flow
-from runtime.language.pbasm import read
+from runtime.language.pbasm.notation import read
 
 
 def flow(*steps: str) -> Flow:

@@ -14,11 +14,11 @@ from runtime.core.address import Address
 from runtime.core.clock import LOOK_S, until
 from runtime.core.ids import SessionId
 from runtime.sessions.alarm import AT_ONCE, Alarm
-from runtime.sessions.inbox import shard_of
-from runtime.sessions.store import Commit, Lease, LeaseHolder, SessionRecord
-from runtime.sessions.timers import TIMER, Timer
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.storage.memory_timers import MemoryTimers
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.storage.memory.timers import MemoryTimers
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
+from runtime.stores.timers import TIMER, Timer
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.anyio

@@ -9,9 +9,9 @@ from runtime.core.errors import LLMUnavailable
 from runtime.core.ids import SCHEDULE
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.inbox import InboxEntry, InboxEvent
-from runtime.sessions.store import Lease
-from runtime.sessions.surroundings import Busy
+from runtime.sessions.node_context import Busy
+from runtime.stores.inbox import InboxEntry, InboxEvent
+from runtime.stores.sessions import Lease
 from tests.fakes.crash_world import ADDRESS, World
 from tests.fakes.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program

@@ -9,12 +9,12 @@ import pytest
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.store import Commit
+from runtime.stores.sessions import Commit
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import UNREADABLE, Fact
 from tests.fakes.crash_world import World
 from tests.fakes.talk import Model, talking
-from tests.unit.runtime.sessions.test_undo import counter
+from tests.unit.runtime.sessions.commands.test_undo import counter
 
 pytestmark = pytest.mark.anyio
 

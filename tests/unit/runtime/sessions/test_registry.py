@@ -7,7 +7,7 @@ import pytest
 
 from runtime.core.address import Address
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.store import Lease
+from runtime.stores.sessions import Lease
 from tests.fakes.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 from tests.unit.runtime.sessions.test_session_life import echo

@@ -13,8 +13,8 @@ from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.core.files import FileContent, file_id
 from runtime.core.ids import SessionId
-from runtime.sessions.catalog import WholeSession
-from runtime.sessions.session_file import (
+from runtime.stores.catalog import WholeSession
+from runtime.stores.session_file import (
     SessionFile,
     end_line,
     file_line,
@@ -22,7 +22,7 @@ from runtime.sessions.session_file import (
     header_line,
     session_lines,
 )
-from runtime.sessions.store import SessionRecord
+from runtime.stores.sessions import SessionRecord
 from runtime.tape.tape import Fact, session_tape
 
 NOW = datetime(2026, 11, 21, 8, 30, tzinfo=UTC)

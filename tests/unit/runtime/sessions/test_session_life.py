@@ -12,8 +12,8 @@ from runtime.core.errors import StorageUnavailable
 from runtime.core.texts import english
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.inbox import NOTICE
-from runtime.sessions.store import Commit
+from runtime.stores.inbox import NOTICE
+from runtime.stores.sessions import Commit
 from tests.fakes.crash_world import ADDRESS, World
 from tests.fakes.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python

@@ -13,15 +13,15 @@ import pytest
 from runtime.core.ids import SessionId
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions import snapshots
-from runtime.sessions.store import Commit, Lease, SessionRecord
+from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.fold import apply
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.snapshot import Snapshot, snapshot_of, state_from
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, session_tape, tape_owner
 from tests.fakes.crash_world import ADDRESS, World, live
-from tests.unit.runtime.sessions.crash_cases import CASES
-from tests.unit.runtime.sessions.crash_sweep import Company
+from tests.unit.runtime.sessions.crashes.crash_cases import CASES
+from tests.unit.runtime.sessions.crashes.crash_sweep import Company
 from tests.unit.runtime.tape.random_facts import Facts
 
 pytestmark = pytest.mark.anyio

@@ -10,12 +10,12 @@ import pytest
 
 from runtime.bus import Bus
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.inbox import InboxEvent, shard_of
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
-from runtime.sessions.store import Lease, LeaseHolder
-from runtime.sessions.surroundings import Surroundings
-from runtime.storage.memory import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.storage.memory_catalog import MemorySessionCatalog
+from runtime.storage.memory.catalog import MemorySessionCatalog
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.sessions import Lease, LeaseHolder
 from tests.fakes.crash_world import ADDRESS, World
 from tests.fakes.talk import Model
 from tests.unit.runtime.sessions.programs import agent, program, python
@@ -44,7 +44,7 @@ class Node:
         self.store = MemorySessionStore(self.leases, self.inbox)
         self.catalog = MemorySessionCatalog(self.store, self.leases)
         bus = Bus(self.world.clock)
-        self.around = Surroundings(
+        self.around = NodeContext(
             {REMEMBERS.name: REMEMBERS}, self.store, self.world, sandbox, Model(), self.world.clock, bus
         )
         self.registry: Registry

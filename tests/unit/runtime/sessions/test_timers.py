@@ -10,9 +10,9 @@ import pytest
 
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.inbox import InboxEvent
-from runtime.sessions.timers import TIMER
-from runtime.storage.memory_timers import MemoryTimers
+from runtime.storage.memory.timers import MemoryTimers
+from runtime.stores.inbox import InboxEvent
+from runtime.stores.timers import TIMER
 from runtime.tape.journal import Journal
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import ADDRESS, World

@@ -21,7 +21,7 @@ from tests.unit.gateway.observability.debugger.stand import (
     debugged,
     guide_in,
 )
-from tests.unit.runtime.sessions.test_shared_state import talk_of
+from tests.unit.runtime.sessions.meetings.test_shared_state import talk_of
 
 pytestmark = pytest.mark.anyio
 

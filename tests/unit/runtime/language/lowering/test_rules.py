@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import Diagnostic, ProgramRejected
 from runtime.language.lint.program import lint
+from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.lowering.wording import lost_words
-from runtime.language.pbasm import read
+from runtime.language.pbasm.notation import read
 from runtime.language.program import Op, Program
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths, read_text

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from runtime.language.compiler import compile_parsed
 from runtime.language.diagnostics import ProgramRejected, Span
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.pbasm import read, write
+from runtime.language.pbasm.notation import read, write
 from runtime.language.program import AgentKind, Param
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 from runtime.language.syntax.parser import parse

@@ -1,0 +1,1 @@
+"""Calls of Discord's API: limits, failures, retries."""

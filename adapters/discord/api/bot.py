@@ -1,0 +1,160 @@
+"""What the bot does in its own name: messages, reactions, threads, and questions about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from discord.http import Route
+
+from adapters.discord.api.calls import Calls
+from adapters.discord.codec.addresses import BotIdentity
+from adapters.discord.codec.payload import Post, Words, choice_rows, post_data, text_data
+from adapters.discord.limits import MAX_THREAD_NAME
+from runtime.core.message import Choice
+
+PAGE: Final = 100
+"""Most messages of one answer (Get Channel Messages)."""
+_GUILDS: Final = 200
+"""Most servers of one answer (Get Current User Guilds)."""
+_READS_MESSAGES: Final = (1 << 18) | (1 << 19)
+"""Application flags: the message content intent is switched on, for a verified bot or for one in few servers."""
+_PUBLIC_THREAD: Final = 11
+_ARCHIVE_AFTER_MIN: Final = 1440
+_MESSAGE: Final = "/channels/{channel_id}/messages/{message_id}"
+_MARK: Final = _MESSAGE + "/reactions/{emoji}/@me"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server the bot is in, and what its roles permit it there, as bits."""
+
+    id: str
+    name: str
+    permissions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sharding:
+    """How many connections Discord recommends, and how many of them may begin at once every five seconds."""
+
+    shards: int
+    at_once: int
+
+
+class BotApi:
+    """One bot's calls, one attempt each. Errors: those of the port, AuthFailed only from `identity`, and `calls`'s."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    @property
+    def ahead_s(self) -> float:
+        """How far our calendar is before Discord's, as its last answer told."""
+        return self._calls.rest.ahead_s
+
+    async def identity(self) -> tuple[BotIdentity, bool]:
+        """Who we are, and whether the message content intent is switched on."""
+        with self._calls.told("who the bot is", at_setup=True):
+            user: Any = await self._calls.rest.request(Route("GET", "/users/@me"))
+            application: Any = await self._calls.rest.request(Route("GET", "/oauth2/applications/@me"))
+            reads = bool(int(application.get("flags", 0)) & _READS_MESSAGES)
+            return BotIdentity(str(user["id"]), str(application["id"]), str(user["username"])), reads
+
+    async def servers(self) -> list[Server]:
+        """The first servers the bot is in."""
+        with self._calls.told("in which servers the bot is", at_setup=True):
+            found: Any = await self._calls.rest.request(
+                Route("GET", "/users/@me/guilds"), params={"limit": str(_GUILDS)}
+            )
+            return [Server(str(each["id"]), str(each["name"]), int(each.get("permissions", 0))) for each in found]
+
+    async def sharding(self) -> Sharding:
+        with self._calls.told("how many connections are wanted", at_setup=True):
+            found: Any = await self._calls.rest.request(Route("GET", "/gateway/bot"))
+            return Sharding(int(found["shards"]), int(found["session_start_limit"]["max_concurrency"]))
+
+    async def offer_commands(self, application_id: str, commands: Sequence[Mapping[str, Any]]) -> None:
+        """Replace the bot's commands in all servers and private conversations."""
+        route = Route("PUT", "/applications/{application_id}/commands", application_id=application_id)
+        await self._calls.ask("offering commands", route, json=list(commands))
+
+    async def send(self, channel_id: str, post: Post) -> dict[str, Any]:
+        """Post; the message as Discord has it."""
+        route = Route("POST", "/channels/{channel_id}/messages", channel_id=channel_id)
+        what = "posting" if post.file is None else "sending a file"
+        with self._calls.told(what):
+            message: Any = await self._calls.rest.request(route, json=post_data(post), file=post.file)
+            return {**message, "id": str(message["id"])}
+
+    async def private_channel(self, person: str) -> str:
+        """The id of the private conversation with a person."""
+        with self._calls.told("opening a private conversation"):
+            route = Route("POST", "/users/@me/channels")
+            opened: Any = await self._calls.rest.request(route, json={"recipient_id": person})
+            return str(opened["id"])
+
+    async def edit(
+        self, channel_id: str, message: str, words: Words, choices: Sequence[Choice] | None = None
+    ) -> dict[str, Any]:
+        """Replace the text, and the choices unless None; the message as Discord has it."""
+        data = text_data(words) | ({} if choices is None else {"components": choice_rows(choices)})
+        return await self._message("editing", "PATCH", channel_id, message, json=data)
+
+    async def delete(self, channel_id: str, message: str) -> None:
+        await self._calls.ask("deleting", Route("DELETE", _MESSAGE, channel_id=channel_id, message_id=message))
+
+    async def react(self, channel_id: str, message: str, emoji: str, *, there: bool) -> None:
+        """Put a reaction of ours on a message, or take it away."""
+        method = "PUT" if there else "DELETE"
+        route = Route(method, _MARK, channel_id=channel_id, message_id=message, emoji=emoji)
+        await self._calls.ask("marking a message", route)
+
+    async def typing(self, channel_id: str) -> None:
+        route = Route("POST", "/channels/{channel_id}/typing", channel_id=channel_id)
+        await self._calls.ask("showing that somebody types", route)
+
+    async def after(self, channel_id: str, message: str) -> list[dict[str, Any]]:
+        """Up to PAGE messages that follow a message, oldest first."""
+        route = Route("GET", "/channels/{channel_id}/messages", channel_id=channel_id)
+        with self._calls.told("reading what was written"):
+            found: list[Any] = list(
+                await self._calls.rest.request(route, params={"limit": str(PAGE), "after": message})
+            )
+            return sorted(found, key=lambda each: int(each["id"]))
+
+    async def channel(self, channel_id: str) -> dict[str, Any]:
+        with self._calls.told("reading a channel"):
+            route = Route("GET", "/channels/{channel_id}", channel_id=channel_id)
+            return dict(await self._calls.rest.request(route))
+
+    async def open_thread(self, channel_id: str, name: str, *, message: str | None = None) -> str:
+        """Open a public thread, from a message if one is given; its id. Raises AlreadyDone where there is one."""
+        base = "/channels/{channel_id}"
+        path = base + ("/threads" if message is None else "/messages/{message_id}/threads")
+        route = Route("POST", path, channel_id=channel_id, **({} if message is None else {"message_id": message}))
+        data: dict[str, Any] = {"name": name[:MAX_THREAD_NAME], "auto_archive_duration": _ARCHIVE_AFTER_MIN}
+        if message is None:
+            data["type"] = _PUBLIC_THREAD
+        with self._calls.told("opening a thread"):
+            opened: Any = await self._calls.rest.request(route, json=data)
+            return str(opened["id"])
+
+    async def open_post(self, forum_id: str, name: str, post: Post) -> str:
+        """Open a post of a forum, which begins with a message; its id."""
+        route = Route("POST", "/channels/{channel_id}/threads", channel_id=forum_id)
+        data = {"name": name[:MAX_THREAD_NAME], "auto_archive_duration": _ARCHIVE_AFTER_MIN, "message": post_data(post)}
+        with self._calls.told("opening a post"):
+            opened: Any = await self._calls.rest.request(route, json=data)
+            return str(opened["id"])
+
+    async def join(self, thread_id: str, person: str = "@me") -> None:
+        """Have somebody in a thread; us, so that Discord tells us from now on that it is one of ours."""
+        path = "/channels/{channel_id}/thread-members/" + person
+        await self._calls.ask("joining a thread", Route("PUT", path, channel_id=thread_id))
+
+    async def _message(self, what: str, method: str, channel_id: str, message: str, json: Any) -> dict[str, Any]:
+        route = Route(method, _MESSAGE, channel_id=channel_id, message_id=message)
+        with self._calls.told(what):
+            return dict(await self._calls.rest.request(route, json=json))

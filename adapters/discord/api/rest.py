@@ -1,0 +1,141 @@
+"""discord.py's HTTP client with pacing of ours: one attempt a call, no sleeping, any server.
+
+discord.py repeats calls after 5xx and sleeps on 429 and before it, within the call (`discord.http.HTTPClient.request`,
+`discord.webhook.async_.AsyncWebhookAdapter.request`, 2.7). Both hide from the scheduler what it must know, and a
+repeated webhook call posts twice. Here a call fails at once and says why; whoever calls decides.
+"""
+
+from __future__ import annotations
+
+import json
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+import aiohttp
+from discord import Forbidden, HTTPException, NotFound, RateLimited
+from discord.errors import DiscordServerError
+from discord.gateway import DiscordWebSocket
+from discord.http import HTTPClient, Route, json_or_text
+from discord.utils import MISSING
+
+from adapters.adapter import File
+from adapters.capabilities import Budget
+from adapters.discord.api.buckets import Buckets
+from runtime.core.clock import Clock
+
+UNTOLD_PAUSE_S: Final = 60.0
+"""The pause after a 429 that does not say how long: it comes from the guard before Discord, not from Discord."""
+OLD_EDITS: Final = 30046
+"""JSON error code: too many edits of messages older than an hour. It comes as a 429 but waiting is not the way out."""
+DATE_EXACT_S: Final = 2.0
+"""A date in a header has whole seconds, and has been on its way: less says nothing about our calendar."""
+_PIECE_BYTES: Final = 64 * 1024
+
+
+class Rest(HTTPClient):
+    """Calls with the token, or without it where the address holds a secret of its own (webhooks, interactions).
+
+    `base_url` replaces `Route.BASE` in this client only; the gateway's address is then asked of that server as well.
+    Raises discord.py's errors, aiohttp's, and TimeoutError.
+    """
+
+    def __init__(self, *, base_url: str | None, clock: Clock, call_timeout_s: float) -> None:
+        super().__init__(MISSING)
+        self._base_url = base_url
+        self._timeout = aiohttp.ClientTimeout(total=call_timeout_s)
+        self._waits = Buckets(clock)
+        self._calls: aiohttp.ClientSession | None = None
+        self._clock = clock
+        self.ahead_s = 0.0
+        """How far our calendar was before Discord's at its last answer; negative where ours was behind."""
+
+    async def request(
+        self, route: Route, *, files: Any = None, form: Any = None, file: File | None = None, **kwargs: Any
+    ) -> Any:
+        """The JSON or text of the answer. `json`, `params` and our `file` are sent, discord.py's `files` are not."""
+        wait_s = self._waits.wait_s(route.key, route.major_parameters)
+        if wait_s > 0:
+            raise RateLimited(wait_s)
+        url = route.url if self._base_url is None else self._base_url + route.url.removeprefix(Route.BASE)
+        headers = {"User-Agent": self.user_agent}
+        if self.token is not None and route.webhook_token is None:
+            headers["Authorization"] = f"Bot {self.token}"
+        arguments = {name: kwargs[name] for name in ("json", "params") if kwargs.get(name) is not None}
+        if file is not None:
+            arguments["data"] = _multipart(arguments.pop("json"), file)
+        async with self._session().request(route.method, url, headers=headers, **arguments) as response:
+            data = await json_or_text(response)
+        self._compare(response.headers.get("Date"))
+        self._waits.learn(route.key, route.major_parameters, response.headers)
+        if response.status >= 300:
+            raise self._error(route, response, data)
+        return data
+
+    async def ws_connect(self, url: str, *, compress: int = 0) -> aiohttp.ClientWebSocketResponse:
+        official = str(DiscordWebSocket.DEFAULT_GATEWAY)
+        if self._base_url is not None and url.startswith(official):
+            answer = await self.request(Route("GET", "/gateway"))
+            url = f"{answer['url']}/{url.removeprefix(official)}"
+        return await super().ws_connect(url, compress=compress)
+
+    async def download(self, url: str, max_bytes: int) -> bytes | None:
+        """What is at an address of Discord's own; None when it is longer. Raises discord.py's errors as `request`."""
+        async with self._session().get(url, allow_redirects=False) as response:
+            if response.status >= 300:
+                raise self._error(Route("GET", "/attachments"), response, await json_or_text(response))
+            data = bytearray()
+            async for piece in response.content.iter_chunked(_PIECE_BYTES):
+                data += piece
+                if len(data) > max_bytes:
+                    return None
+            return bytes(data)
+
+    def size(self, route: str) -> Budget | None:
+        """The bucket of a route, "METHOD /path", as Discord's answers have told it."""
+        return self._waits.size(route)
+
+    async def close(self) -> None:
+        await super().close()
+        if self._calls is not None:
+            await self._calls.close()
+
+    def _compare(self, date: str | None) -> None:
+        try:
+            ahead_s = (self._clock.now() - parsedate_to_datetime(date or "")).total_seconds()
+        except (ValueError, TypeError):
+            return  # something before Discord answers without a date, or without a zone
+        self.ahead_s = ahead_s if abs(ahead_s) > DATE_EXACT_S else 0.0
+
+    def _session(self) -> aiohttp.ClientSession:
+        if self._calls is None:
+            self._calls = aiohttp.ClientSession(timeout=self._timeout, cookie_jar=aiohttp.DummyCookieJar())
+        return self._calls
+
+    def _error(self, route: Route, response: aiohttp.ClientResponse, data: Any) -> Exception:
+        told = data if isinstance(data, dict) else {}
+        match response.status:
+            case 429 if told.get("code") != OLD_EDITS:
+                return self._flood(route, response, told)
+            case 403:
+                return Forbidden(response, data)
+            case 404:
+                return NotFound(response, data)
+            case status if status >= 500:
+                return DiscordServerError(response, data)
+            case _:
+                return HTTPException(response, data)
+
+    def _flood(self, route: Route, response: aiohttp.ClientResponse, told: dict[str, Any]) -> RateLimited:
+        pause_s = float(told.get("retry_after", response.headers.get("Retry-After", UNTOLD_PAUSE_S)))
+        if told.get("global") or not told:
+            self._waits.close_all(pause_s)
+        else:
+            self._waits.close(route.key, route.major_parameters, pause_s)
+        return RateLimited(pause_s)
+
+
+def _multipart(body: Any, file: File) -> aiohttp.FormData:
+    form = aiohttp.FormData()
+    form.add_field("payload_json", json.dumps(body), content_type="application/json")
+    form.add_field("files[0]", file.data, filename=file.name, content_type=file.media_type)
+    return form

@@ -1,0 +1,1 @@
+"""Our addresses, texts and messages in Discord's terms. Pure: no I/O."""

@@ -1,0 +1,116 @@
+"""Our addresses, names and nonces as Discord has them, and back. Pure: no I/O, no library of Discord's."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from adapters.discord.codec.markup import as_written, people_in, render, with_heading
+from adapters.discord.codec.payload import Name, Words
+from adapters.discord.limits import MAX_HOOK_NAME, MAX_MESSAGE_UNITS, MAX_NONCE
+from adapters.markdown.text_length import measure_utf16
+from runtime.core.address import Address, Speaker
+
+PLATFORM = "discord"
+MAX_NAME = 64
+"""Characters of a speaker's name that are shown above a text."""
+
+THREAD_TYPES = frozenset({10, 11, 12})
+"""Channel types that are threads: of announcements, public, private. A post of a forum is a public thread."""
+
+_DM = "dm:"
+_EPOCH_MS = 1420070400000
+_REFUSED_IN_NAMES = (("discord", "disc-ord"), ("clyde", "cl-yde"))
+
+
+@dataclass(frozen=True, slots=True)
+class BotIdentity:
+    """Who we are on Discord; the ids of a bot and of its application are often, but not always, the same.
+
+    `commands` are the words that are commands also where people talk with each other and other bots.
+    """
+
+    id: str
+    application_id: str
+    name: str
+    commands: frozenset[str] = frozenset()
+
+
+def address_of(channel_id: str, *, private: bool, parent: str | None = None) -> Address:
+    if private:
+        return Address(PLATFORM, f"{_DM}{channel_id}")
+    return Address(PLATFORM, channel_id) if parent is None else Address(PLATFORM, parent, channel_id)
+
+
+def channel_id_of(address: Address) -> str:
+    """Where a message to this address is posted: a thread is a channel to Discord."""
+    return address.thread or address.conversation.removeprefix(_DM)
+
+
+def mark_of(channel_id: str, *, private: bool) -> str:
+    """Under which name the last message taken in a channel or thread is remembered."""
+    return f"{_DM}{channel_id}" if private else channel_id
+
+
+def private_channel_of(mark: str) -> str | None:
+    """The channel of a private conversation's mark; None for any other."""
+    return mark.removeprefix(_DM) if mark.startswith(_DM) else None
+
+
+def is_private(address: Address) -> bool:
+    return address.conversation.startswith(_DM)
+
+
+def number_of(message: str) -> str:
+    """Discord's own id of a message: a webhook's message is `<message>@<webhook>` with us."""
+    return message.partition("@")[0]
+
+
+def page_of(text: str, speaker: Speaker, *, named: bool) -> Words:
+    """CommonMark as a message, under its speaker's name where `named`; the gateway itself (id "") has no heading.
+
+    Where columns or marks make it longer than Discord takes, the text is shown as it is written.
+    """
+    name = " ".join(speaker.name.split())[:MAX_NAME] if named and speaker.id else ""
+    for body in (render(text), as_written(text)):
+        page = with_heading(name, body) if name else body
+        if measure_utf16(page) <= MAX_MESSAGE_UNITS:
+            return Words(page, people_in(text))
+    return Words(text)
+
+
+def name_of(speaker: Speaker, avatar_url: str | None) -> Name:
+    """Under what a webhook speaks. `{name}` in the picture's address stands for the speaker's name."""
+    name = " ".join(speaker.name.split())
+    picture = None if avatar_url is None else avatar_url.replace("{name}", quote(name, safe=""))
+    for refused, instead in _REFUSED_IN_NAMES:
+        name = re.sub(refused, instead, name, flags=re.IGNORECASE)
+    return Name(name[:MAX_HOOK_NAME].strip() or "Agent", picture)
+
+
+def answer_line(link: str) -> str:
+    """The small line by which a webhook's message says what it answers; webhooks cannot reply."""
+    return f"-# ↪ [in answer]({link})"
+
+
+def link_to(server: str, channel_id: str, message: str | None = None) -> str:
+    """Where a channel of a server, or a message in it, is to be found; `@me` is the server of private conversations."""
+    place = f"https://discord.com/channels/{server}/{channel_id}"
+    return place if message is None else f"{place}/{message}"
+
+
+def nonce_of(nonce: str) -> str:
+    """As long as Discord takes it; equal for equal nonces."""
+    return hashlib.blake2b(nonce.encode(), digest_size=MAX_NONCE // 2).hexdigest()
+
+
+def snowflake_at(when: datetime) -> int:
+    """The smallest id of what is made at that time: Discord's ids begin with their milliseconds."""
+    return max(0, int(when.timestamp() * 1000) - _EPOCH_MS) << 22
+
+
+def moment_of(snowflake: str) -> datetime:
+    return datetime.fromtimestamp(((int(snowflake) >> 22) + _EPOCH_MS) / 1000, UTC)

@@ -1,0 +1,1 @@
+"""People's acts on Discord: received, decoded, confirmed."""

@@ -1,0 +1,128 @@
+"""What was written while nobody listened, read from history: the gateway forgets what it could not deliver."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from adapters.discord.api.bot import PAGE, BotApi
+from adapters.discord.codec.addresses import private_channel_of
+from adapters.discord.inbound.listener import LastSaid
+from adapters.records import Records
+from runtime.core.errors import AdapterError
+
+MAX_CONVERSATIONS: Final = 100
+"""Conversations that are looked into at once, those spoken in last first."""
+MAX_MESSAGES: Final = 500
+"""Messages of one conversation that are read; of more, the oldest."""
+OVERLAP_MS: Final = 60_000
+"""How far before the newest mark a conversation without a mark is read: events of channels overtake each other."""
+
+BEGUN: Final = "begun"
+
+_log = logging.getLogger(__name__)
+_Read: TypeAlias = Callable[[Callable[[], Awaitable[list[dict[str, Any]]]]], Awaitable[list[dict[str, Any]]]]
+
+
+class CatchUp:
+    """Reads after the marks: up to which message each conversation was taken, by channel or thread id or `dm:<id>`.
+
+    A channel without one is read after the newest of all: Discord's ids order all messages. A mark that is put after a
+    message is safe may be lost in a crash: then messages come again, with the same event ids. Before anything was taken
+    there is the mark `begun`, so that the first message of all is found again as well.
+
+    What cannot be read: private conversations nobody has a mark of, which Discord does not list for bots; channels
+    whose history the bot may not read; threads that were archived meanwhile; commands from the menu.
+    """
+
+    def __init__(self, api: BotApi, marks: Records, read: _Read) -> None:
+        self._api = api
+        self._marks = marks
+        self._read = read
+        self._known: dict[str, str] = {}
+        self._loaded: str | None = None
+        self._begun: str | None = None
+        self._newest: dict[str, str] = {}
+        self._floors: dict[str, str | None] = {}
+
+    async def load(self, now: int) -> None:
+        """Read the marks. Without any it begins `now`, as Discord's ids tell the time, and nothing was missed."""
+        self._known = dict(await self._marks.all())
+        if not self._known:
+            self._begun = str(now + (OVERLAP_MS << 22))
+            await self._marks.put(BEGUN, self._begun)
+        self._loaded = max(self._known.values(), key=int, default=None)
+
+    async def taken(self, conversation: str, message: str, guild: str | None = None) -> None:
+        """Mark a message; marks never go back."""
+        if guild is not None and int(message) > int(self._newest.get(guild, "0")):
+            self._newest[guild] = message
+        if int(message) > int(self._known.get(conversation, "0")):
+            self._known[conversation] = message
+            await self._marks.put(conversation, message)
+
+    def begin(self, guilds: Iterable[str]) -> None:
+        """Things were missed in these servers, which are told of one by one.
+
+        Marks move on while one server is caught up with, and other connections live on while one is broken, so what
+        holds for each server is fixed now: all before the newest message taken there, or before we began, was taken.
+        """
+        for guild in guilds:
+            self._floors[guild] = _early(self._newest.get(guild, self._loaded) or self._newest_mark())
+        if self._begun is not None:
+            self._known[BEGUN], self._begun = self._begun, None
+
+    async def private(self) -> AsyncIterator[dict[str, Any]]:
+        """What was missed in private conversations, oldest first in each."""
+        marked = ((channel, mark) for key, mark in self._known.items() if (channel := private_channel_of(key)))
+        for channel, mark in _newest(marked):
+            for message in await self._missed(channel, mark):
+                yield message
+
+    async def public(self, talked_in: Iterable[LastSaid], guild: str | None = None) -> AsyncIterator[dict[str, Any]]:
+        """What was missed in channels and threads of a server, or of all, oldest first in each."""
+        last_said = {said.channel: said for said in talked_in}
+        marks = {said.channel: self._mark(said) for said in last_said.values()}
+        behind = [
+            (said.channel, said.message)
+            for said in last_said.values()
+            if (mark := marks[said.channel]) is not None and int(said.message) > int(mark)
+        ]
+        if guild is not None:
+            self._floors.pop(guild, None)
+        for channel, _ in _newest(behind):
+            for message in await self._missed(channel, marks[channel] or "0"):
+                yield message | {"guild_id": last_said[channel].guild}
+
+    def _mark(self, said: LastSaid) -> str | None:
+        """Up to where a channel was taken; None when nothing of it is to be read."""
+        floor = self._floors[said.guild] if said.guild in self._floors else _early(self._newest_mark())
+        return None if floor is None else self._known.get(said.channel, floor)
+
+    def _newest_mark(self) -> str | None:
+        return max(self._known.values(), key=int, default=None)
+
+    async def _missed(self, channel: str, mark: str) -> list[dict[str, Any]]:
+        missed: list[dict[str, Any]] = []
+        while len(missed) < MAX_MESSAGES:
+            after = missed[-1]["id"] if missed else mark
+            try:
+                page = await self._read(partial(self._api.after, channel, after))
+            except AdapterError as error:
+                _log.info("History cannot be read", extra={"channel": channel, "error": str(error)})
+                return missed
+            missed += page
+            if len(page) < PAGE:
+                return missed
+        _log.warning("More was written than is caught up with", extra={"channel": channel, "messages": len(missed)})
+        return missed
+
+
+def _early(mark: str | None) -> str | None:
+    return None if mark is None else str(max(0, int(mark) - (OVERLAP_MS << 22)))
+
+
+def _newest(conversations: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return sorted(conversations, key=lambda each: int(each[1]), reverse=True)[:MAX_CONVERSATIONS]

@@ -1,0 +1,194 @@
+"""Out of what Discord says, what people do: events, and history where events are missing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
+
+import anyio
+from anyio.abc import TaskGroup
+
+from adapters.adapter import NOT_UNDERSTOOD, Inbound
+from adapters.discord.api.bot import BotApi
+from adapters.discord.api.retrying import until_answered
+from adapters.discord.codec.addresses import BotIdentity, mark_of, snowflake_at
+from adapters.discord.inbound.catch_up import CatchUp
+from adapters.discord.inbound.decode import (
+    Place,
+    deletion_of,
+    edit_of,
+    inbound_of,
+    marked_of,
+    parent_of,
+    reaction_of,
+)
+from adapters.discord.inbound.listener import LOST, Listener
+from adapters.discord.inbound.menu import Menu
+from adapters.discord.inbound.recent import RecentMessages
+from adapters.discord.inbound.shard import Heard, Session
+from adapters.discord.outbound.threads import Threads
+from adapters.records import Records
+from runtime.core.clock import Clock
+from runtime.core.errors import AdapterError, AuthFailed, NotDelivered
+
+_log = logging.getLogger(__name__)
+_Answer = TypeVar("_Answer")
+_Message: TypeAlias = Mapping[str, Any]
+_Taken: TypeAlias = tuple[Inbound, Callable[[], Awaitable[None]]]
+"""What a person did, and what is to be done once it is safe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """What one bot has beside its connection. `known_as` tells our id of a message by Discord's.
+
+    With `opens_threads`, what is addressed to us in a channel is answered in a thread.
+    """
+
+    api: BotApi
+    menu: Menu
+    threads: Threads
+    known_as: Callable[[str], str]
+    opens_threads: bool
+
+
+class Intake:
+    """One connection's items."""
+
+    def __init__(self, ours: Ours, session: Session, clock: Clock, marks: Records) -> None:
+        self._ours = ours
+        self._clock = clock
+        self._listener = Listener(session, ours.api, clock, self._heard)
+        self._catch_up = CatchUp(ours.api, marks, self._asked)
+        self._recent = RecentMessages()
+        self._tasks: TaskGroup | None = None
+
+    async def run(self) -> None:
+        """Listen, and acknowledge commands, until cancelled."""
+        async with anyio.create_task_group() as self._tasks:
+            await self._listener.run()
+
+    async def listens(self) -> None:
+        """Return when Discord tells us what happens, or has refused us: then `items` raises that."""
+        await self._listener.settled.wait()
+
+    async def items(self, us: BotIdentity) -> AsyncGenerator[Inbound, None]:
+        """What people do. An item is marked as taken, or a command acknowledged, when the next one is asked for."""
+        now = self._clock.now() - timedelta(seconds=self._ours.api.ahead_s + 1)  # ids of one millisecond are alike
+        await self._catch_up.load(snowflake_at(now))
+        while True:
+            async for item, safe in self._taken(await self._listener.next(), us):
+                self._recent.note(item)
+                self._ours.threads.expect(item)
+                yield item
+                await safe()
+
+    async def _taken(self, heard: Heard, us: BotIdentity) -> AsyncIterator[_Taken]:
+        data = heard.data
+        match heard.name:
+            case "INTERACTION_CREATE":
+                item = await self._ours.menu.item(data, us)
+                if item is not None:
+                    yield item, partial(_now, partial(self._ours.menu.safe, data))
+            case "MESSAGE_UPDATE" | "MESSAGE_DELETE" | "MESSAGE_REACTION_ADD" | "MESSAGE_REACTION_REMOVE":
+                item = await self._changed(heard, us)
+                if item is not None:
+                    yield item, _nothing
+            case _:
+                async for message in self._messages(heard):
+                    item = await self._said(message, us)
+                    if item is not None:
+                        mark = mark_of(str(message["channel_id"]), private=item.private)
+                        yield item, partial(self._catch_up.taken, mark, message["id"], item.space)
+
+    async def _messages(self, heard: Heard) -> AsyncIterator[_Message]:
+        """The message of an event, or those that were missed before it."""
+        name, data = heard.name, heard.data
+        if name == "MESSAGE_CREATE":
+            yield data
+        elif name == "READY":
+            self._catch_up.begin([str(guild["id"]) for guild in data.get("guilds", ())])
+            if (data.get("shard") or [0])[0] == 0:  # private conversations belong to the first connection
+                async for message in self._catch_up.private():
+                    yield message
+        elif name in ("GUILD_CREATE", LOST.name):
+            guild = data.get("id")
+            talked_in = self._listener.talked_in(guild)
+            if guild is None:
+                self._catch_up.begin({said.guild for said in talked_in})
+                async for message in self._catch_up.private():
+                    yield message
+            async for message in self._catch_up.public(talked_in, guild):
+                yield message
+
+    async def _said(self, message: _Message, us: BotIdentity) -> Inbound | None:
+        try:
+            return inbound_of(message, us, await self._place(message, str(message["id"])))
+        except NOT_UNDERSTOOD as error:
+            _tell_passed_over(error)
+            return None
+
+    async def _changed(self, heard: Heard, us: BotIdentity) -> Inbound | None:
+        """An edit, a deletion or a reaction."""
+        data = heard.data
+        try:
+            if heard.name == "MESSAGE_DELETE":
+                number = str(data["id"])
+                return deletion_of(number, us, self._recent.message(number), self._clock.now())
+            if heard.name == "MESSAGE_UPDATE":
+                number = str(data["id"])
+                place = await self._place(data, number) if data.get("edited_timestamp") else Place()
+                return edit_of(data, us, place, self._recent.message(number))
+            return await self._marked(heard, us)
+        except NOT_UNDERSTOOD as error:
+            _tell_passed_over(error)
+            return None
+
+    async def _marked(self, heard: Heard, us: BotIdentity) -> Inbound | None:
+        marked = marked_of(heard.name, heard.data, us)
+        if marked is None:
+            return None
+        marked = replace(marked, name=marked.name or self._recent.name(f"discord:{marked.person}"))
+        place = await self._place(heard.data, marked.message_id)
+        known = self._recent.message(marked.message_id)
+        event_id = f"{us.id}:{heard.id}"
+        item = reaction_of(marked, heard.data, place, known, event_id=event_id, now=self._clock.now())
+        return replace(item, message_id=self._ours.known_as(marked.message_id))
+
+    async def _place(self, event: _Message, message_id: str) -> Place:
+        if "guild_id" not in event:
+            return Place()
+        place = self._listener.place(event, message_id)
+        channel_id = str(event["channel_id"])
+        if place is None:
+            try:
+                channel = await self._asked(lambda: self._ours.api.channel(channel_id))
+            except AdapterError as error:
+                _log.warning("A channel is not known", extra={"channel": channel_id, "error": str(error)})
+                channel = {}
+            place = Place(parent=parent_of(channel), ours="member" in channel)
+        ours = place.ours or self._ours.threads.ours(channel_id)
+        return replace(place, ours=ours, opens=place.opens and self._ours.opens_threads)
+
+    async def _asked(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        return await until_answered(self._clock, call, but=(AuthFailed, NotDelivered))
+
+    def _heard(self, heard: Heard) -> None:
+        if heard.name == "INTERACTION_CREATE" and self._tasks is not None:
+            self._ours.menu.heard(heard.data, self._tasks)
+
+
+async def _now(call: Callable[[], None]) -> None:
+    call()
+
+
+async def _nothing() -> None:
+    """There is nothing to acknowledge: what was missed of this kind cannot be read later."""
+
+
+def _tell_passed_over(error: Exception) -> None:
+    _log.warning("An event of Discord's is not understood and is passed over", extra={"error": repr(error)})

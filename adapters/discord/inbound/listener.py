@@ -1,0 +1,180 @@
+"""The gateway: all of a bot's connections, and what they hear in one bounded buffer."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+import discord
+
+from adapters.discord.api.bot import BotApi, Sharding
+from adapters.discord.api.permissions import THREAD_BITS
+from adapters.discord.api.retrying import until_answered
+from adapters.discord.inbound.decode import Place
+from adapters.discord.inbound.shard import BETWEEN_SESSIONS_S, Heard, Session, Shard, Starts
+from runtime.core.clock import Clock
+from runtime.core.errors import AuthFailed
+
+INTENT_HELP: Final = (
+    "Discord does not let this bot read messages. In the Developer Portal open the application, Bot, Privileged "
+    "Gateway Intents, and switch on Message Content Intent"
+)
+LOST: Final = Heard("LOST", {})
+"""Events were dropped because the buffer was full."""
+
+_TOO_FEW: Final = 4011
+_REFUSED: Final = {
+    4004: "Discord refuses the bot's token; take a new one from the Developer Portal: Bot, Reset Token",
+    _TOO_FEW: 'The bot is in too many servers for so few connections: set discord.shards to "auto" or a larger number',
+    4013: "Discord does not know an intent that is asked for",
+    4014: INTENT_HELP,
+}
+_OPENING: Final = (discord.ChannelType.text, discord.ChannelType.news)
+"""Kinds of channels in which a thread can begin with a message."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LastSaid:
+    """A channel or thread of a server, and the id of the last message in it."""
+
+    guild: str
+    channel: str
+    message: str
+
+
+class Listener:
+    """Events in the order of their arrival. `heard` is called at once with each, and may not wait."""
+
+    def __init__(self, session: Session, api: BotApi, clock: Clock, heard: Callable[[Heard], None]) -> None:
+        self._session = session
+        self._api = api
+        self._clock = clock
+        self._heard = heard
+        self._buffer: deque[Heard] = deque()
+        self._failure: AuthFailed | None = None
+        self._filled = anyio.Event()
+        self._lost = False
+        self._shards: list[Shard] = []
+        self.settled = anyio.Event()
+        """Set once Discord tells us what happens, or has refused us."""
+
+    async def run(self) -> None:
+        """Listen until cancelled, or until Discord refuses the bot: then `next` raises that."""
+        while self._failure is None:
+            try:
+                await self._listen(await until_answered(self._clock, self._api.sharding, but=AuthFailed))
+            except AuthFailed as error:
+                self._fail(error)
+
+    async def next(self) -> Heard:
+        """The next event. Raises AuthFailed. LOST stands where events had to be dropped, all up to this moment."""
+        while not self._buffer:
+            if self._failure is not None:
+                raise self._failure
+            if self._lost:
+                self._lost = False
+                return LOST
+            await self._filled.wait()
+        return self._buffer.popleft()
+
+    def talked_in(self, guild_id: str | None) -> list[LastSaid]:
+        """The channels and threads of a server, or of all, in which something was said."""
+        return [
+            LastSaid(str(guild.id), str(channel.id), str(channel.last_message_id))
+            for shard in self._shards
+            for guild in shard.guilds
+            if guild_id is None or guild.id == int(guild_id)
+            for channel in _talked_in(guild)
+            if channel.last_message_id is not None
+        ]
+
+    def place(self, event: Mapping[str, Any], message_id: str) -> Place | None:
+        """Where a message of a server is, as far as discord.py knows; None when the channel is not known."""
+        guild = self._guild(int(event["guild_id"]))
+        channel = guild.get_channel_or_thread(int(event["channel_id"])) if guild is not None else None
+        if guild is None or channel is None:
+            return None
+
+        def name_of(number: str) -> str | None:
+            known = guild.get_role(int(number)) or guild.get_channel_or_thread(int(number))
+            return known.name if known is not None else None
+
+        role = str(guild.self_role.id) if guild.self_role is not None else None
+        if not isinstance(channel, discord.Thread):
+            begun = guild.get_thread(int(message_id)) is not None
+            return Place(role=role, name_of=name_of, opens=_may_open_threads(channel, guild), begun=begun)
+        ours = channel.me is not None or channel.owner_id == guild.me.id
+        return Place(parent=str(channel.parent_id), ours=ours, role=role, name_of=name_of)
+
+    async def _listen(self, wanted: Sharding) -> None:
+        """Return when Discord wants more connections than there are. Raises AuthFailed when it refuses the bot."""
+        count = self._session.shards or wanted.shards
+        starts = Starts(self._clock, wanted.at_once)
+        self._shards = [Shard(self._session, self._clock, starts, self._take, number, count) for number in range(count)]
+        refusals: list[int] = []
+        async with anyio.create_task_group() as tasks:
+
+            async def run(shard: Shard) -> None:
+                refusals.append(await _refusal(shard))
+                tasks.cancel_scope.cancel()
+
+            for shard in self._shards:
+                tasks.start_soon(run, shard)
+        if refusals and not (refusals[0] == _TOO_FEW and self._session.shards is None):
+            raise AuthFailed(_REFUSED.get(refusals[0], f"Discord refuses the connection with code {refusals[0]}"))
+        self.settled.set()  # it has answered
+        _log.warning("Discord wants more connections for this bot")
+        await self._clock.sleep_until(self._clock.monotonic() + BETWEEN_SESSIONS_S)
+
+    def _guild(self, guild_id: int) -> discord.Guild | None:
+        return next((guild for shard in self._shards for guild in shard.guilds if guild.id == guild_id), None)
+
+    def _take(self, heard: Heard) -> None:
+        self.settled.set()
+        if self._lost:
+            return
+        if len(self._buffer) >= self._session.buffer_size:
+            _log.warning("Discord says more than is taken; what is left out is read from history later")
+            self._lost = True
+            return
+        self._buffer.append(heard)
+        self._heard(heard)
+        self._wake()
+
+    def _fail(self, failure: AuthFailed) -> None:
+        self._failure = failure
+        self.settled.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        self._filled.set()
+        self._filled = anyio.Event()
+
+
+def _talked_in(guild: discord.Guild) -> list[discord.TextChannel | discord.VoiceChannel | discord.Thread]:
+    return [*guild.text_channels, *guild.voice_channels, *guild.threads]
+
+
+async def _refusal(shard: Shard) -> int:
+    """Listen; the code with which Discord ends it for good."""
+    try:
+        await shard.run()
+    except discord.LoginFailure:
+        return 4004
+    except discord.PrivilegedIntentsRequired:
+        return 4014
+    except discord.ConnectionClosed as error:
+        return int(error.code)
+
+
+def _may_open_threads(channel: Any, guild: discord.Guild) -> bool:
+    if channel.type not in _OPENING:
+        return False
+    granted = channel.permissions_for(guild.me)
+    return bool(granted.administrator or granted.value & THREAD_BITS == THREAD_BITS)

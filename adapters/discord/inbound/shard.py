@@ -1,0 +1,222 @@
+"""One connection to the gateway: discord.py's, supervised, telling what it hears.
+
+discord.py keeps the session alive and resumes it; what Discord replays then comes through the same way. Whatever else
+ends it - a time-out at the start, an error in discord.py's reading of an event - is followed by a new session.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+import anyio
+import discord
+
+from adapters.discord.api.rest import Rest
+from runtime.core.clock import Clock
+
+BETWEEN_SESSIONS_S: Final = 5.0
+"""Discord takes one new session of a kind in five seconds (Gateway, Rate Limiting, max_concurrency)."""
+LONGEST_PAUSE_S: Final = 120.0
+"""Discord takes 1000 new sessions a day, then it takes the token away (Gateway, Session Start Limit)."""
+HEALTHY_AFTER_S: Final = 600.0
+"""A session that lasted so long did not break by something that breaks the next one as well."""
+RESUME_FOR_S: Final = 60.0
+"""So long it is tried to resume a session; discord.py would go on with pauses of many minutes."""
+CLOSE_WITHIN_S: Final = 5.0
+"""So long we wait for Discord to agree that a connection ends."""
+
+USELESS: Final = frozenset({4004, 4010, 4011, 4012, 4013, 4014})
+"""Close codes after which trying again is of no use (Gateway Close Event Codes)."""
+
+_WANTED: Final = frozenset(
+    {
+        "READY",
+        "GUILD_CREATE",
+        "INTERACTION_CREATE",
+        "MESSAGE_CREATE",
+        "MESSAGE_DELETE",
+        "MESSAGE_REACTION_ADD",
+        "MESSAGE_REACTION_REMOVE",
+        "MESSAGE_UPDATE",
+    }
+)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An event's name and its data, as Discord wrote them, and an id that is the same when it is replayed."""
+
+    name: str
+    data: Mapping[str, Any]
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What connections are made with. `shards` None: as many as Discord recommends."""
+
+    token: str
+    base_url: str | None
+    call_timeout_s: float
+    buffer_size: int
+    shards: int | None = None
+
+
+class Starts:
+    """Who may begin a session when: shards whose numbers are equal modulo `at_once` follow each other slowly."""
+
+    def __init__(self, clock: Clock, at_once: int) -> None:
+        self._clock = clock
+        self._at_once = max(1, at_once)
+        self._free_at_s: dict[int, float] = {}
+
+    async def turn(self, shard: int) -> None:
+        """Return when this shard may begin one."""
+        lane, now_s = shard % self._at_once, self._clock.monotonic()
+        at_s = max(now_s, self._free_at_s.get(lane, now_s))
+        self._free_at_s[lane] = at_s + BETWEEN_SESSIONS_S
+        if at_s > now_s:
+            await self._clock.sleep_until(at_s)
+
+
+class Shard:
+    """One of a bot's connections, number `number` of `count`."""
+
+    def __init__(
+        self, session: Session, clock: Clock, starts: Starts, take: Callable[[Heard], None], number: int, count: int
+    ) -> None:
+        self._session = session
+        self._clock = clock
+        self._starts = starts
+        self._take = take
+        self._number = number
+        self._count = count
+        self._client: _Client | None = None
+        self._pause_s = BETWEEN_SESSIONS_S
+        self._ready_at_s: float | None = None
+
+    @property
+    def guilds(self) -> list[discord.Guild]:
+        """The servers this connection tells us about, as far as they are known."""
+        return list(self._client.guilds) if self._client is not None else []
+
+    async def run(self) -> NoReturn:
+        """Listen until cancelled, one session after the other.
+
+        Raises discord.py's LoginFailure, PrivilegedIntentsRequired, and ConnectionClosed where going on is of no use.
+        """
+        while True:
+            try:
+                await self._listen()
+            except (discord.LoginFailure, discord.PrivilegedIntentsRequired):
+                raise
+            except discord.ConnectionClosed as error:
+                if error.code in USELESS:
+                    raise
+                self._broken(error)
+            except Exception as error:  # noqa: BLE001 - an event that discord.py cannot read raises anything; go on anew
+                self._broken(error)
+            await self._clock.sleep_until(self._clock.monotonic() + self._pause_s)
+            self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
+
+    async def _listen(self) -> None:
+        session = self._session
+        rest = Rest(base_url=session.base_url, clock=self._clock, call_timeout_s=session.call_timeout_s)
+        self._client = client = _Client(rest, self._clock, self._starts, self._hear, (self._number, self._count))
+        try:
+            await client.start(session.token)
+        finally:
+            with anyio.move_on_after(CLOSE_WITHIN_S, shield=True):
+                await client.close()
+
+    def _hear(self, heard: Heard) -> None:
+        if heard.name == "READY":
+            self._ready_at_s = self._clock.monotonic()
+        self._take(heard)
+
+    def _broken(self, error: Exception) -> None:
+        if self._ready_at_s is not None and self._clock.monotonic() - self._ready_at_s >= HEALTHY_AFTER_S:
+            self._pause_s = BETWEEN_SESSIONS_S
+        self._ready_at_s = None
+        told = str(error) if isinstance(error, ConnectionError) else repr(error)
+        extra = {"error": told, "retry_in_s": self._pause_s, "shard": self._number}
+        _log.warning("The connection to Discord broke", extra=extra)
+
+
+class _Client(discord.Client):
+    """discord.py's client over our calls, telling events as they came, before it reads them itself."""
+
+    def __init__(
+        self, rest: Rest, clock: Clock, starts: Starts, take: Callable[[Heard], None], shard: tuple[int, int]
+    ) -> None:
+        self._rest = rest
+        self._clock = clock
+        self._starts = starts
+        self._take = take
+        self._raw = "{}"
+        self._session_id = ""
+        self._down_since_s: float | None = None
+        intents = discord.Intents(
+            guilds=True,
+            guild_messages=True,
+            dm_messages=True,
+            guild_reactions=True,
+            dm_reactions=True,
+            message_content=True,
+        )
+        super().__init__(
+            intents=intents,
+            shard_id=shard[0],
+            shard_count=shard[1],
+            enable_debug_events=True,
+            max_messages=None,
+            member_cache_flags=discord.MemberCacheFlags.none(),
+            chunk_guilds_at_startup=False,
+            guild_ready_timeout=0.0,
+            allowed_mentions=discord.AllowedMentions.none(),
+        )
+
+    def _get_state(self, **options: Any) -> Any:
+        """The first thing that is made with the HTTP client: the place where another can take its seat."""
+        self.http = self._rest
+        return super()._get_state(**options)
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        await self._starts.turn(shard_id or 0)
+
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        if event == "socket_raw_receive":
+            self._raw = args[0]
+        elif event == "socket_event_type" and args[0] in _WANTED:
+            frame = json.loads(self._raw)
+            if args[0] == "READY":
+                self._session_id = str(frame["d"].get("session_id"))
+            self._take(Heard(args[0], frame["d"], f"{self._session_id}.{frame['s']}"))
+        elif event == "disconnect":
+            self._give_up_at_the_start()
+            self._give_up_in_time()
+        elif event in ("connect", "resumed"):
+            self._down_since_s = None
+        super().dispatch(event, *args, **kwargs)
+
+    def _give_up_at_the_start(self) -> None:
+        """Raise what kept the first connection from being made: there is no session that discord.py could resume."""
+        error = sys.exc_info()[1]
+        socket: object = self.ws  # None before the first one, whatever discord.py's types say
+        if socket is None and not isinstance(error, discord.ConnectionClosed):
+            raise ConnectionError(f"The gateway of Discord cannot be reached: {error or 'no answer'}") from error
+
+    def _give_up_in_time(self) -> None:
+        """Called at each failed attempt. Raising ends discord.py's loop of attempts, and ours begins a new session."""
+        now_s = self._clock.monotonic()
+        if self._down_since_s is None:
+            self._down_since_s = now_s
+        elif now_s - self._down_since_s > RESUME_FOR_S:
+            raise ConnectionError(f"The session could not be resumed for {RESUME_FOR_S:g} s")

@@ -1,0 +1,1 @@
+"""Agents' messages, threads and reactions on Discord."""

@@ -1,0 +1,208 @@
+"""How something is said: through a webhook or by the bot, in a thread that may have to be opened, and looked at."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from adapters.adapter import File
+from adapters.discord.api.bot import BotApi
+from adapters.discord.api.calls import HookGone, PlaceGone, TooOld
+from adapters.discord.api.webhooks import Spot
+from adapters.discord.codec.addresses import (
+    answer_line,
+    channel_id_of,
+    is_private,
+    link_to,
+    moment_of,
+    name_of,
+    nonce_of,
+    number_of,
+    page_of,
+)
+from adapters.discord.codec.payload import Post, Words
+from adapters.discord.limits import CAPABILITIES
+from adapters.discord.outbound.threads import Threads
+from adapters.discord.outbound.webhooks import Webhooks, is_hooked
+from adapters.recent import Recent
+from runtime.core.address import Address, Speaker
+from runtime.core.clock import Clock
+from runtime.core.errors import AdapterError, MessageGone, ShownDiffers
+from runtime.core.message import Choice
+
+MAX_LINES: Final = 5000
+"""Messages of webhooks whose line about what they answer is remembered, so that edits keep it."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """What is to be posted, where, by whom; the fields are those of `Adapter.send` and `CanUpload.upload`."""
+
+    to: Address
+    text: str
+    speaker: Speaker
+    nonce: str
+    reply_to: str | None = None
+    file: File | None = None
+
+    @property
+    def answered(self) -> str | None:
+        """Discord's id of the message it answers; a thread needs not say that it answers what it begins with."""
+        number = None if self.reply_to is None else number_of(self.reply_to)
+        return None if number == self.to.thread else number
+
+
+class Sender:
+    """Everything of ours that people read. Raises as the port's methods of the same purpose."""
+
+    def __init__(
+        self,
+        api: BotApi,
+        hooks: Webhooks,
+        threads: Threads,
+        clock: Clock,
+        show_names: Literal["webhooks", "headings", "never"],
+        avatar_url: str | None,
+    ) -> None:
+        self._api = api
+        self._hooks = hooks
+        self._threads = threads
+        self._clock = clock
+        self._show_names = show_names
+        self._avatar_url = avatar_url
+        self._lines = Recent[str, str](MAX_LINES)
+
+    def through_hooks(self, to: Address, speaker: Speaker) -> bool:
+        """Whether somebody speaks through a webhook there, as far as is known."""
+        wanted = self._show_names == "webhooks" and not is_private(to)
+        return wanted and bool(speaker.id) and self._hooks.available(to.conversation)
+
+    async def post(self, said: Utterance, *, final: bool) -> str:
+        """Post; our id of the message. A known post of another text is brought to the final one."""
+        message = await self._threads.within(said.to, lambda: self._posted(said))
+        known_as = str(message["id"])
+        words = self._words(said.to, known_as, said.text, said.speaker)
+        if final and not _shows(message, words, channel_id_of(said.to)):
+            await self.change(said.to, known_as, said.text, said.speaker, final=True)
+        return known_as
+
+    async def change(
+        self,
+        to: Address,
+        message: str,
+        text: str,
+        speaker: Speaker,
+        *,
+        final: bool,
+        choices: Sequence[Choice] | None = None,
+    ) -> None:
+        """Replace the text, and the choices unless None."""
+        if not final and self._is_old(message):
+            await self._make_way(to, message, "it is older than Discord lets messages grow")
+        words = self._words(to, message, text, speaker)
+        try:
+            if is_hooked(message):
+                shown = await self._hooks.edit(_spot(to), message, words, choices)
+            else:
+                shown = await self._api.edit(channel_id_of(to), message, words, choices)
+        except TooOld as error:
+            await self._make_way(to, message, str(error))
+            return
+        except HookGone as error:
+            if choices is None and await self._stands(to, message, words):
+                return
+            taken_away = await self._taken_away(to, message)
+            told = {"message_id": message, "taken_away": taken_away, "error": str(error)}
+            _log.warning("A webhook of ours was deleted, and what it said is said anew", extra=told)
+            raise MessageGone(str(error)) from error
+        if final and not _shows(shown, words, channel_id_of(to)):
+            raise ShownDiffers(f"Discord shows another text than message {message} should have, or elsewhere")
+
+    async def take_away(self, to: Address, message: str) -> None:
+        """Delete a message of ours; one that is gone is no error."""
+        with suppress(MessageGone, PlaceGone):
+            if not is_hooked(message):
+                await self._api.delete(channel_id_of(to), message)
+                return
+            try:
+                await self._hooks.delete(_spot(to), message)
+            except HookGone:
+                await self._taken_away(to, message)
+
+    async def _taken_away(self, to: Address, message: str) -> bool:
+        """Whether the bot itself may delete what a webhook said that is not there any more."""
+        try:
+            await self._api.delete(channel_id_of(to), number_of(message))
+        except AdapterError:
+            return False
+        return True
+
+    async def _stands(self, to: Address, message: str, words: Words) -> bool:
+        """Whether a message shows this already, as far as can be read."""
+        place, number = channel_id_of(to), number_of(message)
+        with suppress(AdapterError):
+            found = await self._api.after(place, str(int(number) - 1))
+            return any(str(one["id"]) == number and _shows(one, words, place) for one in found)
+        return False
+
+    async def _posted(self, said: Utterance) -> dict[str, Any]:
+        to, speaker = said.to, said.speaker
+        if self.through_hooks(to, speaker):
+            line = await self._answer_line(said)
+            words = page_of(said.text, speaker, named=False)
+            name = name_of(speaker, self._avatar_url)
+            post = Post(words.under(line) if line else words, name=name, file=said.file)
+            message = await self._hooks.send(_spot(to), speaker.id, post, said.nonce)
+            if message is not None:
+                self._remember(str(message["id"]), line)
+                await self._threads.join(to)
+                return message
+        page = self._page(to, said.text, speaker)
+        own = Post(page, nonce=nonce_of(said.nonce), reply_to=said.answered, file=said.file)
+        return await self._api.send(channel_id_of(to), own)
+
+    async def _answer_line(self, said: Utterance) -> str | None:
+        if said.answered is None:
+            return None
+        server = await self._hooks.server(said.to.conversation, said.speaker.id)
+        return None if server is None else answer_line(link_to(server, channel_id_of(said.to), said.answered))
+
+    def _remember(self, message: str, line: str | None) -> None:
+        if line is not None:
+            self._lines.keep(message, line)
+
+    def _words(self, to: Address, message: str, text: str, speaker: Speaker) -> Words:
+        """The text of a message of ours: a webhook's has its name beside it, the bot's above it."""
+        if not is_hooked(message):
+            return self._page(to, text, speaker)
+        words, line = page_of(text, speaker, named=False), self._lines.get(message)
+        return words if line is None else words.under(line)
+
+    def _page(self, to: Address, text: str, speaker: Speaker) -> Words:
+        named = self._show_names != "never" and not (is_private(to) and speaker.leads)
+        return page_of(text, speaker, named=named)
+
+    def _is_old(self, message: str) -> bool:
+        age, limit_s = self._clock.now() - moment_of(number_of(message)), CAPABILITIES.editable_for_s
+        return limit_s is not None and age.total_seconds() > limit_s
+
+    async def _make_way(self, to: Address, message: str, why: str) -> None:
+        """Take a message away whose text goes on in a new one. Raises MessageGone, always."""
+        with suppress(AdapterError):  # then the old one stays, with the text it had
+            await self.take_away(to, message)
+        raise MessageGone(f"Message {message} makes way for a new one: {why}")
+
+
+def _shows(message: dict[str, Any], words: Words, place: str) -> bool:
+    """Whether this is what Discord shows, and where. It takes white space off both ends."""
+    told = str(message.get("content", "")).strip(), str(message.get("channel_id"))
+    return told == (words.text.strip(), place)
+
+
+def _spot(to: Address) -> Spot:
+    return Spot(to.conversation, to.thread)

@@ -1,0 +1,87 @@
+"""Threads that begin with a message: opened when the first word is to be said in them, not before."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final, TypeVar
+
+from adapters.adapter import Inbound
+from adapters.discord.api.bot import BotApi
+from adapters.discord.api.calls import AlreadyDone, PlaceGone
+from adapters.discord.codec.addresses import PLATFORM
+from adapters.recent import Recent
+from runtime.core.address import Address
+from runtime.core.errors import AdapterError, MessageGone
+
+MAX_EXPECTED: Final = 1000
+MAX_JOINED: Final = 10_000
+"""Threads that are known to be ours without looking; the others are known by our membership."""
+NAME_CHARS: Final = 60
+
+_log = logging.getLogger(__name__)
+_Answer = TypeVar("_Answer")
+
+
+class Threads:
+    """A thread that begins with a message has that message's id: it can be addressed before it is there.
+
+    So nothing is opened for those who are not answered, and a repeated event opens nothing twice.
+    """
+
+    def __init__(self, api: BotApi, unnamed: str) -> None:
+        """`unnamed` is what a thread is called where no words name it."""
+        self._api = api
+        self._unnamed = unnamed
+        self._expected = Recent[str, tuple[str, str]](MAX_EXPECTED)
+        self._joined = Recent[str, bool](MAX_JOINED)
+
+    def expect(self, item: Inbound) -> None:
+        """A conversation may begin in a thread of this message."""
+        thread = item.address.thread
+        if thread is not None and thread == item.message_id:
+            name = " ".join(item.text.split())[:NAME_CHARS] or self._unnamed
+            self._expected.keep(thread, (name, item.person_id.removeprefix(f"{PLATFORM}:")))
+
+    def opened(self, thread: str) -> None:
+        """We opened a thread that is ours from the beginning."""
+        self._joined.keep(thread, True)
+
+    def ours(self, thread: str) -> bool:
+        """Whether we opened it, spoke in it, or may open it, in this process."""
+        return self._joined.get(thread) is not None or thread in self._expected
+
+    async def within(self, to: Address, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """A call that says something at an address, whose thread is opened if it must be. Raises what `call` raises."""
+        if to.thread is None:
+            return await call()
+        if to.thread in self._expected:
+            await self._open(to.conversation, to.thread)
+        try:
+            return await call()
+        except PlaceGone as gone:
+            try:
+                await self._open(to.conversation, to.thread)
+            except MessageGone:
+                raise gone from None
+            return await call()
+
+    async def join(self, to: Address) -> None:
+        """A webhook's words do not make the bot a member of a thread, by which we know it after a restart."""
+        if to.thread is not None and to.thread not in self._joined:
+            self._joined.keep(to.thread, True)
+            with suppress(AdapterError):  # what was said stands; until a restart we know the thread without it
+                await self._api.join(to.thread)
+
+    async def _open(self, channel: str, message: str) -> None:
+        name, person = self._expected.get(message) or (self._unnamed, "")
+        with suppress(AlreadyDone):
+            await self._api.open_thread(channel, name, message=message)
+        self._expected.forget(message)
+        self._joined.keep(message, True)
+        if person:
+            try:
+                await self._api.join(message, person)
+            except AdapterError as error:
+                _log.info("Somebody is not in the thread of their own message", extra={"error": str(error)})

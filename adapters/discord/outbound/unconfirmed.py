@@ -1,0 +1,104 @@
+"""Posts of webhooks whose outcome is not known, kept beyond the process: webhooks know no nonce."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from adapters.discord.codec.addresses import snowflake_at
+from adapters.records import Records
+from runtime.core.clock import Clock
+from runtime.core.errors import RateLimited, StorageUnavailable
+
+MAX_TRACES: Final = 50
+"""Attempts of one post that are remembered, the newest."""
+STORAGE_PAUSE_S: Final = 1.0
+KEPT_ANSWERED: Final = 50
+"""Posts that Discord has answered and are remembered all the same: who asked may die before writing the answer down."""
+KEPT_FOR: Final = timedelta(days=7)
+"""After so long nobody asks any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnconfirmedPost:
+    """A post that may be there: who said it, digests of its attempts, and the id that anything posted since exceeds."""
+
+    name: str
+    since: str
+    digests: tuple[str, ...] = ()
+
+    def fits(self, name: str, trace: str) -> bool:
+        """Whether a message of that name and trace is one of the attempts."""
+        return name == self.name and _digest(trace) in self.digests
+
+    def tried(self, trace: str) -> UnconfirmedPost:
+        """The same after another attempt."""
+        return UnconfirmedPost(self.name, self.since, (*self.digests, _digest(trace))[-MAX_TRACES:])
+
+
+class UnconfirmedPosts:
+    """By nonce. A post is in doubt from before it is made until some time after Discord has answered.
+
+    Raises RateLimited: not kept.
+    """
+
+    def __init__(self, records: Records, clock: Clock) -> None:
+        self._records = records
+        self._clock = clock
+        self._known: dict[str, UnconfirmedPost] | None = None
+        self._answered: deque[str] = deque()
+
+    async def of(self, nonce: str) -> UnconfirmedPost | None:
+        return (await self._all()).get(nonce)
+
+    async def put(self, nonce: str, doubt: UnconfirmedPost) -> None:
+        (await self._all())[nonce] = doubt
+        text = json.dumps([doubt.name, doubt.since, *doubt.digests])
+        try:
+            await self._records.put(nonce, text)
+        except StorageUnavailable as error:
+            raise _later(error) from error
+
+    async def answered(self, nonce: str) -> None:
+        """It is there. That is forgotten when so many others are there as well."""
+        self._answered.append(nonce)
+        if len(self._answered) > KEPT_ANSWERED:
+            await self.settle(self._answered.popleft())
+
+    async def settle(self, nonce: str) -> None:
+        """It is known what came of the post. A record that cannot be removed now does no harm."""
+        (await self._all()).pop(nonce, None)
+        try:
+            await self._records.remove(nonce)
+        except StorageUnavailable:
+            return
+
+    async def _all(self) -> dict[str, UnconfirmedPost]:
+        if self._known is None:
+            try:
+                kept: Mapping[str, str] = await self._records.all()
+            except StorageUnavailable as error:
+                raise _later(error) from error
+            self._known = {nonce: _read(text) for nonce, text in kept.items()}
+            oldest = snowflake_at(self._clock.now() - KEPT_FOR)
+            for nonce in [nonce for nonce, doubt in self._known.items() if int(doubt.since) < oldest]:
+                await self.settle(nonce)
+        return self._known
+
+
+def _read(text: str) -> UnconfirmedPost:
+    name, since, *digests = json.loads(text)
+    return UnconfirmedPost(name, since, tuple(digests))
+
+
+def _digest(trace: str) -> str:
+    return hashlib.blake2b(trace.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _later(error: Any) -> RateLimited:
+    return RateLimited(f"What is about to be posted cannot be kept: {error}", retry_after_s=STORAGE_PAUSE_S)

@@ -1,0 +1,221 @@
+"""Agents under their own names: a few webhooks of ours in each channel, over which the agents are spread."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+import anyio
+
+from adapters.discord.api.bot import PAGE, BotApi
+from adapters.discord.api.calls import HookGone
+from adapters.discord.api.webhooks import Hook, HookApi, Spot
+from adapters.discord.codec.addresses import BotIdentity, number_of, snowflake_at
+from adapters.discord.codec.payload import Post, Words, trace_of
+from adapters.discord.limits import HOOKS_PER_CHANNEL
+from adapters.discord.outbound.unconfirmed import UnconfirmedPost, UnconfirmedPosts
+from adapters.recent import Recent
+from runtime.core.clock import Clock
+from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain
+from runtime.core.message import Choice
+
+HOOK_NAMES: Final = ("Parley", *(f"Parley {number}" for number in range(2, HOOKS_PER_CHANNEL + 1)))
+REFUSED_FOR_S: Final = 600.0
+"""After how long it is tried again to make a webhook where that was not allowed."""
+CLOCKS_APART_S: Final = 60.0
+"""How far our clock may be before Discord's, beyond what Discord's answers tell, when we look for our posts."""
+MAX_PAGES_SEARCHED: Final = 10
+"""Pages of history that are looked through for one such post."""
+MAX_POSTED: Final = 10_000
+
+_log = logging.getLogger(__name__)
+
+
+def is_hooked(message: str) -> bool:
+    """Whether the message with this id was posted through a webhook."""
+    return "@" in message
+
+
+def seat_of(speaker_id: str) -> int:
+    """Which of a channel's webhooks an agent speaks through: agents numbered one after another spread evenly."""
+    return sum(speaker_id.encode()) % HOOKS_PER_CHANNEL
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The webhooks of one channel by their seats, and all that may have said something there."""
+
+    seats: dict[int, Hook] = field(default_factory=dict)
+    all: dict[str, Hook] = field(default_factory=dict)
+
+    def add(self, hook: Hook) -> Hook:
+        self.all[hook.id] = hook
+        if hook.name in HOOK_NAMES:
+            self.seats.setdefault(HOOK_NAMES.index(hook.name), hook)
+        return hook
+
+    def drop(self, hook: Hook) -> None:
+        self.all.pop(hook.id, None)
+        self.seats = {seat: kept for seat, kept in self.seats.items() if kept.id != hook.id}
+
+
+class Webhooks:
+    """Makes, remembers and speaks through webhooks; a message's id names its webhook, `<message>@<webhook>`.
+
+    Webhooks know no nonce. A post with a nonce whose outcome is not known, also from before a crash, is looked for in
+    what was written since, before it is posted again.
+    """
+
+    def __init__(self, hooks: HookApi, api: BotApi, clock: Clock, doubts: UnconfirmedPosts) -> None:
+        self._hooks = hooks
+        self._api = api
+        self._clock = clock
+        self._doubts = doubts
+        self._pools: dict[str, _Pool] = {}
+        self._refused_until_s: dict[str, float] = {}
+        self._locks: dict[str, anyio.Lock] = {}
+        self._posted = Recent[str, str](MAX_POSTED)
+        self._newest = Recent[str, int](MAX_POSTED)
+        self._us: BotIdentity | None = None
+
+    def available(self, channel: str) -> bool:
+        """Whether agents speak through a webhook there, as far as is known."""
+        return self._refused_until_s.get(channel, 0.0) <= self._clock.monotonic()
+
+    def known_as(self, number: str) -> str:
+        """Our id of a message, by Discord's, as far as this process remembers it."""
+        hook = self._posted.get(number)
+        return number if hook is None else f"{number}@{hook}"
+
+    async def server(self, channel: str, speaker_id: str) -> str | None:
+        """The server a channel belongs to, where webhooks are permitted there."""
+        hook = await self._seated(channel, seat_of(speaker_id))
+        return None if hook is None else hook.server
+
+    async def send(self, spot: Spot, speaker_id: str, post: Post, nonce: str) -> dict[str, Any] | None:
+        """Post; the message under our id, or None where webhooks are not permitted. Raises as `Adapter.send`."""
+        seat = seat_of(speaker_id)
+        hook = await self._seated(spot.channel, seat)
+        if hook is None:
+            return None
+        doubt = await self._doubts.of(nonce)
+        message = await self._landed(spot, doubt) if doubt is not None else None
+        if message is None:
+            message = await self._post(hook, seat, spot, post, nonce)
+        await self._doubts.answered(nonce)
+        self._note(message, spot)
+        return {**message, "id": f"{message['id']}@{message['webhook_id']}"}
+
+    async def edit(
+        self, spot: Spot, message: str, words: Words, choices: Sequence[Choice] | None = None
+    ) -> dict[str, Any]:
+        """Replace the text of a message with an id of ours. Raises as `CanEdit.edit`, and HookGone."""
+        hook = await self._author(spot, message)
+        try:
+            return await self._hooks.edit(hook, spot, number_of(message), words, choices)
+        except HookGone:
+            self._pools[spot.channel].drop(hook)
+            raise
+
+    async def delete(self, spot: Spot, message: str) -> None:
+        """Take a message with an id of ours away. Raises as `CanDelete.delete`, and HookGone."""
+        hook = await self._author(spot, message)
+        await self._hooks.delete(hook, spot, number_of(message))
+
+    async def _author(self, spot: Spot, message: str) -> Hook:
+        number, _, hook_id = message.partition("@")
+        pool = await self._pool(spot.channel)
+        hook = pool.all.get(hook_id) if pool is not None else None
+        if hook is None:
+            raise HookGone(f"The webhook {hook_id} that said message {number} is not there any more")
+        return hook
+
+    async def _post(self, hook: Hook, seat: int, spot: Spot, post: Post, nonce: str) -> dict[str, Any]:
+        try:
+            return await self._posted_by(hook, spot, post, nonce)
+        except HookGone:
+            self._pools[spot.channel].drop(hook)
+        new = await self._seated(spot.channel, seat)
+        if new is None:
+            raise NotDelivered("The webhook was deleted and another may not be made; the next message names its agent")
+        return await self._posted_by(new, spot, post, nonce)
+
+    async def _posted_by(self, hook: Hook, spot: Spot, post: Post, nonce: str) -> dict[str, Any]:
+        name = post.name.name if post.name is not None else ""
+        before = await self._doubts.of(nonce)
+        await self._doubts.put(nonce, (before or UnconfirmedPost(name, self._since(spot))).tried(post.trace))
+        try:
+            message = await self._hooks.send(hook, spot, post)
+        except OutcomeUncertain:
+            raise
+        except AdapterError:
+            await (self._doubts.settle(nonce) if before is None else self._doubts.put(nonce, before))
+            raise
+        return {"webhook_id": hook.id, **message}
+
+    def _since(self, spot: Spot) -> str:
+        """An id that what is posted from now on exceeds, and that what we know to have posted there does not."""
+        margin_s = CLOCKS_APART_S + max(0.0, self._hooks.ahead_s)
+        early = snowflake_at(self._clock.now() - timedelta(seconds=margin_s))
+        return str(max(early, self._newest.get(spot.place) or 0))
+
+    def _note(self, message: dict[str, Any], spot: Spot) -> None:
+        number = str(message["id"])
+        self._posted.keep(number, str(message["webhook_id"]))
+        self._newest.keep(spot.place, max(int(number), self._newest.get(spot.place) or 0))
+
+    async def _landed(self, spot: Spot, doubt: UnconfirmedPost) -> dict[str, Any] | None:
+        """The message of a post that seemed to fail, where it is there after all."""
+        pool = await self._pool(spot.channel)
+        after = doubt.since
+        for _ in range(MAX_PAGES_SEARCHED):
+            page = await self._api.after(spot.place, after)
+            for message in page:
+                ours = pool is not None and message.get("webhook_id") in pool.all
+                fits = ours and doubt.fits(message["author"]["username"], trace_of(message))
+                if fits and message["id"] not in self._posted:
+                    return message
+            if len(page) < PAGE:
+                return None
+            after = page[-1]["id"]
+        return None
+
+    async def _seated(self, channel: str, seat: int) -> Hook | None:
+        """The webhook of a seat, made where it is missing; another where no more are allowed, None where none is."""
+        pool = await self._pool(channel)
+        if pool is None:
+            return None
+        async with self._locks[channel]:
+            if seat in pool.seats:
+                return pool.seats[seat]
+            try:
+                return pool.add(await self._hooks.make(channel, HOOK_NAMES[seat]))
+            except NotDelivered as error:
+                if pool.seats:
+                    return next(iter(pool.seats.values()))
+                self._refuse(channel, error)
+                return None
+
+    async def _pool(self, channel: str) -> _Pool | None:
+        """The channel's webhooks; None where it is not permitted to look at them."""
+        async with self._locks.setdefault(channel, anyio.Lock()):
+            if channel not in self._pools and self.available(channel):
+                try:
+                    if self._us is None:
+                        self._us = (await self._api.identity())[0]
+                    found = await self._hooks.of_channel(channel, self._us)
+                except NotDelivered as error:
+                    self._refuse(channel, error)
+                    return None
+                pool = self._pools[channel] = _Pool()
+                for hook in found:
+                    pool.add(hook)
+            return self._pools.get(channel) if self.available(channel) else None
+
+    def _refuse(self, channel: str, error: NotDelivered) -> None:
+        self._refused_until_s[channel] = self._clock.monotonic() + REFUSED_FOR_S
+        self._pools.pop(channel, None)
+        _log.warning("Agents cannot speak under their names here", extra={"error": str(error)})

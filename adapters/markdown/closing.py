@@ -1,0 +1,72 @@
+"""Markdown that is still being written, closed for display. Pages: `adapters/markdown/paging.py`."""
+
+from __future__ import annotations
+
+import re
+
+from adapters.markdown.fences import FENCE_LINE, OpenFence, after_line
+from adapters.markdown.inline_marks import InlineMarks
+from adapters.markdown.table_head import DELIMITER_ROW
+
+_BLOCK_START = re.compile(r"[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>)")
+_HELD_LINE = re.compile(r"[ \t>]*(?:[-*+=_]+|\d{1,9}[.)]?|#{1,6}|`+|~+|(?:[-*+]|\d{1,9}[.)])[ \t]*[`~]*)?[ \t]*\Z")
+
+
+def close_open(text: str) -> str:
+    """`text`, a prefix of a document, as well-formed Markdown.
+
+    Closes fences, code, emphasis and strike-through; a half-written link is its text; what could still turn into
+    something else (a lone list marker, a row of a table, trailing marks) is held back. What a prefix shows is a prefix
+    of what a longer prefix shows, unless later text gives earlier marks another meaning (a star that never closes).
+    """
+    lines = text.split("\n")
+    fence: OpenFence | None = None
+    for line in lines[:-1]:
+        fence = after_line(line, fence)
+    if fence is None or fence.is_left_by(lines[-1]):
+        return _close_block(lines)
+    last = lines[-1].strip(" \t>")
+    if not last or set(last) == {fence.marks[0]}:
+        lines.pop()
+    return "\n".join([*lines, fence.closer])
+
+
+def _close_block(lines: list[str]) -> str:
+    """Outside a fence: hold back the last line if it may become something else, close the last block's marks."""
+    if lines[-1].strip() and (_HELD_LINE.match(lines[-1]) or FENCE_LINE.match(lines[-1])):
+        lines = lines[:-1]
+    head, tail = _last_block(_without_half_table(lines))
+    return (head + InlineMarks(tail).closed()).rstrip()
+
+
+def close_marks(text: str) -> str:
+    """`text`, which ends inside a block and is never continued, with the block's marks closed and nothing held back."""
+    _, tail = _last_block(text.split("\n"))
+    inline = InlineMarks(tail)
+    return text.rstrip() + inline.marks if inline.certain else text
+
+
+def _last_block(lines: list[str]) -> tuple[str, str]:
+    """What stands before the inline text of the last block, and that text."""
+    start = len(lines) - 1
+    while start > 0 and lines[start - 1].strip() and not _BLOCK_START.match(lines[start]):
+        start -= 1
+    tail = "\n".join(lines[max(0, start) :])
+    marker = _BLOCK_START.match(tail)
+    skip = marker.end() if marker else 0
+    head = "".join(f"{line}\n" for line in lines[: max(0, start)])
+    return head + tail[:skip], tail[skip:]
+
+
+def _without_half_table(lines: list[str]) -> list[str]:
+    """Drop a row that is being written, and a head whose delimiter row is not complete."""
+    start = len(lines)
+    while start > 0 and lines[start - 1].lstrip().startswith("|"):
+        start -= 1
+    rows = len(lines) - start
+    if not rows and len(lines) > 1 and not lines[-1] and lines[-2].lstrip().startswith("|"):
+        alone = len(lines) < 3 or not lines[-3].lstrip().startswith("|")
+        return lines[:-2] if alone else lines
+    if rows > 2 and DELIMITER_ROW.match(lines[start + 1]):
+        return lines[:-1]
+    return lines[:start] if 0 < rows <= 2 else lines

@@ -1,0 +1,203 @@
+"""Long text as several messages.
+
+Text units: an offset is in characters (code points); limits are in the units of a `Measure`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adapters.markdown.closing import close_marks
+from adapters.markdown.fences import OpenFence, after_line
+from adapters.markdown.table_head import head_of_table
+from adapters.markdown.text_length import Measure
+
+LATE_FROM = 0.97
+"""A page ends at the last end of a paragraph behind this part of it, else of a line, else of a sentence."""
+TORN_MAX = 0.25
+"""If there is none, a full page gives up at most this part of itself to keep a word, a row or a line of code whole."""
+
+HEAD_MAX = 0.25
+"""A table's head that takes more of a page is not said again."""
+
+_SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]{0,8}[ \n]")
+_SENTENCE_END_MAX = 10
+_WHOLE_LINE = ("|", "#")
+"""A line that begins so is a row of a table or a title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """One page: its Markdown, and the piece of the whole text it has, from `start` to `end`.
+
+    `head` is how many characters of the Markdown stand before that piece: the reopened fence, the table's head.
+    `fenced`: the piece ends inside a code fence.
+    """
+
+    text: str
+    end: int
+    start: int = 0
+    head: int = 0
+    fenced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a page may hold: at most `limit`, and nothing of the whole text behind `ends_at`."""
+
+    limit: int
+    ends_at: int | None = None
+
+
+NO_ROOMS: Mapping[int, Room] = {}
+
+
+def split_pages(text: str, limit: int, measure: Measure) -> list[str]:
+    """The texts of `cut_pages`."""
+    return [cut.text for cut in cut_pages(text, limit, measure)]
+
+
+def cut_pages(
+    text: str, limit: int, measure: Measure, rooms: Mapping[int, Room] = NO_ROOMS, *, growing: bool = False
+) -> list[Cut]:
+    """Pages of at most `limit`, or of their own of `rooms` by page number.
+
+    A page ends only where the text does not fit, and as late as it can: at a paragraph, a line or a sentence that ends
+    in the last part of it, else at a word, else anywhere. Where depends only on what stands before the first character
+    that does not fit: when the text grows, finished pages keep every character. Of a text that is still `growing` the
+    last page holds back what may yet move to the next one, so that nothing that was visible moves (but a word, a row or
+    a line of code that takes more than the last part of a page). A code fence is closed at the end of a page and
+    opened again, with its language, on the next; a table's head is said again on each page it goes on. An empty text
+    has no pages.
+    """
+    pages: list[Cut] = []
+    start = 0
+    table_before = (0, "")
+    opener: OpenFence | None = None
+    while start < len(text):
+        room = rooms.get(len(pages), Room(limit))
+        table = head_of_table(text, start, *table_before)
+        table_before = (start, table)
+        table = table if measure(table) <= HEAD_MAX * room.limit else ""
+        head = f"{opener.opener}\n" if opener else table
+        bound = len(text) if room.ends_at is None else min(len(text), max(start + 1, room.ends_at))
+        filling = _Filling(text, start, bound, room.limit - measure(head), measure, opener)
+        ended = room.ends_at is not None and bound == room.ends_at
+        end, fence = filling.end() if filling.overflows or not growing or ended else filling.settled()
+        over = filling.overflows or end == room.ends_at
+        body = _body(head, text[start:end], fence) if over else head + text[start:end]
+        if body.strip():
+            pages.append(Cut(body, end, start, len(head), fence is not None))
+        if end < bound and not filling.overflows:
+            break
+        start, opener = end, fence
+    return pages
+
+
+def _body(head: str, piece: str, fence: OpenFence | None) -> str:
+    """A page that nothing is added to any more."""
+    if fence is not None:
+        return f"{head}{piece.removesuffix(chr(10))}\n{fence.closer}"
+    return head + piece.rstrip("\n") if piece.endswith("\n") else close_marks(head + piece)
+
+
+class _Filling:
+    """One page being filled with `text` from `start` on, but not from `bound` on.
+
+    `overflows`: it does not take all of it. Then `full` is how far it could go.
+    """
+
+    def __init__(self, text: str, start: int, bound: int, room: int, measure: Measure, fence: OpenFence | None) -> None:
+        self._text, self._start, self._room, self._measure = text, start, room, measure
+        self._line, self._fence = start, fence
+        self._paragraph = -1
+        self._used = 0
+        self.overflows = self._fill(bound)
+        self.full = self._full(bound) if self.overflows else bound
+
+    def _fill(self, bound: int) -> bool:
+        """Pass whole lines while they fit; whether something remains that does not."""
+        while self._line < bound:
+            reach = min(bound, self._line + max(1, self._room) + 1)
+            newline = self._text.find("\n", self._line, reach)
+            end = reach if newline < 0 else newline + 1
+            used = self._used + self._measure(self._text[self._line : end])
+            after = self._fence if newline < 0 else after_line(self._text[self._line : newline], self._fence)
+            if used + max(_closing(self._fence), _closing(after)) > self._room and end - self._start > 1:
+                return True
+            if newline < 0:
+                return False
+            if newline == self._line and after is None:
+                self._paragraph = end
+            self._line, self._used, self._fence = end, used, after
+        return False
+
+    def _full(self, bound: int) -> int:
+        """How far the characters of the first line that does not fit would go."""
+        left = self._room - self._used - _closing(self._fence)
+        reach = min(bound, self._line + max(1, self._room) + 1)
+        lengths = range(reach - self._line + 1)
+        fits = bisect_right(lengths, left, key=lambda n: self._measure(self._text[self._line : self._line + n])) - 1
+        return max(self._start + 1, self._line + fits)
+
+    def end(self) -> tuple[int, OpenFence | None]:
+        """Where the page ends, and the fence that is open there."""
+        return self._best_end() if self.overflows else self._all()
+
+    def settled(self) -> tuple[int, OpenFence | None]:
+        """How much of a page that all of the text fits in will stand in it whatever comes."""
+        return self._best_end() if self._is_late(self.full) or self._keeps_line_whole() else self._all()
+
+    def _all(self) -> tuple[int, OpenFence | None]:
+        return self.full, self._fence
+
+    def _is_late(self, at: int) -> bool:
+        return self._measure(self._text[self._start : at]) >= LATE_FROM * self._room
+
+    def _best_end(self) -> tuple[int, OpenFence | None]:
+        full, line, fence = self.full, self._line, self._fence
+        if self._paragraph > self._start and self._is_late(self._paragraph):
+            return self._paragraph, None
+        if line > self._start and (self._is_late(line) or self._keeps_line_whole()):
+            return line, fence
+        if fence is None:
+            late = max(line, self._start + 1, full - int((1 - LATE_FROM) * self._room) - _SENTENCE_END_MAX)
+            ends = [found.end() for found in _SENTENCE_END.finditer(self._text, late, full)]
+            if ends and self._is_late(ends[-1]):
+                return ends[-1], None
+        return _whole_word(self._text, self._start, full, "\n" if fence else " \n"), fence
+
+    def _keeps_line_whole(self) -> bool:
+        """Whether the page ends before the line it is full in rather than within."""
+        begun = self._text[self._line : self.full]
+        whole = self._fence is not None or begun.lstrip().startswith(_WHOLE_LINE)
+        if not whole and after_line(begun.rstrip("\n"), self._fence) is self._fence:
+            return False
+        return self._used >= (1 - TORN_MAX) * self._room
+
+
+def _closing(fence: OpenFence | None) -> int:
+    return len(fence.closer) + 1 if fence else 0
+
+
+def _whole_word(text: str, start: int, at: int, gaps: str) -> int:
+    """`at`, or the start of the word it would tear if that is not far back."""
+    if at < len(text) and text[at] in gaps:
+        return at
+    gap = max(text.rfind(char, start + int((at - start) * (1 - TORN_MAX)), at) for char in gaps)
+    return gap + 1 if gap >= start else _whole_character(text, start, at)
+
+
+def _whole_character(text: str, start: int, at: int) -> int:
+    """`at`, or a little before it, so that no joined character is torn."""
+    end = at
+    while at < len(text) and end > start + 1 and at - end < 16:
+        joined = unicodedata.combining(text[end]) or text[end] in "\u200d\ufe0f" or text[end - 1] == "\u200d"
+        if not joined and not "\U0001f3fb" <= text[end] <= "\U0001f3ff":
+            return end
+        end -= 1
+    return at

@@ -1,0 +1,1 @@
+"""Schedules of growing texts within the rate limits of platforms."""

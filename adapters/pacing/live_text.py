@@ -1,0 +1,182 @@
+"""A text that grows in front of people, and the buckets its calls draw from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import anyio
+
+from adapters.capabilities import Budget
+from adapters.pacing.bucket import BucketMirror
+from adapters.pacing.constants import FINAL_WEIGHT
+from adapters.pacing.progress import Progress
+from runtime.core.clock import Clock
+
+_EPSILON = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One platform call. `covers` is how many characters of the text people see once it has landed; none of them where
+    `call` returns False: it was answered, and the text is to be looked at again.
+
+    `call` raises RateLimited, OutcomeUncertain, StreamOver or BadMarkup to be asked again with the newest text, perhaps
+    for another kind of call (at once after an unclear answer if it is `idempotent`), NotDelivered to give the text up;
+    anything else is raised by `LiveText.finish`.
+    `draws` are the buckets (key, size) it costs a token of each instead of the conversation's and the bot's.
+    """
+
+    covers: int
+    call: Callable[[], Awaitable[bool | None]]
+    idempotent: bool = True
+    draws: Sequence[tuple[str, Budget]] | None = None
+
+
+class FrameSource(Protocol):
+    """What the scheduler asks for frames."""
+
+    @property
+    def conversation(self) -> str | None:
+        """The key of the conversation whose session says it; None for what no session says."""
+        ...
+
+    def frame(self, final: bool, /) -> Frame | None:
+        """The call that brings people closest to the newest text now; None when they see it. Changes nothing."""
+        ...
+
+
+class Attention(Protocol):
+    """Who looks after texts."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    def changed(self, text: LiveText, /) -> None:
+        """The text has grown, ended or may go on."""
+        ...
+
+    def over(self, text: LiveText, /) -> None:
+        """Nothing more of it will be shown."""
+        ...
+
+
+class Lane:
+    """A bucket and the texts that draw from it. `starved` are those that wait for its next token and nothing else."""
+
+    def __init__(self, key: str, mirror: BucketMirror, *, shared: bool) -> None:
+        self.key = key
+        self.mirror = mirror
+        self.shared = shared
+        self.texts: dict[LiveText, None] = {}
+        self.starved: dict[LiveText, None] = {}
+
+    def growing(self, now: float) -> int:
+        """How many texts will draw from it soon."""
+        return sum(text.growing(now) for text in self.texts)
+
+
+class LiveText:
+    """Made by `EditScheduler.open`. One call in flight at a time. `lanes` are those its next call will draw from."""
+
+    def __init__(self, source: FrameSource, home: tuple[Lane, ...], attention: Attention, *, held: bool) -> None:
+        self.source = source
+        self.home = home
+        self.lanes: tuple[Lane, ...] | None = None
+        self.progress: Progress | None = None
+        self.final = False
+        self.in_flight = False
+        self.dirty = False
+        self.not_before = -math.inf
+        self.due_at = math.inf
+        self.doubts = 0
+        self.held = held
+        self.resting = False
+        self._answered = anyio.Event()
+        self._attention = attention
+        self._over = anyio.Event()
+        self._delivered = False
+        self._error: BaseException | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a call could be made for it now, as far as it is concerned."""
+        return self.dirty and not (self.in_flight or self.held or self.resting or self._over.is_set())
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more of it will be shown."""
+        return self._over.is_set()
+
+    def growing(self, now: float) -> bool:
+        """Whether it will draw from its buckets soon."""
+        if self.progress is None or self._over.is_set():
+            return False
+        return self.dirty or self.in_flight or (not self.final and self.progress.active(now))
+
+    def said(self, length: int) -> None:
+        """The text is now `length` characters long."""
+        if self._over.is_set() or not length:
+            return
+        self._grown(length)
+        self._attention.changed(self)
+
+    async def finish(self, length: int) -> bool:
+        """Wait until the source has no frame left: True; False when the text was given up.
+
+        Raises what a frame raised that is not of `Frame`'s list. If the caller is cancelled the text goes on.
+        """
+        if not self._over.is_set():
+            self.final = True
+            self._grown(length)
+            self.settle()
+            self._attention.changed(self)
+        await self._over.wait()
+        if self._error is not None:
+            raise self._error
+        return self._delivered
+
+    def release(self) -> None:
+        """It need not wait for another text any more."""
+        self.held = False
+        self._attention.changed(self)
+
+    async def rest(self) -> None:
+        """Make no call any more, whatever is released; return when one that is on its way was answered."""
+        self.resting = True
+        while self.in_flight:
+            self._answered = anyio.Event()
+            await self._answered.wait()
+
+    def answered(self) -> None:
+        """Its call came back."""
+        self.in_flight = False
+        self._answered.set()
+
+    def close(self, *, delivered: bool, error: BaseException | None = None) -> None:
+        """Nothing more of it is shown."""
+        if self._over.is_set():
+            return
+        self._delivered, self._error = delivered, error
+        self.dirty = False
+        self._over.set()
+        self._attention.over(self)
+
+    def settle(self) -> None:
+        """A finished text of which people see everything is over."""
+        if self.final and not self.in_flight and not self._over.is_set() and self.source.frame(True) is None:
+            self.close(delivered=True)
+
+    def score(self, now: float) -> float:
+        """Who goes first: the age of the oldest character nobody has seen, much more for a finished text."""
+        age = _EPSILON if self.progress is None else self.progress.age(now) + _EPSILON
+        return age * (FINAL_WEIGHT if self.final else 1.0)
+
+    def _grown(self, length: int) -> None:
+        now = self._attention.clock.monotonic()
+        if self.progress is None:
+            self.progress = Progress(first_at=now, newest_at=now, area_at=now)
+        self.progress.said(length, now)
+        self.dirty = True

@@ -1,0 +1,1 @@
+"""Pages on platforms: shown, edited, and marked with reactions and signs of work."""

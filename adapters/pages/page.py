@@ -1,0 +1,336 @@
+"""One page on its way to people's eyes: which call brings them closest to its text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from adapters.adapter import CanEdit
+from adapters.markdown.choices import fit, listed
+from adapters.markdown.closing import close_open
+from adapters.markdown.mentions import with_mentions
+from adapters.markdown.paging import Cut, Room, cut_pages
+from adapters.markdown.plain_text import plain
+from adapters.markdown.text_length import measure_of
+from adapters.pacing.live_text import Frame
+from adapters.pages.operations import PageOperations
+from adapters.pages.page_state import SURPLUS, letters
+from adapters.pages.part import Line, Part
+from adapters.pages.platform_context import PlatformContext, Record
+from adapters.pages.stream_rules import ends_at, is_aged, steady
+
+
+class Page:
+    """One utterance. Its parts are messages of the platform, made and changed by `PageOperations`."""
+
+    def __init__(
+        self, stage: PlatformContext, spec: Line, parts: Mapping[int, str], record: Record, *, held: bool
+    ) -> None:
+        self.spec = spec
+        self._stage = stage
+        self._text = ""
+        self._stands = spec.extras.stands
+        self._calls = PageOperations(stage, spec, record)
+        self._parts = self._calls.parts
+        self._calls.know(parts)
+        self._measure = measure_of(stage.capabilities.text_unit)
+        self._offers = bool(spec.extras.choices) and stage.offerer is not None
+        self._offers = self._offers and fit(spec.extras.choices, stage.capabilities)
+        self._ends = False
+        self._cut: tuple[tuple[str, int, Mapping[int, Room], bool], list[Cut]] | None = None
+        self._live = stage.scheduler.open(*stage.adapter.budget(spec.address), self, held=held)
+        self._calls.on_wake = self._woken
+        self._calls.on_stands = self._stood
+
+    @property
+    def conversation(self) -> str | None:
+        """See `FrameSource`."""
+        return (self.spec.extras.home or self.spec.address).key if self.spec.extras.leased else None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more of it will be shown."""
+        return self._live.over
+
+    def update(self, text: str) -> None:
+        """The whole text so far; the newest wins, never blocks."""
+        if len(text) < len(self._text) and not self._comes_again():
+            self._stands = self._text
+        self._text = text
+        grows = self._stage.editor is not None or self._calls.previews
+        if grows and self.spec.extras.file is None:
+            self._live.said(len(text))
+
+    def ends(self) -> None:
+        """Its last text comes soon: what is opened from now on begins when all of it is there."""
+        self._ends = True
+        if not self._live.over:
+            self._stage.go_first(self)
+
+    async def finish(self, text: str) -> bool:
+        """Return True when the platform shows exactly `text` in its final form; waits out every cool-down.
+
+        False when the platform refused the page for good (`page.refused` says why). Raises AuthFailed, and what the
+        record raises.
+        """
+        self._text = text
+        self.ends()
+        if not self._lacks_messages():
+            self._stage.begun(self.spec)
+        try:
+            delivered = await self._live.finish(len(text))
+        finally:
+            if self._live.over:
+                self._stage.begun(self.spec)
+        if delivered:
+            cuts = self._cuts(final=True)
+            self._calls.check(cuts, self._said(final=True))
+        return delivered
+
+    async def rest(self) -> None:
+        """Make no call any more; return when one that is on its way was answered and written down."""
+        await self._live.rest()
+
+    def abandon(self) -> None:
+        """Stop showing anything more of this page; what is visible stays."""
+        self._live.close(delivered=False)
+        self._stage.begun(self.spec)
+
+    def release(self) -> None:
+        """It is this page's turn to begin."""
+        self._live.release()
+
+    def frame(self, final: bool) -> Frame | None:
+        """See `FrameSource`: the first part of which people lack something, else the first that is not as it should be.
+
+        What stands already is not taken away to be shown again: it stays while the text may become it once more.
+        """
+        if final:
+            return self._frame(final=True)
+        if self.spec.extras.file is not None or (self._parts and self._comes_again()):
+            return None
+        frame = self._frame(final=False)
+        if frame is None or not self._parts:
+            return frame
+        return replace(frame, call=partial(self._calls.grow, self._text[: frame.covers], frame.call))
+
+    def _comes_again(self) -> bool:
+        """Whether the text is a beginning of what stands."""
+        return len(self._text) < len(self._stands) and self._stands.startswith(self._text)
+
+    def _frame(self, *, final: bool) -> Frame | None:
+        cuts = self._cuts(final=final)
+        if final and self._file_number(cuts) == 0:
+            return self._upload(0, cuts[0].text if cuts else "")
+        later: Frame | None = None
+        for number, cut in enumerate(cuts):
+            frame = self._part_frame(number, cut, final or number < len(cuts) - 1 or self._is_ended(number, cut))
+            if frame is not None and not self._is_seen(number, cut):
+                return frame
+            if frame is not None:
+                later = later or replace(frame, covers=self._covers(cuts[-1]))
+        return later or (self._after_text(cuts) if final else None)
+
+    def _is_seen(self, number: int, cut: Cut) -> bool:
+        """Whether people see the words of a part, though perhaps not in their last form, or nobody knows that they do.
+
+        A part that shows words of the next one counts until these are there.
+        """
+        part = self._parts.get(number)
+        if part is None or part.platform_id is None or part.streaming or part.shown is None:
+            return False
+        shown, wanted = letters(part.shown[0]), letters(cut.text)
+        after = self._parts.get(number + 1)
+        return shown == wanted or (shown.startswith(wanted) and (after is None or after.platform_id is None))
+
+    def _lacks_messages(self) -> bool:
+        """Whether a message of the whole text is not on the platform yet, or may be missing once a stream has ended."""
+        if any(part.streaming for part in self._parts.values()):
+            return True
+        cuts = self._cuts(final=True)
+        needed = len(cuts) + (self._file_number(cuts) == len(cuts))
+        return any(number not in self._parts or self._parts[number].platform_id is None for number in range(needed))
+
+    def _stood(self) -> None:
+        if not self._ends or (self._live.final and not self._lacks_messages()):
+            self._stage.begun(self.spec)
+
+    def _woken(self) -> None:
+        if not self._live.over:
+            self._live.said(len(self._text))
+
+    def _after_text(self, cuts: list[Cut]) -> Frame | None:
+        """The file, nothing left over, the choices."""
+        number = self._file_number(cuts)
+        if number is not None:
+            frame = self._upload(number, "")
+            if frame is not None:
+                return frame
+        needed = len(cuts) if number is None else number + 1
+        for surplus in sorted(self._parts):
+            if surplus >= needed and (frame := self._surplus_frame(surplus)) is not None:
+                return frame
+        last = self._parts.get(len(cuts) - 1)
+        if not self._offers or last is None or last.platform_id is None or last.offered:
+            return None
+        text = last.shown[0] if last.shown else cuts[-1].text
+        call = partial(self._calls.offer, len(cuts) - 1, text)
+        return Frame(len(self._text), call, draws=self._stage.draws(self.spec, "offer"))
+
+    def _file_number(self, cuts: list[Cut]) -> int | None:
+        """Which message the file is: the first, with a short text beside it, else the one after the text."""
+        if self.spec.extras.file is None or self._calls.file_trouble is not None:
+            return None
+        return 0 if self._calls.fits_beside(cuts) else len(cuts)
+
+    def _upload(self, number: int, text: str) -> Frame | None:
+        part = self._parts.get(number)
+        if part is not None and part.platform_id is not None:
+            return None
+        call = partial(self._calls.upload, number, text)
+        known = self._stage.capabilities.idempotent_send
+        return Frame(len(self._text), call, idempotent=known, draws=self._stage.draws(self.spec, "upload"))
+
+    def _surplus_frame(self, number: int) -> Frame | None:
+        part = self._parts[number]
+        if part.platform_id is None or part.gone:
+            return None
+        if self._stage.deleter is not None:
+            call = partial(self._calls.delete, number)
+            return Frame(len(self._text), call, draws=self._stage.draws(self.spec, "delete"))
+        part.streaming = False
+        return self._edit(number, part, SURPLUS, True, len(self._text))
+
+    def _part_frame(self, number: int, cut: Cut, done: bool) -> Frame | None:
+        part = self._parts.get(number) or Part()
+        if part.platform_id is None:
+            return self._opening(number, part, cut, done)
+        if part.streaming:
+            return self._stream_frame(number, part, cut, done)
+        if part.wide:
+            return None
+        return self._edit(number, part, cut.text if done else close_open(cut.text), done, self._covers(cut))
+
+    def _is_ended(self, number: int, cut: Cut) -> bool:
+        ended = self._parts[number].ends_at if number in self._parts else None
+        return ended is not None and cut.end >= ended
+
+    def _edit(self, number: int, part: Part, text: str, final: bool, covers: int) -> Frame | None:
+        editor: CanEdit | None = self._stage.editor
+        wanted = plain(text) if part.plain else text
+        if editor is None or not wanted.strip() or (part.shown == (wanted, final) and not part.unclear):
+            return None
+        if not final and self._calls.previews:
+            return None
+        call = partial(self._calls.edit, editor, number, wanted, final)
+        return Frame(covers, call, draws=self._stage.draws(self.spec, "edit"))
+
+    def _opening(self, number: int, part: Part, cut: Cut, done: bool) -> Frame | None:
+        if not done and self._calls.previews:
+            return self._preview(number, cut)
+        if not done and self._stage.editor is None:
+            return None
+        covers, known = self._covers(cut), self._stage.capabilities.idempotent_send
+        if self._opens_stream(part, cut, done):
+            raw = cut.text if done else steady(cut, self._limit(), self._measure)
+            if not raw.strip():
+                return None
+            call = partial(self._calls.open_stream, number, raw)
+            return Frame(covers, call, idempotent=known, draws=self._stage.draws(self.spec, "open_stream"))
+        text = cut.text if done else close_open(cut.text)
+        wanted = plain(text) if part.plain else text
+        if not wanted.strip():
+            return None
+        if self._calls.searches(number):
+            recovery = partial(self._calls.recover, number, wanted)
+            return Frame(covers, recovery, draws=self._stage.draws(self.spec, "edit"))
+        call = partial(self._calls.post, number, wanted, done)
+        return Frame(covers, call, idempotent=known, draws=self._stage.draws(self.spec, "send"))
+
+    def _opens_stream(self, part: Part, cut: Cut, done: bool) -> bool:
+        limits = self._stage.stream_limits
+        if limits is None or not self._calls.streams or part.plain or part.refuses_streams:
+            return False
+        return not done or self._measure(cut.text) >= limits.worth_chars
+
+    def _stream_frame(self, number: int, part: Part, cut: Cut, done: bool) -> Frame | None:
+        limits, confirmed = self._stage.stream_limits, part.shown[0] if part.shown else ""
+        if not done and limits is not None and is_aged(limits, self._stage.clock.monotonic() - part.opened_at):
+            end = ends_at(self._said(final=False), cut.start + len(confirmed) - cut.head)
+            rooms = {**self._rooms(), number: Room(self._limit(), end)}
+            cut, done, part.ends_at = self._cut_with(self._said(final=False), rooms, growing=True)[number], True, end
+        raw = cut.text if done else steady(cut, self._limit(), self._measure)
+        if not raw.startswith(confirmed):
+            if not done and confirmed.startswith(raw):
+                return None
+            if raw.rstrip() != confirmed.rstrip():
+                part.leave_stream()
+                return self._frame(final=self._live.final)
+            raw = confirmed
+        delta = raw[len(confirmed) :]
+        if done:
+            call = partial(self._calls.close_stream, number, delta)
+            return Frame(self._covers(cut), call, draws=self._stage.draws(self.spec, "close_stream"))
+        if not delta.strip():
+            return None
+        call = partial(self._calls.append, number, delta)
+        return Frame(self._covers(cut), call, draws=self._stage.draws(self.spec, "append"))
+
+    def _preview(self, number: int, cut: Cut) -> Frame | None:
+        text = close_open(cut.text)
+        if not text.strip() or not self._calls.preview_due(text):
+            return None
+        call = partial(self._calls.preview, number, text)
+        return Frame(self._covers(cut), call, draws=self._stage.draws(self.spec, "edit"))
+
+    def _covers(self, cut: Cut) -> int:
+        return min(cut.end, len(self._text))
+
+    def _limit(self) -> int:
+        limits = self._stage.stream_limits
+        return limits.max_text if limits is not None and self._calls.streams else self._stage.capabilities.max_text
+
+    def _rooms(self) -> dict[int, Room]:
+        """Messages that are not streams, or no more, hold less; streams that are over end where they ended."""
+        narrow, wide = self._stage.capabilities.max_text, self._limit()
+        known = ((number, part) for number, part in self._parts.items() if not part.gone)
+        return {
+            number: Room(wide if part.wide or self._is_free(part) else narrow, part.ends_at) for number, part in known
+        }
+
+    def _is_free(self, part: Part) -> bool:
+        return part.platform_id is None and not part.refuses_streams and not part.plain
+
+    def _cuts(self, *, final: bool) -> list[Cut]:
+        """The text in parts. A stream that is over and does not have its part of the text is gone on with by edits."""
+        text = self._said(final=final)
+        while True:
+            cuts = self._cut_with(text, self._rooms(), growing=not final)
+            stale = [part for number, part in sorted(self._parts.items()) if _is_stale(part, cuts[number : number + 1])]
+            if not stale:
+                return cuts
+            stale[0].leave_stream()
+
+    def _cut_with(self, text: str, rooms: Mapping[int, Room], *, growing: bool) -> list[Cut]:
+        key = (text, self._limit(), rooms, growing)
+        if self._cut is None or self._cut[0] != key:
+            cuts = cut_pages(text, self._limit(), self._measure, rooms, growing=growing) if text.strip() else []
+            self._cut = (key, cuts)
+        return self._cut[1]
+
+    def _said(self, *, final: bool) -> str:
+        """The text with its mentions; finished, with the choices that have no place elsewhere, and what went wrong."""
+        text, extras = self._text, self.spec.extras
+        if final and extras.choices and not self._offers:
+            text = listed(text, extras.choices)
+        if final and self._calls.file_trouble is not None:
+            text = "\n\n".join(piece for piece in (text.rstrip(), self._calls.file_trouble) if piece)
+        return with_mentions(text, extras.people, growing=not final)
+
+
+def _is_stale(part: Part, cut: list[Cut]) -> bool:
+    """Whether a stream that is over shows another text than its part."""
+    if not part.wide or part.streaming or part.platform_id is None or part.shown is None:
+        return False
+    return bool(cut) and cut[0].text.rstrip() != part.shown[0].rstrip()

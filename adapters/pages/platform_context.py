@@ -1,0 +1,181 @@
+"""What all pages of one platform share."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from anyio.abc import TaskGroup
+
+from adapters.adapter import (
+    Adapter,
+    Call,
+    CanDelete,
+    CanEdit,
+    CanOffer,
+    CanPreview,
+    CanRecover,
+    CanStream,
+    CanUpload,
+    CountsByMethod,
+    File,
+)
+from adapters.capabilities import Budget, Capabilities, StreamLimits
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.part import Line
+from adapters.recent import Recent
+from runtime.core.address import Address, Speaker
+from runtime.core.clock import Clock
+from runtime.core.message import Attachment
+from runtime.core.texts import Texts, english
+
+OWNED_MAX = 4096
+"""How many of the newest messages it is known of which page they belong to."""
+
+Load = Callable[[Attachment], Awaitable[File]]
+"""The content of a file to be sent. Raises NotDelivered when it is not there any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """Where the files that are sent come from, and how it is said that one could not be."""
+
+    load: Load | None = None
+    texts: Texts = field(default_factory=english)
+
+
+class Record(Protocol):
+    """Keeps what became visible. Each call returns when it is durable; what it raises ends the page."""
+
+    async def opening(self, part: int, text: str, /) -> None: ...
+    async def grows(self, text: str, /) -> None:
+        """Before so much of a page is shown that is not finished."""
+        ...
+
+    async def sent(self, part: int, platform_id: str, /) -> None: ...
+
+
+class OnEvent(Protocol):
+    """Hears what only the way to the platform knows: page.checked, page.orphaned, adapter.rate_limited and the like."""
+
+    def __call__(self, name: str, /, **data: Any) -> None: ...
+
+
+class OnVisible(Protocol):
+    """Hears that something of an answer has become visible."""
+
+    def __call__(self, address: Address, speaker: Speaker, /) -> None: ...
+
+
+class Waiting(Protocol):
+    """A page in its conversation's line."""
+
+    @property
+    def spec(self) -> Line: ...
+    def release(self) -> None:
+        """It is this page's turn to begin."""
+        ...
+
+
+class PlatformContext:
+    """The adapter and what it can do, the scheduler, the conversations' lines, and which message is whose."""
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        scheduler: EditScheduler,
+        clock: Clock,
+        tell: OnEvent,
+        tasks: TaskGroup | None,
+        file_source: FileSource,
+    ) -> None:
+        self.adapter = adapter
+        self.scheduler = scheduler
+        self.clock = clock
+        self.tell = tell
+        self.file_source = file_source
+        self.heard: list[OnVisible] = []
+        self._tasks = tasks
+        self._lines: dict[str, deque[Waiting]] = {}
+        self._owners = Recent[tuple[str, str], str](OWNED_MAX)
+        able, limits = adapter.capabilities, adapter
+        self.editor: CanEdit | None = limits if able.edits and isinstance(limits, CanEdit) else None
+        self.deleter: CanDelete | None = limits if able.deletes and isinstance(limits, CanDelete) else None
+        self.offerer: CanOffer | None = limits if able.max_choices and isinstance(limits, CanOffer) else None
+        self.uploader: CanUpload | None = limits if able.max_file_bytes and isinstance(limits, CanUpload) else None
+        self.previewer: CanPreview | None = limits if able.preview and isinstance(limits, CanPreview) else None
+        self.recoverer: CanRecover | None = limits if able.edits and isinstance(limits, CanRecover) else None
+        streams = able.stream is not None and self.editor is not None and isinstance(limits, CanStream)
+        self.streamer: CanStream | None = limits if streams and isinstance(limits, CanStream) else None
+        self._counter: CountsByMethod | None = adapter if isinstance(adapter, CountsByMethod) else None
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.adapter.capabilities
+
+    @property
+    def stream_limits(self) -> StreamLimits | None:
+        """None where there are no streams."""
+        return self.capabilities.stream if self.streamer is not None else None
+
+    def draws(self, spec: Line, call: Call) -> Sequence[tuple[str, Budget]] | None:
+        """The buckets of a call; None for the conversation's and the bot's."""
+        if self._counter is not None:
+            return self._counter.draws(spec.address, call, speaker=spec.speaker)
+        limits = self.stream_limits
+        if limits is not None and call in ("append", "open_stream", "close_stream"):
+            key, _ = self.adapter.budget(spec.address)
+            return ((f"{key}:{call}", limits.append if call == "append" else limits.opening),)
+        return None
+
+    def enter(self, page: Waiting, *, begins: bool) -> None:
+        """The page is the last of its conversation's line, if it `begins` with a message."""
+        if begins:
+            self._lines.setdefault(page.spec.address.key, deque()).append(page)
+
+    def go_first(self, page: Waiting) -> None:
+        """The page is to be whole: those that come now wait until all of it is there."""
+        line = self._lines.setdefault(page.spec.address.key, deque())
+        if all(one.spec is not page.spec for one in line):
+            line.appendleft(page)
+
+    def is_busy(self, address: Address) -> bool:
+        """Whether a page of this conversation must go before another one may begin."""
+        return address.key in self._lines
+
+    def begun(self, spec: Line) -> None:
+        """The page has its first message, all of them if it is whole, or needs none: the next one may begin."""
+        line = self._lines.get(spec.address.key)
+        page = next((one for one in line or () if one.spec is spec), None)
+        if line is None or page is None:
+            return
+        was_head = line[0] is page
+        line.remove(page)
+        if not line:
+            del self._lines[spec.address.key]
+        elif was_head:
+            line[0].release()
+
+    def claim(self, spec: Line, platform_id: str) -> bool:
+        """Whether the message may be this page's: False when it is another's."""
+        key = (spec.address.conversation, platform_id)
+        owner = self._owners.get(key)
+        if owner is None:
+            self._owners.keep(key, spec.id)
+        return owner in (None, spec.id)
+
+    def landed(self, spec: Line) -> None:
+        """Something of the page has become visible."""
+        for hear in self.heard:
+            hear(spec.address, spec.speaker)
+
+    def wake_at(self, monotonic_s: float, call: Callable[[], None]) -> None:
+        """Call at this time, if there is somebody to wait for it."""
+        if self._tasks is not None:
+            self._tasks.start_soon(self._wake_at, monotonic_s, call)
+
+    async def _wake_at(self, monotonic_s: float, call: Callable[[], None]) -> None:
+        await self.clock.sleep_until(monotonic_s)
+        call()

@@ -1,0 +1,122 @@
+"""Shows pages on a platform: streams, one message that grows by edits, drafts, more messages when the text is long, or
+one final post. What people see of a part by edits is always well-formed Markdown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from anyio.abc import TaskGroup
+
+from adapters.adapter import Adapter, CanOpenThread, CanTellAlone
+from adapters.markdown.choices import fit, shown
+from adapters.markdown.mentions import with_mentions
+from adapters.markdown.paging import Room, cut_pages
+from adapters.markdown.text_length import measure_of
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.page import Page
+from adapters.pages.part import NO_EXTRAS, Extras, Line
+from adapters.pages.platform_context import FileSource, OnEvent, OnVisible, PlatformContext, Record
+from runtime.core.address import GATEWAY, Address, Speaker
+from runtime.core.clock import Clock
+
+
+def _unheard(_name: str, /, **_data: Any) -> None:
+    """Nobody listens."""
+
+
+class Presenter:
+    """All pages of one platform. Pages of a conversation get their first message in the order of their opening.
+
+    `tasks` is where it waits until a draft or a stream has to be renewed; `file_source` has the files.
+    """
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        scheduler: EditScheduler,
+        clock: Clock,
+        *,
+        on_event: OnEvent = _unheard,
+        tasks: TaskGroup | None = None,
+        file_source: FileSource | None = None,
+    ) -> None:
+        self.adapter = adapter
+        self._stage = PlatformContext(adapter, scheduler, clock, on_event, tasks, file_source or FileSource())
+
+    def page(
+        self,
+        page_id: str,
+        address: Address,
+        speaker: Speaker,
+        parts: Mapping[int, str],
+        record: Record,
+        *,
+        extras: Extras = NO_EXTRAS,
+    ) -> Page:
+        """A page. `parts` are on the platform already: they are edited and never sent anew."""
+        choices = shown(extras.choices, self.adapter.capabilities)
+        spec = Line(page_id, address, speaker, replace(extras, choices=choices))
+        begins = 0 not in parts
+        page = Page(self._stage, spec, parts, record, held=begins and self._stage.is_busy(address))
+        self._stage.enter(page, begins=begins)
+        return page
+
+    def on_visible(self, hear: OnVisible) -> None:
+        """Tell whenever something of an answer has become visible."""
+        self._stage.heard.append(hear)
+
+    async def open_thread(self, to: Address, title: str, nonce: str) -> Address | None:
+        """Open a conversation beside another, in its turn; None where none can be had. Raises AdapterError."""
+        adapter, found = self.adapter, list[Address | None]()
+        if not isinstance(adapter, CanOpenThread):
+            return None
+
+        async def call() -> None:
+            found.append(await adapter.open_thread(to, title, nonce=nonce))
+
+        key, budget = adapter.budget(to)
+        await self._stage.scheduler.make(key, budget, call, draws=self._stage.draws(Line(nonce, to, GATEWAY), "send"))
+        return found[-1] if found else None
+
+    async def link(self, to: Address) -> str | None:
+        """Where a link leads to a conversation; None where there is none. Raises AdapterError."""
+        return await self.adapter.link(to) if isinstance(self.adapter, CanOpenThread) else None
+
+    async def tell_alone(self, to: Address, person_id: str, text: str) -> None:
+        """Tell one person what others do not read, where the platform can. Raises AdapterError."""
+        if isinstance(self.adapter, CanTellAlone):
+            await self.adapter.tell_alone(to, person_id, text)
+
+    async def settle(self, spec: Line, parts: Mapping[int, str], text: str) -> None:
+        """Take the choices of a shown page away, in its turn. Raises AdapterError."""
+        offerer, limits, choices = self._stage.offerer, self.adapter.capabilities, spec.extras.choices
+        if offerer is None or not parts or not fit(choices, limits) or len(shown(choices, limits)) < len(choices):
+            return
+        said = with_mentions(text, spec.extras.people)
+        number, message = max(parts.items())
+        call = partial(
+            offerer.offer,
+            spec.address,
+            message,
+            self._text_of_last(number, said),
+            (),
+            speaker=spec.speaker,
+            nonce=f"{spec.id}.{number}",
+        )
+        key, budget = self.adapter.budget(spec.address)
+        await self._stage.scheduler.make(key, budget, call, draws=self._stage.draws(spec, "offer"))
+
+    def _text_of_last(self, number: int, said: str) -> str:
+        """What the last message of a page shows, the one of this number. Streams hold more than other messages: either
+        all of them were, or the last one that was not given up is."""
+        limits, stream = self.adapter.capabilities, self._stage.stream_limits
+        measure, wide = measure_of(limits.text_unit), limits.max_text if stream is None else stream.max_text
+        streamed = cut_pages(said, wide, measure)
+        if len(streamed) == number + 1:
+            return streamed[-1].text
+        cuts = cut_pages(said, limits.max_text, measure, {number: Room(wide)})
+        return cuts[min(number, len(cuts) - 1)].text if cuts else said

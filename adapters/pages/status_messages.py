@@ -1,0 +1,52 @@
+"""Which notes of ours stand in conversations, so that the process after a crash can take them away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+
+from adapters.records import Records
+from runtime.core.address import Address, Speaker
+from runtime.core.errors import StorageUnavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note as the platform has it. `message` is the platform's id of it."""
+
+    address: Address
+    speaker: Speaker
+    message: str
+
+
+class StatusMessages:
+    """Kept in one table for all nodes; each looks after its own, `node`. Without a store a note may stay for good."""
+
+    def __init__(self, records: Records, node: str) -> None:
+        self._records = records
+        self._node = node
+
+    async def keep(self, note: Note) -> None:
+        """The note stands there."""
+        with suppress(StorageUnavailable):
+            await self._records.put(self._name(note), json.dumps(asdict(note), ensure_ascii=False))
+
+    async def forget(self, note: Note) -> None:
+        """It was taken away; taking away what is not there any more is no error."""
+        with suppress(StorageUnavailable):
+            await self._records.remove(self._name(note))
+
+    async def left(self) -> Sequence[Note]:
+        """Those that a process of this node before us did not take away. Raises StorageUnavailable."""
+        kept = await self._records.all()
+        return [_read(value) for name, value in kept.items() if name.startswith(f"{self._node}/")]
+
+    def _name(self, note: Note) -> str:
+        return f"{self._node}/{note.address.key}/{note.message}"
+
+
+def _read(value: str) -> Note:
+    data = json.loads(value)
+    return Note(Address(**data["address"]), Speaker(**data["speaker"]), data["message"])

@@ -1,0 +1,180 @@
+"""What people see while an agent works: the typing sign, and what it is doing when that takes long."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+import anyio
+from anyio.abc import TaskGroup
+
+from adapters.adapter import Adapter, Call, CanDelete, CanEdit, CanEndTyping, CanShowTyping, CountsByMethod
+from adapters.capabilities import Budget
+from adapters.pacing.constants import TYPING_EARLY_S, TYPING_LINGERS_S
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.status_messages import Note, StatusMessages
+from runtime.core.address import Address, Speaker
+from runtime.core.clock import Clock
+from runtime.core.errors import AdapterError
+
+NOTE_AFTER_S = 10.0
+"""Seconds of work without visible text until a note explains it, and between changes of the note. Chosen."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """What one speaker does in one conversation. `quiet_since`: nothing became visible since then."""
+
+    address: Address
+    speaker: Speaker
+    scope: anyio.CancelScope
+    quiet_since: float
+    doing: str | None = None
+    note: str | None = None
+    noted: str | None = None
+    nonce: str = ""
+
+    def standing(self, note: str) -> Note:
+        return Note(self.address, self.speaker, note)
+
+
+class TypingIndicator:
+    """Keeps the typing sign up while somebody works on an answer. Draws from the conversation's bucket, after text.
+
+    Where the sign cannot say what is done, a small message of its own does, if messages can be deleted: it goes as soon
+    as something of the answer is visible (`seen`) or the work stops; `open` takes away those that a crash left.
+    """
+
+    def __init__(
+        self, adapter: Adapter, scheduler: EditScheduler, clock: Clock, tasks: TaskGroup, notes: StatusMessages
+    ) -> None:
+        self._adapter = adapter
+        self._scheduler = scheduler
+        self._clock = clock
+        self._tasks = tasks
+        self._notes = notes
+        self._active: dict[tuple[str, str], _Work] = {}
+        able = adapter.capabilities
+        explains = able.deletes and able.edits and not able.status_text
+        self._editor = adapter if explains and isinstance(adapter, CanEdit) else None
+        self._deleter = adapter if explains and isinstance(adapter, CanDelete) else None
+
+    async def open(self) -> None:
+        """Take away what a process before us left standing, in the background. Raises StorageUnavailable."""
+        for note in await self._notes.left():
+            self._tasks.start_soon(self._withdraw, note)
+
+    def set(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
+        """The speaker works on an answer (typing sign), or has stopped; `doing` says on what. Never blocks."""
+        who = (address.key, speaker.id)
+        work = self._active.get(who)
+        if not active:
+            if work is not None:
+                del self._active[who]
+                work.scope.cancel()
+        elif work is not None:
+            work.doing = doing
+        else:
+            work = _Work(address, speaker, anyio.CancelScope(), self._clock.monotonic(), doing)
+            self._active[who] = work
+            self._tasks.start_soon(self._follow, work)
+
+    def seen(self, address: Address, speaker: Speaker, /) -> None:
+        """Something of the speaker's answer has become visible."""
+        work = self._active.get((address.key, speaker.id))
+        if work is not None:
+            work.quiet_since = self._clock.monotonic()
+            if work.note is not None:
+                self._tasks.start_soon(self._withdraw, work.standing(work.note))
+                work.note = work.noted = None
+
+    async def _follow(self, work: _Work) -> None:
+        try:
+            with work.scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._repeat, work)
+                    if self._editor is not None and self._deleter is not None:
+                        tasks.start_soon(self._explain, work, self._editor)
+        finally:
+            if work.note is not None:
+                self._tasks.start_soon(self._withdraw, work.standing(work.note))
+            if isinstance(self._adapter, CanEndTyping):
+                self._tasks.start_soon(self._end, work, self._adapter)
+
+    async def _end(self, work: _Work, adapter: CanEndTyping) -> None:
+        """Take the sign away, unless the speaker goes on meanwhile."""
+        await self._clock.sleep_until(self._clock.monotonic() + TYPING_LINGERS_S)
+        if (work.address.key, work.speaker.id) in self._active:
+            return
+        with suppress(AdapterError):  # it vanishes by itself
+            await self._spare(work, partial(adapter.end_typing, work.address, work.speaker), "typing")
+
+    async def _repeat(self, work: _Work) -> None:
+        adapter = self._adapter
+        lasts_s = adapter.capabilities.typing_lasts_s
+        if not isinstance(adapter, CanShowTyping) or lasts_s is None:
+            return
+        while True:
+            with suppress(AdapterError):  # nobody misses a sign, and the bucket has taken note
+                call = partial(adapter.typing, work.address, work.speaker, doing=work.doing)
+                await self._spare(work, call, "typing")
+            await self._clock.sleep_until(self._clock.monotonic() + max(1.0, lasts_s - TYPING_EARLY_S))
+
+    async def _explain(self, work: _Work, editor: CanEdit) -> None:
+        while True:
+            due_at = work.quiet_since + NOTE_AFTER_S
+            if self._clock.monotonic() < due_at:
+                await self._clock.sleep_until(due_at)
+                continue
+            if work.doing and work.doing != work.noted:
+                with suppress(AdapterError):  # nobody misses a note, and the bucket has taken note
+                    await self._note(work, editor, work.doing)
+            await self._clock.sleep_until(self._clock.monotonic() + NOTE_AFTER_S)
+
+    async def _note(self, work: _Work, editor: CanEdit, doing: str) -> None:
+        text = f"*{doing}*"
+        if work.note is not None:
+            call = partial(
+                editor.edit, work.address, work.note, text, speaker=work.speaker, nonce=work.nonce, final=False
+            )
+            if await self._spare(work, call, "edit"):
+                work.noted = doing
+            return
+        work.nonce = work.nonce or f"note-{uuid.uuid4().hex}"
+        await self._spare(work, partial(self._begin, work, text, doing), "send")
+
+    async def _begin(self, work: _Work, text: str, doing: str) -> None:
+        """Post the note. If what it was about is visible by then, it goes at once."""
+        began_at = work.quiet_since
+        with anyio.CancelScope(shield=True):
+            note = await self._adapter.send(
+                work.address, text, speaker=work.speaker, nonce=work.nonce, final=False, reply_to=None
+            )
+        work.nonce = ""
+        self._tasks.start_soon(self._notes.keep, work.standing(note))
+        if work.quiet_since == began_at:
+            work.note, work.noted = note, doing
+        else:
+            self._tasks.start_soon(self._withdraw, work.standing(note))
+
+    async def _withdraw(self, note: Note) -> None:
+        if self._deleter is None:
+            return
+        key, budget = self._adapter.budget(note.address)
+        call = partial(self._deleter.delete, note.address, note.message, speaker=note.speaker)
+        with suppress(AdapterError):  # it stays, and nothing more can be done about it
+            await self._scheduler.make(key, budget, call, draws=self._draws(note.address, note.speaker, "delete"))
+            await self._notes.forget(note)
+
+    async def _spare(self, work: _Work, call: Callable[[], Awaitable[None]], kind: Call) -> bool:
+        key, budget = self._adapter.budget(work.address)
+        return await self._scheduler.spare(key, budget, call, draws=self._draws(work.address, work.speaker, kind))
+
+    def _draws(self, address: Address, speaker: Speaker, call: Call) -> Sequence[tuple[str, Budget]] | None:
+        adapter = self._adapter
+        if not isinstance(adapter, CountsByMethod):
+            return None
+        return adapter.draws(address, call, speaker=speaker)

@@ -1,0 +1,1 @@
+"""Calls of Slack's API, and the workspaces in which they are made."""

@@ -1,0 +1,97 @@
+"""Slack's native streams: chat.startStream, chat.appendStream, chat.stopStream (docs.slack.dev, chat.startStream)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from adapters.slack.api.calls import Calls, told
+from adapters.slack.api.web import nonce_data
+from adapters.slack.codec.addresses import Face
+
+TaskStatus = Literal["in_progress", "complete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """For whom a stream in a channel is, and of which workspace that person is."""
+
+    user: str
+    team: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something an agent does, as it is shown in its stream; the same id changes it."""
+
+    id: str
+    title: str
+    status: TaskStatus
+
+    @property
+    def chunk(self) -> Mapping[str, Any]:
+        return {"type": "task_update", "id": self.id, "title": self.title, "status": self.status}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an agent is at as a whole: the title above its tasks."""
+
+    title: str
+
+    @property
+    def chunk(self) -> Mapping[str, Any]:
+        return {"type": "plan_update", "title": self.title}
+
+
+Doing: TypeAlias = Task | Plan
+
+
+class StreamApi:
+    """The calls of one bot. Errors as `Calls.call`, StreamOver where a stream takes no more or none is had."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def start(
+        self,
+        channel: str,
+        thread: str,
+        text: str,
+        face: Face | None,
+        recipient: Recipient | None,
+        doings: Sequence[Doing] = (),
+    ) -> str:
+        """The message's time stamp. What is done stands together in a plan, not in between the text."""
+        with self._calls.call("chat.startStream", streaming=True):
+            answer = await self._calls.client.chat_startStream(
+                channel=channel,
+                thread_ts=thread,
+                task_display_mode="plan",
+                recipient_user_id=recipient.user if recipient is not None else None,
+                recipient_team_id=recipient.team if recipient is not None else None,
+                username=face.username if face is not None else None,
+                icon_emoji=face.icon_emoji if face is not None else None,
+                **_content(text, doings),
+            )
+            return told(answer, "ts")
+
+    async def append(self, channel: str, message: str, text: str, doings: Sequence[Doing] = ()) -> None:
+        """Append text, what is done or both."""
+        with self._calls.call("chat.appendStream", streaming=True):
+            await self._calls.client.chat_appendStream(channel=channel, ts=message, **_content(text, doings))
+
+    async def stop(self, channel: str, message: str, text: str, nonce: str, doings: Sequence[Doing] = ()) -> None:
+        """Append the end and close; the message carries its nonce from now on."""
+        with self._calls.call("chat.stopStream", streaming=True):
+            await self._calls.client.chat_stopStream(
+                channel=channel, ts=message, metadata=nonce_data(nonce), **_content(text, doings)
+            )
+
+
+def _content(text: str, doings: Sequence[Doing]) -> dict[str, Any]:
+    if not doings:
+        return {"markdown_text": text or None}
+    told_text = [{"type": "markdown_text", "text": text}] if text else []
+    return {"chunks": [*told_text, *(doing.chunk for doing in doings)]}

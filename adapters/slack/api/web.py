@@ -1,0 +1,203 @@
+"""What a bot may ask of Slack's Web API about messages, people and what is shown beside them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final
+
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from adapters.slack.api.calls import Calls, header_of, told
+from adapters.slack.codec.addresses import BotIdentity, Face, Person
+from adapters.slack.limits import MAX_FALLBACK_BYTES
+
+NONCE_EVENT: Final = "parley_message"
+"""The type of the metadata in which a message carries its nonce."""
+PAGE_SIZE: Final = 200
+"""Messages fetched at once (docs.slack.dev recommends at most 200)."""
+MOST_PAGES: Final = 5
+
+Blocks = Sequence[Mapping[str, Any]]
+
+
+class WebApi:
+    """The calls of one bot. Errors as `Calls.call`; AuthFailed only from `me`."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def me(self) -> BotIdentity:
+        """Who the token is, in which workspace, and what it is allowed (header X-OAuth-Scopes)."""
+        with self._calls.call("auth.test", at_setup=True):
+            answer = await self._calls.client.auth_test()
+            scopes = str(header_of(answer, "x-oauth-scopes") or "")
+            return BotIdentity(
+                team_id=told(answer, "team_id"),
+                team=told(answer, "team"),
+                user_id=told(answer, "user_id"),
+                bot_id=told(answer, "bot_id"),
+                name=told(answer, "user"),
+                scopes=frozenset(scope.strip() for scope in scopes.split(",") if scope.strip()),
+            )
+
+    async def send(
+        self, channel: str, thread: str | None, blocks: Blocks, face: Face | None, nonce: str
+    ) -> AsyncSlackResponse:
+        """The answer, with the message as it is shown. Also raises MissingScope."""
+        with self._calls.call("chat.postMessage"):
+            answer = await self._calls.client.chat_postMessage(
+                channel=channel,
+                thread_ts=thread,
+                text=_fallback(blocks),
+                blocks=list(blocks),  # type: ignore[arg-type]
+                parse="none",
+                link_names=False,
+                unfurl_links=False,
+                unfurl_media=False,
+                username=face.username if face is not None else None,
+                icon_emoji=face.icon_emoji if face is not None else None,
+                metadata=nonce_data(nonce),
+            )
+            told(answer, "ts")
+            return answer
+
+    async def tell_alone(self, channel: str, thread: str | None, user: str, text: str) -> None:
+        """Show a person of the channel something that the others do not see, while they are there."""
+        with self._calls.call("chat.postEphemeral"):
+            await self._calls.client.chat_postEphemeral(
+                channel=channel, thread_ts=thread, user=user, text=text, parse="none", link_names=False
+            )
+
+    async def edit(self, channel: str, message: str, blocks: Blocks) -> AsyncSlackResponse:
+        """Raises MessageGone where there is nothing to edit. Left to itself, chat.update would find names to ping."""
+        with self._calls.call("chat.update"):
+            return await self._calls.client.chat_update(
+                channel=channel,
+                ts=message,
+                text=_fallback(blocks),
+                blocks=list(blocks),  # type: ignore[arg-type]
+                parse="none",
+                link_names=False,
+            )
+
+    async def delete(self, channel: str, message: str) -> None:
+        """Raises MessageGone where it is gone already."""
+        with self._calls.call("chat.delete"):
+            await self._calls.client.chat_delete(channel=channel, ts=message)
+
+    async def react(self, channel: str, message: str, name: str) -> None:
+        """Raises NotDelivered, also where that mark is there."""
+        with self._calls.call("reactions.add"):
+            await self._calls.client.reactions_add(channel=channel, timestamp=message, name=name)
+
+    async def take_back(self, channel: str, message: str, name: str) -> None:
+        """Take a mark of ours away. Raises NotDelivered, also where it is not there."""
+        with self._calls.call("reactions.remove"):
+            await self._calls.client.reactions_remove(channel=channel, timestamp=message, name=name)
+
+    async def thread_of(self, channel: str, message: str) -> str | None:
+        """The thread a message belongs to; None for one outside of threads."""
+        with self._calls.call("reactions.get"):
+            found = await self._calls.client.reactions_get(channel=channel, timestamp=message)
+            thread = found["message"].get("thread_ts")
+            return None if thread is None else str(thread)
+
+    async def permalink(self, channel: str, message: str) -> str:
+        """The address of a message."""
+        with self._calls.call("chat.getPermalink"):
+            answer = await self._calls.client.chat_getPermalink(channel=channel, message_ts=message)
+            return str(told(answer, "permalink"))
+
+    async def person(self, user: str) -> Person:
+        """How a person is called, which language they chose, and where they belong."""
+        with self._calls.call("users.info"):
+            known = (await self._calls.client.users_info(user=user, include_locale=True))["user"]
+            profile = known.get("profile", {})
+            name = str(profile.get("display_name") or profile.get("real_name") or known["name"])
+            return Person(name, known.get("locale"), known.get("team_id"))
+
+    async def set_status(self, channel: str, thread: str, status: str, face: Face | None) -> None:
+        """Show what is going on under a thread; an empty status takes it away. Also raises MissingScope."""
+        with self._calls.call("assistant.threads.setStatus"):
+            await self._calls.client.assistant_threads_setStatus(
+                channel_id=channel,
+                thread_ts=thread,
+                status=status,
+                username=face.username if face is not None else None,
+                icon_emoji=face.icon_emoji if face is not None else None,
+            )
+
+    async def set_session(self, channel: str, thread: str, status: str) -> None:
+        """Say that the agent works in a thread (`processing`, with a stop button) or waits (`active`)."""
+        with self._calls.call("agents.sessions.setStatus"):
+            await self._calls.client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread, status=status)
+
+    async def set_title(self, channel: str, thread: str, title: str) -> None:
+        """Name an assistant's thread."""
+        with self._calls.call("assistant.threads.setTitle"):
+            await self._calls.client.assistant_threads_setTitle(channel_id=channel, thread_ts=thread, title=title)
+
+    async def suggest(self, channel: str, thread: str, prompts: Mapping[str, str]) -> None:
+        """Offer messages, by what stands on their buttons, in an assistant's thread."""
+        with self._calls.call("assistant.threads.setSuggestedPrompts"):
+            await self._calls.client.assistant_threads_setSuggestedPrompts(
+                channel_id=channel,
+                thread_ts=thread,
+                prompts=[{"title": title, "message": message} for title, message in prompts.items()],
+            )
+
+    async def open_form(self, trigger_id: str, view: Mapping[str, Any]) -> None:
+        """Show a form to the person who caused `trigger_id`, within 3 s of it."""
+        with self._calls.call("views.open"):
+            await self._calls.client.views_open(trigger_id=trigger_id, view=dict(view))
+
+    async def messages(self, channel: str, thread: str | None, since_s: float | None) -> AsyncIterator[dict[str, Any]]:
+        """The messages of a thread, or of the channel outside of threads: at most MOST_PAGES pages of them.
+
+        Only those after `since_s` (seconds since 1970), with their metadata.
+        """
+        oldest = None if since_s is None else f"{since_s:.6f}"
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            messages, cursor = await self._page(channel, thread, oldest, cursor)
+            for message in messages:
+                yield message
+            if not cursor:
+                return
+
+    async def takes_part(self, channel: str, thread: str, bot: BotIdentity) -> bool:
+        """Whether the bot spoke in the thread, or was mentioned there."""
+        async for message in self.messages(channel, thread, None):
+            if bot.bot_id == message.get("bot_id") or bot.user_id == message.get("user"):
+                return True
+            if f"<@{bot.user_id}>" in message.get("text", ""):
+                return True
+        return False
+
+    async def _page(
+        self, channel: str, thread: str | None, oldest: str | None, cursor: str | None
+    ) -> tuple[Sequence[dict[str, Any]], str | None]:
+        asked: dict[str, Any] = {"limit": PAGE_SIZE, "oldest": oldest, "cursor": cursor, "include_all_metadata": True}
+        with self._calls.call("conversations.history" if thread is None else "conversations.replies"):
+            if thread is None:
+                answer = await self._calls.client.conversations_history(channel=channel, **asked)
+            else:
+                answer = await self._calls.client.conversations_replies(channel=channel, ts=thread, **asked)
+            return answer["messages"], (answer.get("response_metadata") or {}).get("next_cursor")
+
+
+def nonce_data(nonce: str) -> dict[str, Any]:
+    """The metadata by which a message is found again."""
+    return {"event_type": NONCE_EVENT, "event_payload": {"nonce": nonce}}
+
+
+def nonce_of(message: Mapping[str, Any]) -> str | None:
+    """The nonce that a message carries."""
+    metadata = message.get("metadata") or {}
+    return metadata["event_payload"].get("nonce") if metadata.get("event_type") == NONCE_EVENT else None
+
+
+def _fallback(blocks: Blocks) -> str:
+    """What notifications show: the beginning, within what chat.update takes."""
+    first = blocks[0]["text"]["text"]
+    return str(first).encode()[: MAX_FALLBACK_BYTES // 8].decode(errors="ignore")

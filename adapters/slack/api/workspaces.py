@@ -1,0 +1,96 @@
+"""Who we are in each workspace, and with which token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from adapters.recent import Recent
+from adapters.slack.api.calls import Calls, Transport
+from adapters.slack.api.files import FileApi
+from adapters.slack.api.installations import Installations
+from adapters.slack.api.streams import StreamApi
+from adapters.slack.api.web import WebApi
+from adapters.slack.codec.addresses import BotIdentity
+from adapters.slack.manifest import AGENT, OWN_NAMES
+from runtime.core.errors import AuthFailed, NotDelivered
+
+MOST_WORKSPACES: Final = 1000
+"""Workspaces that are known without asking the store."""
+
+
+@dataclass(slots=True, eq=False)
+class Workspace:
+    """Our bot in one workspace. What turns out not to be there is remembered."""
+
+    bot: BotIdentity
+    api: WebApi
+    streams: StreamApi
+    files: FileApi
+    own_names: bool
+    is_agent: bool
+    can_stream: bool = True
+
+
+class Workspaces:
+    """One workspace, whose token is given, or all that have let the app in."""
+
+    def __init__(self, transport: Transport, bot_token: str | None, installations: Installations | None) -> None:
+        if bot_token is not None and not bot_token.startswith("xoxb-"):
+            raise AuthFailed("The Slack bot token does not look like one: it begins with xoxb- (OAuth & Permissions)")
+        self._transport = transport
+        self._bot_token = bot_token
+        self._installations = installations
+        self._only: Workspace | None = None
+        self._known = Recent[str, Workspace](MOST_WORKSPACES)
+        self._refused = Recent[str, bool](MOST_WORKSPACES)
+
+    async def of(self, team: str) -> Workspace:
+        """The workspace with this id. Raises NotDelivered where the app is not, else as `Calls.call`."""
+        if self._bot_token is not None:
+            return await self.only(self._bot_token)
+        known = self._known.get(team)
+        if known is None:
+            known = await self._installed(team)
+            self._known.keep(team, known)
+        return known
+
+    async def only(self, token: str) -> Workspace:
+        """The one workspace. Raises AuthFailed where its token is refused."""
+        if self._only is None:
+            self._only = await self._opened(Calls(self._transport, token))
+        return self._only
+
+    async def ask_again(self) -> Workspace | None:
+        """The one workspace, as Slack tells of it now; None where there are several."""
+        self._only = None
+        return None if self._bot_token is None else await self.only(self._bot_token)
+
+    async def remove(self, team: str) -> None:
+        """The app was taken out of a workspace."""
+        self._known.forget(team)
+        if self._installations is not None:
+            await self._installations.remove(team)
+
+    async def _installed(self, team: str) -> Workspace:
+        token = None if self._installations is None else await self._installations.token_of(team)
+        if token is None:
+            raise NotDelivered(f"The Slack app is not installed in {team}: somebody there opens /hooks/slack/install")
+        if token in self._refused:
+            raise NotDelivered(f"Slack refuses the token of {team}: somebody there opens /hooks/slack/install again")
+
+        def refused() -> None:
+            self._refused.keep(token, True)
+            self._known.forget(team)
+
+        try:
+            return await self._opened(Calls(self._transport, token, refused))
+        except AuthFailed as error:
+            refused()
+            raise NotDelivered(str(error)) from error
+
+    async def _opened(self, calls: Calls) -> Workspace:
+        api = WebApi(calls)
+        bot = await api.me()
+        own_names = not bot.scopes or OWN_NAMES in bot.scopes
+        return Workspace(bot, api, StreamApi(calls), FileApi(calls), own_names, AGENT in bot.scopes)

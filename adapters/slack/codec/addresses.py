@@ -1,0 +1,166 @@
+"""Our addresses, speakers and texts in Slack's terms, and Slack's texts in ours. Pure; no library of Slack's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.markdown.paging import split_pages
+from adapters.markdown.text_length import measure_utf16
+from adapters.slack.codec.escaping import bold
+from adapters.slack.codec.markup import render
+from adapters.slack.limits import MAX_BUTTON_LABEL, MAX_SECTION_UNITS, SECTION_TEXT_UNITS
+from runtime.core.address import Address, Speaker
+from runtime.core.message import Choice
+
+PLATFORM = "slack"
+CHOICE_ACTION = "choice:"
+"""With what the id of a button begins that is a choice."""
+ANSWER_ACTION = "answer:"
+"""The same of one that opens a form for an answer."""
+MAX_NAME = 64
+"""Characters of a speaker's name that are shown."""
+
+_REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
+_MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
+
+
+@dataclass(frozen=True, slots=True)
+class BotIdentity:
+    """Who we are on Slack. `scopes` is empty where Slack does not tell."""
+
+    team_id: str
+    team: str
+    user_id: str
+    bot_id: str
+    name: str
+    scopes: frozenset[str] = frozenset()
+
+    def knows(self, team: str | None) -> bool:
+        """Whether a person of this workspace is of ours; another's people are in channels that are shared."""
+        return team in (None, self.team_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """How a person is called, their language as Slack has it (`de-DE`), and their workspace."""
+
+    name: str
+    language: str | None = None
+    team: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """Under which name and icon a message appears."""
+
+    username: str
+    icon_emoji: str
+
+
+def channel_of(address: Address) -> str:
+    """The channel's id. Raises ValueError for what is not an address of ours."""
+    _, separator, channel = address.conversation.partition(":")
+    if not separator or not channel:
+        raise ValueError(f"{address.conversation!r} is not a workspace and a channel")
+    return channel
+
+
+def is_private(address: Address) -> bool:
+    """Slack's ids of conversations between two begin with D."""
+    return channel_of(address).startswith("D")
+
+
+def shown_name(speaker: Speaker) -> str | None:
+    """The name under which an agent appears; None for the gateway itself (id "")."""
+    name = " ".join(speaker.name.split())[:MAX_NAME]
+    return name if speaker.id and name else None
+
+
+def team_of(address: Address) -> str:
+    """The workspace's id."""
+    return address.conversation.partition(":")[0]
+
+
+def blocks_of(text: str, heading: str | None, choices: Sequence[Choice] = ()) -> list[dict[str, Any]]:
+    """CommonMark as the blocks of a message: sections of mrkdwn, under a bold line with the speaker's name where there
+    is one, and a row of buttons for the choices.
+
+    A section shows without the word "edited" under it, whole, and with no names made links.
+    """
+    line = "" if heading is None else f"{bold(heading)}\n"
+    fits = measure_utf16(text) <= SECTION_TEXT_UNITS
+    pages = [text] if fits else split_pages(text, SECTION_TEXT_UNITS, measure_utf16)
+    blocks = []
+    for page in pages:
+        shown = line + render(page, MAX_SECTION_UNITS - measure_utf16(line))
+        text_object = {"type": "mrkdwn", "text": shown, "verbatim": True}
+        blocks.append({"type": "section", "expand": True, "text": text_object})
+        line = ""
+    return [*blocks, _buttons(choices)] if choices else blocks
+
+
+def _buttons(choices: Sequence[Choice]) -> dict[str, Any]:
+    """The id of an action must be unique in its block."""
+    elements = [
+        {
+            "type": "button",
+            "action_id": f"{ANSWER_ACTION if choice.free else CHOICE_ACTION}{choice.id}",
+            "value": choice.id,
+            "text": {"type": "plain_text", "text": choice.label[:MAX_BUTTON_LABEL], "emoji": False},
+        }
+        for choice in choices
+    ]
+    return {"type": "actions", "block_id": "choices", "elements": elements}
+
+
+def plain_text(text: str, bot_user: str, names: Mapping[str, str]) -> str:
+    """The text without mentions of the bot, people and channels by name, links and special characters as typed.
+
+    A comma or colon goes with a mention at the beginning.
+    """
+    kept, position = "", 0
+    for found in _REFERENCE.finditer(text):
+        kept = _joined(kept, text[position : found.start()])
+        position = found.end()
+        if found[1] == f"@{bot_user}":
+            if not kept.strip():
+                kept, position = "", _after_address(text, position)
+            continue
+        kept += _shown(found[1], found[2], names)
+    return _unescaped(_joined(kept, text[position:])).strip()
+
+
+def _after_address(text: str, position: int) -> int:
+    punctuation = re.compile(r"\s*[,:]?\s*").match(text, position)
+    return punctuation.end() if punctuation is not None else position
+
+
+def _joined(before: str, after: str) -> str:
+    """Without the second of two blanks between which a mention stood."""
+    return before + (after[1:] if before[-1:].isspace() and after[:1] == " " else after)
+
+
+def _shown(target: str, label: str | None, names: Mapping[str, str]) -> str:
+    """A reference in angle brackets as a person reads it (docs.slack.dev, formatting message text)."""
+    if target.startswith("@"):
+        return f"@{names.get(target[1:]) or label or target[1:]}"
+    if target.startswith("#"):
+        return f"#{label or target[1:]}"
+    if target.startswith("!"):
+        return label or f"@{target[1:].partition('^')[0]}"
+    address = target.removeprefix("mailto:").removeprefix("tel:")
+    if not label or label in address:
+        return address
+    return f"{label} ({target})"
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def mentioned_in(text: str) -> list[str]:
+    """The ids of those who are mentioned in a text of Slack's."""
+    return _MENTION.findall(text)

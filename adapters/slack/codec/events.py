@@ -1,0 +1,215 @@
+"""Slack's events in our words. Pure: no I/O, no library of Slack's.
+
+Messages are heard by the `message` events alone. An `app_mention` tells of the same message once more, and may lack its
+files (hermes-agent#77141).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from adapters.adapter import Act, Inbound
+from adapters.slack.codec.addresses import PLATFORM, BotIdentity, Person, mentioned_in, plain_text
+from runtime.core.address import Address
+from runtime.core.message import Attachment, Quote
+
+SLACKBOT = "USLACKBOT"
+FILE_URL = f"{PLATFORM}-file:"
+"""With what the address of a file begins; the workspace's and the file's ids follow."""
+
+_FROM_PEOPLE = frozenset({None, "file_share", "thread_broadcast", "me_message"})
+_REACTIONS = frozenset({"reaction_added", "reaction_removed"})
+_COMMAND = re.compile(r"[/!]([a-z]+)(?:\s+|$)", re.IGNORECASE)
+_SHORTENED = 300
+
+_Json: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something a person did to a message, in Slack's terms. `at` is when, `ts` which message.
+
+    `thread` is None outside of threads. Of a reaction it is not told: `thread_told` is False.
+    """
+
+    act: Act
+    channel: str
+    user: str
+    ts: str
+    at: str
+    text: str = ""
+    thread: str | None = None
+    thread_told: bool = True
+    starter: str | None = None
+    user_team: str | None = None
+    direct: bool = False
+    files: tuple[_Json, ...] = ()
+    quote: Quote | None = None
+
+    @property
+    def people(self) -> list[str]:
+        """The ids of the one who did it and of those who are mentioned."""
+        return [self.user, *mentioned_in(self.text)]
+
+
+def team_in(body: _Json) -> str:
+    """The workspace whose installation an event, a command or a press is for."""
+    for authorization in body.get("authorizations") or ():
+        if authorization.get("team_id"):
+            return str(authorization["team_id"])
+    team = body.get("team_id") or (body.get("team") or {}).get("id") or (body.get("view") or {})["team_id"]
+    return str(team)
+
+
+def happening_in(event: _Json, bot: BotIdentity) -> Happening | None:
+    """What a person did, or None. Raises KeyError, TypeError or AttributeError for other shapes."""
+    kind, subtype = event.get("type"), event.get("subtype")
+    if kind in _REACTIONS:
+        found = _reaction(event)
+    elif kind != "message":
+        return None
+    elif subtype == "message_changed":
+        found = _change(event)
+    elif subtype == "message_deleted":
+        found = _deletion(event)
+    else:
+        found = _message(event) if subtype in _FROM_PEOPLE else None
+    return None if found is None or found.user in (bot.user_id, SLACKBOT) else found
+
+
+def _message(event: _Json) -> Happening | None:
+    if "bot_id" in event or not (event.get("text") or event.get("files") or event.get("attachments")):
+        return None
+    return _said("message", event, event)
+
+
+def _said(act: Act, message: _Json, event: _Json) -> Happening:
+    channel, thread = event["channel"], message.get("thread_ts")
+    direct = channel.startswith("D") or event.get("channel_type") == "im"
+    return Happening(
+        act=act,
+        channel=channel,
+        user=message["user"],
+        ts=message["ts"],
+        at=event["ts"],
+        text=message.get("text") or "",
+        # The root of a thread has its own time stamp there; in direct messages it stands outside of the thread.
+        thread=None if direct and thread == message["ts"] else thread,
+        starter=message.get("parent_user_id"),
+        user_team=message.get("user_team") or message.get("team"),
+        direct=direct,
+        files=tuple(message.get("files") or ()),
+        quote=_quote(message),
+    )
+
+
+def _change(event: _Json) -> Happening | None:
+    """A change of the text. Others, such as previews of links that came with it, are nobody's doing."""
+    message, before = event["message"], event.get("previous_message") or {}
+    if message.get("subtype") == "tombstone":
+        return _deletion({**event, "deleted_ts": message["ts"]})
+    if "bot_id" in message or message.get("text") == before.get("text"):
+        return None
+    return _said("edit", message, event)
+
+
+def _deletion(event: _Json) -> Happening | None:
+    before = event.get("previous_message") or {}
+    if "bot_id" in before or "user" not in before:
+        return None
+    return _said("deletion", {**before, "ts": event["deleted_ts"], "files": ()}, event)
+
+
+def _reaction(event: _Json) -> Happening | None:
+    item = event["item"]
+    if item.get("type") != "message":
+        return None
+    return Happening(
+        act="reaction",
+        channel=item["channel"],
+        user=event["user"],
+        ts=item["ts"],
+        at=event["event_ts"],
+        text=f":{event['reaction']}:" if event["type"] == "reaction_added" else "",
+        thread_told=False,
+        direct=item["channel"].startswith("D"),
+    )
+
+
+def mentions(happening: Happening, bot: BotIdentity) -> bool:
+    """Whether the bot is mentioned."""
+    return bot.user_id in mentioned_in(happening.text)
+
+
+def address_of(happening: Happening, bot: BotIdentity) -> Address:
+    """Channel and thread. A mention outside of threads begins one: its own."""
+    thread = happening.thread
+    if thread is None and not happening.direct and mentions(happening, bot):
+        thread = happening.ts
+    return Address(PLATFORM, f"{bot.team_id}:{happening.channel}", thread)
+
+
+def inbound_of(
+    happening: Happening,
+    event_id: str,
+    bot: BotIdentity,
+    people: Mapping[str, Person],
+    commands: Collection[str],
+    *,
+    addressed: bool,
+) -> Inbound:
+    """What a person did. `people` has those of `Happening.people`; who is missing there is shown by the id.
+
+    Raises ValueError for a time that is none.
+    """
+    names = {user: person.name for user, person in people.items()}
+    reacted = happening.act == "reaction"
+    text = happening.text if reacted else plain_text(happening.text, bot.user_id, names)
+    command = _COMMAND.match(text) if addressed and happening.act == "message" else None
+    if command is not None and command[1].casefold() not in commands:
+        command = None
+    who = people.get(happening.user)
+    team = happening.user_team or (who.team if who is not None else None)
+    return Inbound(
+        address=address_of(happening, bot),
+        event_id=event_id,
+        person_id=f"{PLATFORM}:{bot.team_id}:{happening.user}",
+        person_name=names.get(happening.user, happening.user),
+        text="" if happening.act == "deletion" else text[command.end() :].strip() if command is not None else text,
+        sent_at=datetime.fromtimestamp(float(happening.at), UTC),
+        private=happening.direct,
+        addressed=addressed,
+        command=command[1].casefold() if command is not None else None,
+        attachments=tuple(_attachments(happening.files, bot.team_id)),
+        act=happening.act,
+        message_id=happening.ts,
+        quote=happening.quote,
+        space=bot.team_id,
+        language=who.language if who is not None else None,
+        outsider=not bot.knows(team),
+    )
+
+
+def _attachments(files: tuple[_Json, ...], team: str) -> Iterator[Attachment]:
+    """The files of a message; one from another organisation's channel comes with nothing but its id."""
+    for file in files:
+        if file.get("mode") != "tombstone":
+            yield Attachment(
+                name=file.get("name") or "file.bin",
+                media_type=file.get("mimetype") or "application/octet-stream",
+                url=f"{FILE_URL}{team}:{file['id']}",
+                size_bytes=file.get("size"),
+            )
+
+
+def _quote(message: _Json) -> Quote | None:
+    """The message that somebody shares with this one."""
+    for shared in message.get("attachments") or ():
+        if shared.get("is_msg_unfurl") or shared.get("is_share"):
+            text = str(shared.get("text") or shared.get("fallback") or "")
+            return Quote(str(shared.get("ts", "")), str(shared.get("author_name", "")), text[:_SHORTENED])
+    return None

@@ -1,0 +1,181 @@
+"""CommonMark as Slack's mrkdwn. Pure.
+
+mrkdwn knows no backslash: `&`, `<` and `>` are escaped, so no text becomes a mention, a ping or a link by itself. Marks
+count only at the edge of a word, so a zero-width space stands where CommonMark allows them inside one; and they end
+with the line, so they are closed and opened again around a line break.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markdown_it.token import Token
+
+from adapters.markdown.text_length import measure_utf16
+from adapters.markdown.writer import MarkdownWriter, MarkKind, parsed
+from adapters.slack.codec.escaping import escape, full_width, is_link, link_target
+from adapters.slack.codec.mentions import person_of
+
+_EDGE = "\u200b"
+_SIGNS: dict[MarkKind, str] = {"heading": "*", "strong": "*", "em": "_", "s": "~"}
+_BARE_URL = re.compile(r"https?://[^\s<>|\"']*[^\s<>|\"'.,;:!?)\]}*_~]")
+
+
+def render(markdown: str, room: int) -> str:
+    """The text in mrkdwn, at most `room` UTF-16 units where `markdown` itself has no more.
+
+    Never fails: what cannot be formatted is shown as it is written; where even its escapes are too long, the three
+    escaped characters are shown in full width.
+    """
+    source = markdown.encode("utf-8", "replace").decode("utf-8")
+    for shown in (_formatted(source), escape(source)):
+        if shown and measure_utf16(shown) <= room:
+            return shown
+    return full_width(source)
+
+
+def _formatted(source: str) -> str:
+    try:
+        return _written(parsed(source))
+    except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, show the source
+        return ""
+
+
+@dataclass(slots=True)
+class _Mark:
+    """A mark that was opened. `sign` is empty where an equal one is open around it."""
+
+    sign: str
+    begins_at: int = 0
+
+
+@dataclass(slots=True)
+class _Link:
+    """A link that was opened: its target, and whether Slack takes that as one."""
+
+    url: str
+    shown: bool
+    mention: bool = False
+
+
+class _Writer(MarkdownWriter):
+    """Closes marks and opens them again where mrkdwn would lose them."""
+
+    INDENT = "    "
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._marks: list[_Mark] = []
+        self._links: list[_Link] = []
+        self._at_edge = False
+
+    def text(self) -> str:
+        return "".join(self._parts).rstrip()
+
+    def _quote(self, tokens: Sequence[Token]) -> None:
+        """A quotation is written apart and each of its lines marked."""
+        lines = _written(tokens).split("\n")
+        self._write("\n".join(line if line.startswith(">") else f"> {line}".rstrip() for line in lines))
+
+    def _code_block(self, code: str, info: str) -> None:
+        self._write("```\n" + escape(code.replace("```", f"`{_EDGE}`{_EDGE}`")) + "\n```")
+
+    def _plain(self, text: str) -> None:
+        """Addresses in it become links, which Slack would not make by itself of a text that pings nobody."""
+        position = 0
+        for found in () if self._links else _BARE_URL.finditer(text):
+            self._write(escape(text[position : found.start()]) + f"<{link_target(found.group())}>")
+            position = found.end()
+        self._write(escape(text[position:]))
+
+    def _code(self, code: str) -> None:
+        """A backtick inside would end the code: a grave accent stands for it."""
+        self._before_mark()
+        self._write("`" + escape(code.replace("`", "\u02cb")) + "`")
+        self._at_edge = True
+
+    def _line_break(self) -> None:
+        """Inside a link there is none."""
+        if self._links:
+            self._write(" ")
+            return
+        open_marks = [mark for mark in self._marks if mark.sign]
+        for mark in reversed(open_marks):
+            self._close(mark)
+        self._append("\n")
+        for mark in open_marks:
+            self._open(mark)
+
+    def _begin(self, kind: MarkKind) -> None:
+        sign = _SIGNS[kind]
+        around = any(mark.sign == sign for mark in self._marks)
+        mark = _Mark("" if around else sign)
+        self._marks.append(mark)
+        self._open(mark)
+
+    def _end(self) -> None:
+        self._close(self._marks.pop())
+
+    def _open(self, mark: _Mark) -> None:
+        if mark.sign:
+            self._flush_breaks()
+            self._before_mark()
+            self._parts.append(mark.sign)
+        mark.begins_at = len(self._parts)
+
+    def _close(self, mark: _Mark) -> None:
+        if not mark.sign:
+            return
+        if len(self._parts) == mark.begins_at:
+            self._parts.pop()
+        else:
+            self._parts.append(mark.sign)
+            self._at_edge = True
+
+    def _begin_link(self, url: str) -> None:
+        mention = person_of(url)
+        if mention is not None:
+            self._before_mark()
+            self._append(mention)
+            self._links.append(_Link("", shown=False, mention=True))
+            return
+        link = _Link(url, shown=not self._links and is_link(url))
+        self._links.append(link)
+        if link.shown:
+            self._flush_breaks()
+            self._append(f"<{link_target(url)}|")
+
+    def _end_link(self) -> None:
+        link = self._links.pop()
+        if link.shown:
+            self._parts.append(">")
+        elif link.url and not self._links:
+            self._write(f" ({escape(link.url)})")
+
+    def _before_mark(self) -> None:
+        self._flush_breaks()
+        before = self._parts[-1][-1:] if self._parts else ""
+        if before.isalnum():
+            self._parts.append(_EDGE)
+
+    def _write(self, text: str) -> None:
+        """What stands inside a mention is the name, which Slack shows by itself."""
+        if not any(link.mention for link in self._links):
+            super()._write(text)
+
+    def _append(self, text: str) -> None:
+        if self._at_edge and text[0].isalnum():
+            self._parts.append(_EDGE)
+        self._at_edge = False
+        super()._append(text)
+
+    def _picture(self, text: str) -> None:
+        self._write(escape(text))
+
+
+def _written(tokens: Sequence[Token]) -> str:
+    writer = _Writer()
+    writer.blocks(tokens)
+    return writer.text()

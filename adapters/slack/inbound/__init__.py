@@ -1,0 +1,1 @@
+"""People's acts on Slack, received over a socket or by HTTP."""

@@ -1,0 +1,145 @@
+"""The slash command and its form: what they begin, and what the person is told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from adapters.adapter import Admits, Inbound
+from adapters.markdown.mentions import with_mentions
+from adapters.slack.api.streams import Recipient
+from adapters.slack.api.workspaces import Workspace
+from adapters.slack.codec.addresses import PLATFORM, BotIdentity, blocks_of
+from adapters.slack.codec.interactions import (
+    SLASH_COMMAND,
+    SlashCommand,
+    Submission,
+    answer_form,
+    in_form,
+    new_form,
+    only_you,
+    slash_command_in,
+    submission_in,
+    wish_in,
+)
+from adapters.slack.inbound.deliveries import Delivery
+from adapters.slack.outbound.threads import Threads
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.core.errors import NotDelivered
+from runtime.core.texts import Texts
+
+DONE: Final = "\u2713"
+"""What a person is told whose command was taken."""
+
+Answer = tuple[Inbound | None, Mapping[str, Any] | None]
+"""Something for the gateway, and words for the person."""
+
+
+class Commanding:
+    """Slack does not repeat commands and forms: what fails is said to the person, who may try again."""
+
+    def __init__(
+        self, threads: Threads, clock: Clock, commands: Mapping[str, str], texts: Texts, admits: Admits
+    ) -> None:
+        self._threads = threads
+        self._clock = clock
+        self.commands = commands
+        """Ours, with what they do."""
+        self._texts = texts
+        self._admits = admits
+
+    async def command(self, delivery: Delivery, workspace: Workspace) -> Answer:
+        """`/parley …`. Raises KeyError for other shapes, RateLimited and OutcomeUncertain where Slack fails us."""
+        given = slash_command_in(delivery.body, self.commands)
+        if given.name == "help":
+            lines = [f"`{SLASH_COMMAND} {name}` {what}" for name, what in self.commands.items()]
+            return None, only_you("\n".join(lines))
+        direct = given.channel.startswith("D")
+        refusal = await self._refusal(given, delivery, workspace.bot)
+        if refusal is not None:
+            return None, only_you(refusal)
+        conversation = f"{workspace.bot.team_id}:{given.channel}"
+        at = None if direct else self._threads.latest(conversation, given.user)
+        if not direct and (given.name in ("start", "") or (given.name == "new" and at is None)):
+            return await self._beginning(given, delivery, workspace)
+        at = at or Address(PLATFORM, conversation)
+        return self._inbound(given, delivery, workspace.bot, at, given.name or None), only_you(DONE)
+
+    async def submission(self, delivery: Delivery, workspace: Workspace) -> Answer:
+        """What was written in a form: the beginning of a conversation, or an answer. Words are shown in the form."""
+        sent = submission_in(delivery.body)
+        if sent is None or not sent.text:
+            return None, None
+        given = SlashCommand("", sent.text, sent.channel, sent.user, sent.user_name, "", sent.team)
+        refusal = await self._refusal(given, delivery, workspace.bot, sent.thread)
+        if refusal is not None:
+            return None, in_form(refusal)
+        if not sent.answers:
+            inbound, words = await self._beginning(given, delivery, workspace)
+            return inbound, None if inbound is not None or words is None else in_form(words["text"])
+        try:
+            return await self._said(given, delivery, workspace, sent), None
+        except NotDelivered as error:
+            return None, in_form(str(error))
+
+    async def answering(self, delivery: Delivery, workspace: Workspace) -> bool:
+        """Open a form for an answer, where that was asked for by somebody who may; False where it was not."""
+        wish = wish_in(delivery.body)
+        if wish is None:
+            return False
+        given = SlashCommand("", "", wish.channel, wish.user, wish.user_name, wish.trigger_id, wish.team)
+        if await self._refusal(given, delivery, workspace.bot, wish.thread) is None:
+            await workspace.api.open_form(wish.trigger_id, answer_form(wish, self._texts))
+        return True
+
+    async def _said(self, given: SlashCommand, delivery: Delivery, workspace: Workspace, sent: Submission) -> Inbound:
+        """What somebody answered, shown to the others where the question stands."""
+        said = blocks_of(with_mentions(given.argument, {}), given.user_name)
+        answer = await workspace.api.send(given.channel, sent.thread, said, None, delivery.event_id)
+        at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", sent.thread)
+        inbound = self._inbound(given, delivery, workspace.bot, at, None)
+        return replace(inbound, message_id=str(answer["ts"]), choice=sent.choice)
+
+    async def _refusal(
+        self, given: SlashCommand, delivery: Delivery, bot: BotIdentity, thread: str | None = None
+    ) -> str | None:
+        """What somebody is told who may not do this there; in private the gateway tells them."""
+        if given.channel.startswith("D"):
+            return None
+        at = Address(PLATFORM, f"{bot.team_id}:{given.channel}", thread)
+        return await self._admits(self._inbound(given, delivery, bot, at, given.name or None))
+
+    async def _beginning(self, given: SlashCommand, delivery: Delivery, workspace: Workspace) -> Answer:
+        """A conversation in a thread of its own, under what the person wants to say."""
+        if not given.argument:
+            await workspace.api.open_form(given.trigger_id, new_form(given.channel, self._texts))
+            return None, None
+        try:
+            said = blocks_of(with_mentions(given.argument, {}), given.user_name)
+            answer = await workspace.api.send(given.channel, None, said, None, delivery.event_id)
+        except NotDelivered as error:
+            return None, only_you(str(error))
+        at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", str(answer["ts"]))
+        self._threads.ours.keep(at.key, True)
+        self._threads.heard(at, str(answer["ts"]), Recipient(given.user, workspace.bot.team_id))
+        return self._inbound(given, delivery, workspace.bot, at, None), only_you(DONE)
+
+    def _inbound(
+        self, given: SlashCommand, delivery: Delivery, bot: BotIdentity, at: Address, command: str | None
+    ) -> Inbound:
+        return Inbound(
+            address=at,
+            event_id=delivery.event_id,
+            person_id=f"{PLATFORM}:{bot.team_id}:{given.user}",
+            person_name=given.user_name,
+            text=given.argument,
+            sent_at=self._clock.now(),
+            private=given.channel.startswith("D"),
+            addressed=True,
+            command=command,
+            message_id=at.thread,
+            space=bot.team_id,
+            outsider=not bot.knows(given.team),
+        )

@@ -1,0 +1,216 @@
+"""What people do on Slack, as the gateway takes it: each delivery read, passed on, and confirmed once it is safe."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+import anyio
+
+from adapters.adapter import NOT_UNDERSTOOD, Inbound
+from adapters.recent import Recent
+from adapters.slack.api.streams import Recipient
+from adapters.slack.api.workspaces import Workspace, Workspaces
+from adapters.slack.codec.addresses import BotIdentity, Person
+from adapters.slack.codec.events import Happening, address_of, happening_in, inbound_of, mentions, team_in
+from adapters.slack.codec.interactions import pressed
+from adapters.slack.inbound.commands import Commanding
+from adapters.slack.inbound.deliveries import Deliveries, Delivery
+from adapters.slack.outbound.threads import REMEMBERED, Threads
+from runtime.core.clock import Clock
+from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain, RateLimited
+
+AFTERWARDS_WITHIN_S: Final = 2.0
+"""What is done beside an event, such as a thread's title, may hold up the next for so long."""
+MAX_TITLE: Final = 80
+MAX_PROMPTS: Final = 4
+"""Prompts that an assistant's thread shows (assistant.threads.setSuggestedPrompts)."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a delivery comes to: something for the gateway, words for who caused it, something to do afterwards."""
+
+    inbound: Inbound | None = None
+    words: Mapping[str, Any] | None = None
+    afterwards: Callable[[], Awaitable[None]] | None = None
+
+
+class Receiver:
+    """Reads deliveries."""
+
+    def __init__(self, workspaces: Workspaces, threads: Threads, clock: Clock, commanding: Commanding) -> None:
+        self._workspaces = workspaces
+        self._threads = threads
+        self._clock = clock
+        self._commands = commanding.commands
+        self._commanding = commanding
+        self._people = Recent[str, Person](REMEMBERED)
+
+    async def inbound(self, deliveries: Deliveries) -> AsyncGenerator[Inbound, None]:
+        """What people do, for ever. A delivery is confirmed when the next item is asked for."""
+        while True:
+            delivery = await deliveries.next()
+            try:
+                heard = await self._read(delivery)
+            except (RateLimited, OutcomeUncertain) as error:
+                _log.warning("A message on Slack is left to come again", extra={"error": str(error)})
+                await deliveries.leave(delivery)
+                continue
+            if heard.inbound is not None:
+                yield heard.inbound
+            await deliveries.acknowledge(delivery, heard.words)
+            if heard.afterwards is not None:
+                await self._afterwards(heard.afterwards)
+
+    async def _afterwards(self, step: Callable[[], Awaitable[None]]) -> None:
+        try:
+            with anyio.move_on_after(AFTERWARDS_WITHIN_S):
+                await step()
+        except AdapterError as error:
+            _log.info("Something beside a message could not be done on Slack", extra={"error": str(error)})
+
+    async def _read(self, delivery: Delivery) -> Heard:
+        """Raises RateLimited or OutcomeUncertain where it cannot be told now what it is."""
+        try:
+            team = team_in(delivery.body)
+            if (delivery.body.get("event") or {}).get("type") in ("app_uninstalled", "tokens_revoked"):
+                return await self._uninstalled(team, delivery.body["event"])
+            workspace = await self._workspaces.of(team)
+            if delivery.kind == "events_api":
+                return await self._event(delivery, workspace)
+            if delivery.kind == "slash_commands":
+                return Heard(*await self._commanding.command(delivery, workspace))
+            inbound = pressed(delivery.body, delivery.event_id, workspace.bot, self._clock.now())
+            if inbound is not None or await self._commanding.answering(delivery, workspace):
+                return Heard(inbound)
+            return Heard(*await self._commanding.submission(delivery, workspace))
+        except NotDelivered as error:
+            _log.warning("Something on Slack is passed over", extra={"error": str(error)})
+        except NOT_UNDERSTOOD as error:
+            _log.warning("An event of Slack's is not understood and is passed over", extra={"error": repr(error)})
+        return Heard()
+
+    async def _uninstalled(self, team: str, event: Mapping[str, Any]) -> Heard:
+        if event["type"] == "app_uninstalled" or (event.get("tokens") or {}).get("bot"):
+            await self._workspaces.remove(team)
+        return Heard()
+
+    async def _event(self, delivery: Delivery, workspace: Workspace) -> Heard:
+        event = delivery.body["event"]
+        match event.get("type"):
+            case "assistant_thread_started":
+                return self._assistant_thread(event["assistant_thread"], workspace)
+            case "agent_session_stopped":
+                return await self._stopped(delivery, event, workspace)
+            case _:
+                happening = happening_in(event, workspace.bot)
+                return Heard() if happening is None else await self._happened(delivery, happening, workspace)
+
+    def _assistant_thread(self, thread: Mapping[str, Any], workspace: Workspace) -> Heard:
+        channel, ts = thread["channel_id"], thread["thread_ts"]
+        conversation = f"{workspace.bot.team_id}:{channel}"
+        self._threads.untitled.keep(self._threads.placed(conversation, ts, ts).key, True)
+        prompts = {what: f"!{name}" for name, what in list(self._commands.items())[:MAX_PROMPTS]}
+        return Heard(afterwards=partial(workspace.api.suggest, channel, ts, prompts) if prompts else None)
+
+    async def _stopped(self, delivery: Delivery, event: Mapping[str, Any], workspace: Workspace) -> Heard:
+        happening = Happening(
+            "message",
+            event["channel"],
+            event["user"],
+            event["event_ts"],
+            event["event_ts"],
+            text="!stop",
+            thread=event.get("thread_ts"),
+            direct=event["channel"].startswith("D"),
+        )
+        people = await self._people_in(happening, workspace)
+        inbound = inbound_of(happening, delivery.event_id, workspace.bot, people, ("stop",), addressed=True)
+        thread = event.get("thread_ts")
+        rest = None if thread is None else partial(workspace.api.set_session, event["channel"], thread, "active")
+        return Heard(replace(inbound, message_id=None), afterwards=rest)
+
+    async def _happened(self, delivery: Delivery, happening: Happening, workspace: Workspace) -> Heard:
+        bot = workspace.bot
+        if not happening.thread_told:
+            happening = await self._placed(happening, workspace)
+        addressed = await self._is_addressed(happening, workspace, fresh=not delivery.again)
+        people = await self._people_in(happening, workspace)
+        inbound = inbound_of(happening, delivery.event_id, bot, people, self._commands, addressed=addressed)
+        if happening.act != "message":
+            return Heard(inbound)
+        self._threads.heard(
+            inbound.address, happening.ts, Recipient(happening.user, happening.user_team or bot.team_id)
+        )
+        key = inbound.address.key
+        if key not in self._threads.untitled or happening.thread is None or not inbound.text:
+            return Heard(inbound)
+        self._threads.untitled.forget(key)
+        title = " ".join(inbound.text.split())[:MAX_TITLE]
+        return Heard(inbound, afterwards=partial(workspace.api.set_title, happening.channel, happening.thread, title))
+
+    async def _placed(self, happening: Happening, workspace: Workspace) -> Happening:
+        """With its thread, as remembered, else as Slack knows."""
+        conversation = f"{workspace.bot.team_id}:{happening.channel}"
+        place = self._threads.place(conversation, happening.ts)
+        if place is None:
+            thread = await workspace.api.thread_of(happening.channel, happening.ts)
+            root = happening.direct and thread == happening.ts
+            place = self._threads.placed(conversation, happening.ts, None if root else thread)
+        return replace(happening, thread=place.thread)
+
+    async def _is_addressed(self, happening: Happening, workspace: Workspace, *, fresh: bool) -> bool:
+        if happening.direct:
+            return True
+        bot = workspace.bot
+        key = address_of(happening, bot).key
+        if mentions(happening, bot):
+            self._threads.ours.keep(key, True)
+            if fresh and happening.thread is None and happening.act == "message":
+                self._threads.spoken_in.keep(key, True)
+            return True
+        return happening.thread is not None and await self._is_ours(key, happening, workspace)
+
+    async def _is_ours(self, key: str, happening: Happening, workspace: Workspace) -> bool:
+        """Whether we take part in the thread: as remembered, else as Slack knows."""
+        if happening.starter == workspace.bot.user_id:
+            return True
+        known = self._threads.ours.get(key)
+        if known is None and happening.thread is not None:
+            try:
+                known = await workspace.api.takes_part(happening.channel, happening.thread, workspace.bot)
+            except NotDelivered as error:
+                _log.warning("Who takes part in a thread cannot be looked up", extra={"error": str(error)})
+                return False
+            self._threads.ours.keep(key, known)
+        return bool(known)
+
+    async def _people_in(self, happening: Happening, workspace: Workspace) -> dict[str, Person]:
+        return {
+            user: person
+            for user in _without_us(happening.people, workspace.bot)
+            if (person := await self._person(user, workspace)) is not None
+        }
+
+    async def _person(self, user: str, workspace: Workspace) -> Person | None:
+        """How somebody is called; None where Slack does not tell now."""
+        key = f"{workspace.bot.team_id}:{user}"
+        person = self._people.get(key)
+        if person is None:
+            try:
+                person = await workspace.api.person(user)
+            except AdapterError as error:
+                _log.info("A name on Slack cannot be looked up", extra={"error": str(error)})
+                return None
+            self._people.keep(key, person)
+        return person
+
+
+def _without_us(people: Iterable[str], bot: BotIdentity) -> Iterable[str]:
+    return (user for user in dict.fromkeys(people) if user != bot.user_id)

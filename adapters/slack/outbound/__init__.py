@@ -1,0 +1,1 @@
+"""Agents' messages, streams and indicators on Slack."""

@@ -1,0 +1,104 @@
+"""What is shown beside messages: that an agent works, that it rests, and marks on what people wrote."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final
+
+from adapters.recent import Recent
+from adapters.slack.api.workspaces import Workspace
+from adapters.slack.codec.addresses import Face, channel_of
+from adapters.slack.outbound.threads import REMEMBERED
+from runtime.core.address import Address
+from runtime.core.errors import AdapterError, NotDelivered
+from runtime.core.message import Mark
+from runtime.core.texts import Texts
+
+MAX_STATUS: Final = 100
+EMOJI: Final[Mapping[Mark, str]] = {
+    "seen": "eyes",
+    "queued": "hourglass_flowing_sand",
+    "stopped": "octagonal_sign",
+    "failed": "warning",
+}
+"""What our marks look like, by Slack's names."""
+
+_log = logging.getLogger(__name__)
+
+
+class Indicators:
+    """Remembers what it showed, to take it away again."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._statuses = Recent[str, bool](REMEMBERED)
+        self._working = Recent[str, bool](REMEMBERED)
+        self._marks = Recent[str, Mark](REMEMBERED)
+
+    def posted(self, to: Address) -> None:
+        """A message of ours appeared: Slack takes a status away with it."""
+        self._statuses.forget(to.key)
+
+    async def status(self, to: Address, doing: str | None, face: Face | None, workspace: Workspace) -> None:
+        """Say under a thread what is being done."""
+        if to.thread is None:
+            return
+        self._statuses.keep(to.key, True)
+        await workspace.api.set_status(
+            channel_of(to), to.thread, (doing or self._texts("doing.thinks"))[:MAX_STATUS], face
+        )
+        await self.work(to, workspace)
+
+    async def work(self, to: Address, workspace: Workspace) -> None:
+        """Somebody answers in a thread: show a stop button, where the app is an agent. Never raises."""
+        if workspace.is_agent and to.key not in self._working:
+            await self._session(to, "processing", workspace)
+            self._working.keep(to.key, True)
+
+    async def clear(self, to: Address, workspace: Workspace) -> None:
+        """Slack takes a status away with our next message, but not with the edit that finishes one. Never raises."""
+        if to.thread is None or to.key not in self._statuses:
+            return
+        try:
+            await workspace.api.set_status(channel_of(to), to.thread, "", None)
+            self._statuses.forget(to.key)
+        except AdapterError as error:
+            _log.info("A status stays until Slack takes it away", extra={"error": str(error)})
+
+    async def rest(self, to: Address, workspace: Workspace) -> None:
+        """The answer is there: take the stop button away. Never raises."""
+        if to.key in self._working:
+            self._working.forget(to.key)
+            await self._session(to, "active", workspace)
+
+    async def mark(self, to: Address, message: str, mark: Mark | None, workspace: Workspace) -> None:
+        """Put a mark on a message in place of ours that is there, or of any where that is not known."""
+        key, channel = f"{to.conversation}/{message}", channel_of(to)
+        before = self._marks.get(key)
+        stale = [before] if before is not None else list(EMOJI) if mark is None else []
+        for old in stale:
+            if old != mark:
+                with suppress(NotDelivered):  # it is not there
+                    await workspace.api.take_back(channel, message, EMOJI[old])
+        self._marks.forget(key)
+        if mark is None:
+            return
+        try:
+            await workspace.api.react(channel, message, EMOJI[mark])
+        except NotDelivered as error:
+            if "already_reacted" not in str(error):
+                raise
+        self._marks.keep(key, mark)
+
+    async def _session(self, to: Address, status: str, workspace: Workspace) -> None:
+        if to.thread is None or not workspace.is_agent:
+            return
+        try:
+            await workspace.api.set_session(channel_of(to), to.thread, status)
+        except NotDelivered as error:
+            workspace.is_agent = False
+            _log.info("There is no stop button on Slack", extra={"error": str(error)})
+        except AdapterError as error:
+            _log.info("An agent's status on Slack is late", extra={"error": str(error)})

@@ -1,0 +1,289 @@
+"""What is said on Slack: messages, edits, marks, choices and files, each once and under its speaker's name."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from adapters.adapter import File
+from adapters.recent import Recent
+from adapters.slack.api.calls import MissingScope, StillStreaming
+from adapters.slack.api.web import nonce_of
+from adapters.slack.api.workspaces import Workspace, Workspaces
+from adapters.slack.codec.addresses import Face, blocks_of, channel_of, shown_name, team_of
+from adapters.slack.codec.events import FILE_URL
+from adapters.slack.manifest import OWN_NAMES
+from adapters.slack.outbound.identities import Identities
+from adapters.slack.outbound.indicators import Indicators
+from adapters.slack.outbound.showing import check_shown
+from adapters.slack.outbound.streaming import Streams
+from adapters.slack.outbound.threads import REMEMBERED, Threads
+from runtime.core.address import GATEWAY, Address, Speaker
+from runtime.core.clock import Clock
+from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, StreamOver
+from runtime.core.message import Choice, Mark
+from runtime.core.texts import Texts
+
+LOOK_BACK_S: Final = 86_400.0
+"""How far back a message is looked for that may have been posted already."""
+FILE_MESSAGE: Final = "file:"
+"""With what our name of a message begins that is a file: Slack does not tell the message's own."""
+
+_log = logging.getLogger(__name__)
+
+
+class Sender:
+    """See the ports of `adapters.adapter`, method by method."""
+
+    def __init__(self, workspaces: Workspaces, threads: Threads, clock: Clock, texts: Texts) -> None:
+        self._workspaces = workspaces
+        self._threads = threads
+        self._clock = clock
+        self._faces = Identities(REMEMBERED)
+        self._streams = Streams(self._faces)
+        self._texts = texts
+        self._signs = Indicators(texts)
+        self._doubtful = Recent[str, bool](REMEMBERED)
+        self._adopted = Recent[str, bool](REMEMBERED)
+        self._uploads = Recent[str, str](REMEMBERED)
+
+    async def send(
+        self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
+    ) -> str:
+        """Where an earlier attempt may have posted it, it is looked for first. What it answers, its thread shows."""
+        workspace = await self._workspaces.of(team_of(to))
+        message = await self._posted_before(to, text, speaker, nonce, workspace)
+        if message is None:
+            message = await self._post(to, text, speaker, nonce, workspace, final=final)
+        elif nonce in self._adopted:
+            await workspace.api.edit(channel_of(to), message, blocks_of(text, _heading(speaker, workspace)))
+        self._doubtful.forget(nonce)
+        self._adopted.forget(nonce)
+        self._threads.spoke(to, message)
+        self._signs.posted(to)
+        if final:
+            self._streams.answered(to, speaker)
+            await self._signs.rest(to, workspace)
+        return message
+
+    async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
+        """A message keeps the name under which it was posted."""
+        workspace = await self._workspaces.of(team_of(to))
+        blocks = blocks_of(text, _heading(speaker, workspace))
+        answer = await self._show(to, message, blocks, nonce, workspace)
+        if final:
+            check_shown(answer, blocks, None)
+            self._streams.answered(to, speaker)
+            await self._signs.clear(to, workspace)
+            await self._signs.rest(to, workspace)
+
+    async def offer(
+        self, to: Address, message: str, text: str, choices: Sequence[Choice], /, *, speaker: Speaker, nonce: str
+    ) -> None:
+        """Buttons in a row under the text."""
+        workspace = await self._workspaces.of(team_of(to))
+        labelled = [replace(one, label=self._texts("forms.answer")) if one.free else one for one in choices]
+        blocks = blocks_of(text, _heading(speaker, workspace), labelled)
+        check_shown(await self._show(to, message, blocks, nonce, workspace), blocks, None)
+
+    async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
+        """A file is deleted with its message."""
+        workspace = await self._workspaces.of(team_of(to))
+        try:
+            if message.startswith(FILE_MESSAGE):
+                await workspace.files.remove(message.removeprefix(FILE_MESSAGE))
+            else:
+                await workspace.api.delete(channel_of(to), message)
+        except MessageGone:
+            return
+
+    async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
+        """One mark of ours at a time."""
+        workspace = await self._workspaces.of(team_of(to))
+        await self._signs.mark(to, message, mark, workspace)
+
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        """A new message in the channel or direct conversation, under which the thread is. It is looked for first."""
+        channel = replace(to, thread=None)
+        self._doubtful.keep(nonce, True)
+        try:
+            message = await self.send(channel, title, speaker=GATEWAY, nonce=nonce, final=True)
+        except NotDelivered as error:
+            _log.info("Slack opens no thread here", extra={"error": str(error)})
+            return None
+        opened = replace(to, thread=message)
+        self._threads.ours.keep(opened.key, True)
+        return opened
+
+    async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
+        """A message that Slack shows to this person only."""
+        workspace = await self._workspaces.of(team_of(to))
+        await workspace.api.tell_alone(channel_of(to), to.thread, person_id.rpartition(":")[2], text)
+
+    async def link(self, to: Address, /) -> str | None:
+        """The address of the message under which a thread is."""
+        if to.thread is None:
+            return None
+        workspace = await self._workspaces.of(team_of(to))
+        return await workspace.api.permalink(channel_of(to), to.thread)
+
+    async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
+        """A task in the speaker's stream, else a status under the thread; outside of threads Slack shows nothing."""
+        if to.thread is None:
+            return
+        workspace = await self._workspaces.of(team_of(to))
+        try:
+            if await self._streams.do(to, speaker, doing, workspace):
+                return
+        except StreamOver:
+            _log.debug("A stream ended before what its speaker does was shown in it")
+        await self._signs.status(to, doing, self._face(to, speaker, workspace), workspace)
+
+    async def open_stream(
+        self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
+    ) -> str:
+        """Where an earlier attempt may have begun it, it is looked for first, and gone on with by edits: StreamOver."""
+        workspace = await self._workspaces.of(team_of(to))
+        if await self._posted_before(to, text, speaker, nonce, workspace) is not None:
+            raise StreamOver("The message is there already")
+        self._doubtful.keep(nonce, True)
+        try:
+            recipient = self._threads.recipient(to)
+            message = await self._streams.open(to, text, speaker, nonce, workspace, recipient)
+        except OutcomeUncertain:
+            raise
+        except AdapterError:
+            self._doubtful.forget(nonce)
+            raise
+        self._doubtful.forget(nonce)
+        self._threads.spoke(to, message)
+        self._signs.posted(to)
+        await self._signs.work(to, workspace)
+        return message
+
+    async def append(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
+        """An end that may be the beginning of a mention is kept back until the next piece."""
+        workspace = await self._workspaces.of(team_of(to))
+        await self._streams.append(to, message, text, workspace)
+
+    async def close_stream(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
+        """The message carries its nonce from now on."""
+        workspace = await self._workspaces.of(team_of(to))
+        await self._streams.close(to, message, text, workspace)
+        self._streams.answered(to, speaker)
+        await self._signs.rest(to, workspace)
+
+    async def upload(
+        self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
+    ) -> str:
+        """A file appears under the bot's name, so the speaker's stands above its text."""
+        workspace = await self._workspaces.of(team_of(to))
+        file_id = self._uploads.get(nonce)
+        if file_id is None:
+            file_id = await workspace.files.put(file)
+            self._uploads.keep(nonce, file_id)
+        elif await workspace.files.is_shared(file_id, channel_of(to)):
+            return f"{FILE_MESSAGE}{file_id}"
+        shown = blocks_of(text, shown_name(speaker))[0]["text"]["text"]
+        await workspace.files.share(file_id, file.name, channel_of(to), to.thread, shown)
+        return f"{FILE_MESSAGE}{file_id}"
+
+    async def download(self, url: str, /, *, max_bytes: int) -> bytes:
+        """Asks Slack where the file is, each time: its addresses change."""
+        team, separator, file_id = url.removeprefix(FILE_URL).partition(":")
+        if not url.startswith(FILE_URL) or not separator:
+            raise NotDelivered(f"{url} is not the address of a file on Slack")
+        workspace = await self._workspaces.of(team)
+        return await workspace.files.content(file_id, max_bytes=max_bytes)
+
+    async def _show(
+        self, to: Address, message: str, blocks: Sequence[Mapping[str, Any]], nonce: str, workspace: Workspace
+    ) -> AsyncSlackResponse:
+        """Edit a message, also one that is an open stream."""
+        if message.startswith(FILE_MESSAGE):
+            raise MessageGone("Slack does not let the text beside a file be changed")
+        try:
+            return await workspace.api.edit(channel_of(to), message, blocks)
+        except StillStreaming:
+            await self._streams.end_for_edits(to, message, nonce, workspace)
+            return await workspace.api.edit(channel_of(to), message, blocks)
+
+    async def _posted_before(
+        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace
+    ) -> str | None:
+        """The message, if it is there already: after an unclear outcome of ours, or of another process before us."""
+        if nonce not in self._doubtful and to.key in self._threads.spoken_in:
+            return None
+        since_s = self._clock.now().timestamp() - LOOK_BACK_S
+        try:
+            found = [
+                message
+                async for message in workspace.api.messages(channel_of(to), to.thread, since_s)
+                if self._is_it(message, text, to, speaker, nonce, workspace)
+            ]
+        except NotDelivered as error:
+            _log.warning("Whether a message was posted before cannot be looked up", extra={"error": str(error)})
+            return None
+        if not found:
+            return None
+        message = str(found[0]["ts"])
+        if nonce_of(found[0]) is None:
+            await self._streams.end_for_edits(to, message, nonce, workspace)
+            self._adopted.keep(nonce, True)
+        self._doubtful.keep(nonce, True)
+        return message
+
+    def _is_it(
+        self,
+        message: Mapping[str, Any],
+        text: str,
+        to: Address,
+        speaker: Speaker,
+        nonce: str,
+        workspace: Workspace,
+    ) -> bool:
+        if nonce_of(message) == nonce:
+            return True
+        ours = message.get("bot_id") == workspace.bot.bot_id
+        return ours and to.thread is not None and self._streams.is_likely(message, text, to, speaker)
+
+    async def _post(
+        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace, *, final: bool
+    ) -> str:
+        try:
+            return await self._post_once(to, text, speaker, nonce, workspace, final=final)
+        except MissingScope as error:
+            if error.needed != OWN_NAMES or not workspace.own_names:
+                raise
+            workspace.own_names = False
+        return await self._post_once(to, text, speaker, nonce, workspace, final=final)
+
+    async def _post_once(
+        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace, *, final: bool
+    ) -> str:
+        blocks = blocks_of(text, _heading(speaker, workspace))
+        self._doubtful.keep(nonce, True)
+        try:
+            face = self._face(to, speaker, workspace)
+            answer = await workspace.api.send(channel_of(to), to.thread, blocks, face, nonce)
+        except OutcomeUncertain:
+            raise
+        except AdapterError:
+            self._doubtful.forget(nonce)
+            raise
+        if final:
+            check_shown(answer, blocks, to.thread)
+        return str(answer["ts"])
+
+    def _face(self, to: Address, speaker: Speaker, workspace: Workspace) -> Face | None:
+        """The speaker's own name and icon, where the app may give them."""
+        return self._faces.of(to, speaker) if workspace.own_names else None
+
+
+def _heading(speaker: Speaker, workspace: Workspace) -> str | None:
+    """The speaker's name above the text, where the message cannot appear under it."""
+    return None if workspace.own_names else shown_name(speaker)

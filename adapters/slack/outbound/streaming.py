@@ -1,0 +1,188 @@
+"""Texts that grow on Slack by native streams, and what their speakers do meanwhile.
+
+A stream carries no nonce until it is closed, so a beginning whose outcome is unclear is looked for by its speaker and
+its text, closed, and gone on with by edits. A stream belongs to one message and one speaker.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from adapters.recent import Recent
+from adapters.slack.api.streams import Doing, Plan, Recipient, Task
+from adapters.slack.api.web import nonce_of
+from adapters.slack.api.workspaces import Workspace
+from adapters.slack.codec.addresses import channel_of, is_private, shown_name, team_of
+from adapters.slack.codec.mentions import EDGE, MENTION_LINK, mention_of
+from adapters.slack.outbound.identities import Identities
+from runtime.core.address import Address, Speaker
+from runtime.core.errors import StreamOver
+
+MAX_OPEN: Final = 1000
+"""Streams that are known at a time; one that nobody closed is dead after five minutes."""
+LIKENESS_CHARS: Final = 40
+"""So much of its beginning makes a stream of unknown outcome known again."""
+MAX_PLAN_TITLE: Final = 100
+"""Characters of a plan's title that are shown; Slack tells no limit."""
+MAX_HELD: Final = 300
+"""A mention whose end has not come yet is kept back for at most so many characters."""
+
+_PINGS = re.compile(r"<(?=[!@#])|(?<!\w)@(?=(?:here|channel|everyone)\b)")
+_UNFINISHED = re.compile(r"(?:\[@?[^\]\n]*(?:\](?:\([^)\s]*)?)?|<|<?(?<!\w)@\w{0,8})\Z")
+
+
+@dataclass(slots=True)
+class OpenStream:
+    """A stream that takes text. `held` is what was given to append and is not shown yet; `planned`: it has a title."""
+
+    conversation: str
+    speaker: str
+    nonce: str
+    held: str = ""
+    task: Task | None = None
+    tasks: int = 0
+    planned: bool = False
+
+
+@dataclass(slots=True)
+class Streams:
+    """The open streams of this process, by their messages' time stamps."""
+
+    _faces: Identities
+    _open: dict[str, OpenStream] = field(default_factory=dict)
+    _plans: Recent[str, str] = field(default_factory=lambda: Recent[str, str](MAX_OPEN))
+
+    async def open(
+        self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace, recipient: Recipient | None
+    ) -> str:
+        """Begin. Raises StreamOver where streams are not to be had: outside of threads, or for nobody in particular."""
+        if to.thread is None or not workspace.can_stream or not (is_private(to) or recipient):
+            raise StreamOver("Slack streams only in threads, and in channels only for a person who was heard there")
+        face = self._faces.of(to, speaker) if workspace.own_names else None
+        if face is None and speaker.id:
+            raise StreamOver("Slack streams have no room for a speaker's name here; scope chat:write.customize")
+        opened = OpenStream(to.key, speaker.id, nonce)
+        shown, opened.held = _cut(text, to)
+        person = None if is_private(to) else recipient
+        try:
+            plan = self._plan(to, speaker)
+            message = await workspace.streams.start(channel_of(to), to.thread, shown, face, person, plan)
+            opened.planned = bool(plan)
+        except StreamOver as error:
+            workspace.can_stream = "unknown_method" not in str(error)
+            raise
+        while len(self._open) >= MAX_OPEN:
+            del self._open[next(iter(self._open))]
+        self._open[message] = opened
+        return message
+
+    async def append(self, to: Address, message: str, text: str, workspace: Workspace) -> None:
+        """Raises StreamOver also for a stream of another process."""
+        opened = self._known(message)
+        shown, held = _cut(opened.held + text, to)
+        if shown:
+            with self._unless_over(message):
+                await workspace.streams.append(channel_of(to), message, shown)
+        opened.held = held
+
+    async def close(self, to: Address, message: str, text: str, workspace: Workspace) -> None:
+        """Everything that was given is shown after that."""
+        opened = self._known(message)
+        done = () if opened.task is None else (_ended(opened.task),)
+        with self._unless_over(message):
+            last = harmless(opened.held + text, to)
+            await workspace.streams.stop(channel_of(to), message, last, opened.nonce, done)
+        self._open.pop(message, None)
+
+    async def do(self, to: Address, speaker: Speaker, doing: str | None, workspace: Workspace) -> bool:
+        """Show in the speaker's open stream what is being done; False where there is none.
+
+        What was done first since the speaker's last answer (`answered`) is the title above all of it.
+        """
+        key = _who(to, speaker)
+        if doing is not None and key not in self._plans:
+            self._plans.keep(key, doing[:MAX_PLAN_TITLE])
+        found = [m for m, s in self._open.items() if (s.conversation, s.speaker) == (to.key, speaker.id)]
+        if not found:
+            return False
+        message, opened = found[-1], self._open[found[-1]]
+        if doing is None or (opened.task is not None and opened.task.title == doing):
+            return True
+        begun = Task(f"{opened.nonce}-{opened.tasks}", doing, "in_progress")
+        before: list[Doing] = [] if opened.planned else [*self._plan(to, speaker)]
+        if opened.task is not None:
+            before.append(_ended(opened.task))
+        with self._unless_over(message):
+            await workspace.streams.append(channel_of(to), message, "", [*before, begun])
+        opened.task, opened.tasks, opened.planned = begun, opened.tasks + 1, True
+        return True
+
+    def answered(self, to: Address, speaker: Speaker) -> None:
+        """An answer of the speaker's is there: what is done next is something else."""
+        self._plans.forget(_who(to, speaker))
+
+    def _plan(self, to: Address, speaker: Speaker) -> tuple[Plan, ...]:
+        title = self._plans.get(_who(to, speaker))
+        return () if title is None else (Plan(title),)
+
+    async def end_for_edits(self, to: Address, message: str, nonce: str, workspace: Workspace) -> None:
+        """Close a stream of any process, so that its message can be edited."""
+        self._open.pop(message, None)
+        with suppress(StreamOver):
+            await workspace.streams.stop(channel_of(to), message, "", nonce)
+
+    def is_likely(self, message: Mapping[str, Any], text: str, to: Address, speaker: Speaker) -> bool:
+        """Whether a message of ours is a stream of this beginning, left open by a call of unknown outcome."""
+        same = message.get("username") == shown_name(speaker)
+        shown = str(message.get("text") or "")[:LIKENESS_CHARS]
+        begins = bool(shown) and harmless(text, to).startswith(shown)
+        return same and begins and nonce_of(message) is None and str(message["ts"]) not in self._open
+
+    def _known(self, message: str) -> OpenStream:
+        opened = self._open.get(message)
+        if opened is None:
+            raise StreamOver(f"The stream of message {message} is not open in this process")
+        return opened
+
+    @contextmanager
+    def _unless_over(self, message: str) -> Iterator[None]:
+        """A stream that Slack takes for over is over here too."""
+        try:
+            yield
+        except StreamOver:
+            self._open.pop(message, None)
+            raise
+
+
+def _who(to: Address, speaker: Speaker) -> str:
+    return f"{to.key}/{speaker.id}"
+
+
+def harmless(text: str, to: Address) -> str:
+    """Text that pings nobody but those whom it mentions by our links."""
+    shown, position = "", 0
+    for link in MENTION_LINK.finditer(text):
+        mention = mention_of(link[2], team_of(to))
+        shown += _disarmed(text[position : link.start()]) + (mention or _disarmed(f"@{link[1]}"))
+        position = link.end()
+    return shown + _disarmed(text[position:])
+
+
+def _disarmed(text: str) -> str:
+    return _PINGS.sub(lambda found: found[0] + EDGE, text)
+
+
+def _cut(text: str, to: Address) -> tuple[str, str]:
+    """What can be shown, and the end that may be the beginning of a mention."""
+    tail = _UNFINISHED.search(text)
+    if tail is None or len(tail[0]) > MAX_HELD:
+        return harmless(text, to), ""
+    return harmless(text[: tail.start()], to), tail[0]
+
+
+def _ended(task: Task) -> Task:
+    return Task(task.id, task.title, "complete")

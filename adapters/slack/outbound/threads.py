@@ -1,0 +1,60 @@
+"""What is remembered of threads; all of it can be asked for again, or done without."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from adapters.recent import Recent
+from adapters.slack.api.streams import Recipient
+from adapters.slack.codec.addresses import PLATFORM
+from runtime.core.address import Address
+
+REMEMBERED: Final = 10_000
+"""Of threads, people and messages each: what is forgotten is asked for again."""
+
+
+class Threads:
+    """`ours`: threads we take part in, or do not; `spoken_in`: those we spoke in, since this process began."""
+
+    def __init__(self) -> None:
+        self.ours = Recent[str, bool](REMEMBERED)
+        self.spoken_in = Recent[str, bool](REMEMBERED)
+        self.untitled = Recent[str, bool](REMEMBERED)
+        self._recipients = Recent[str, Recipient](REMEMBERED)
+        self._latest = Recent[str, Address](REMEMBERED)
+        self._places = Recent[str, Address](REMEMBERED)
+
+    def spoke(self, to: Address, message: str) -> None:
+        """We posted a message."""
+        self.spoken_in.keep(to.key, True)
+        self.ours.keep(to.key, True)
+        self._places.keep(_message_key(to.conversation, message), to)
+
+    def heard(self, at: Address, message: str, recipient: Recipient) -> None:
+        """A person wrote a message."""
+        self._places.keep(_message_key(at.conversation, message), at)
+        self._recipients.keep(at.key, recipient)
+        if at.thread is not None:
+            self._latest.keep(_message_key(at.conversation, recipient.user), at)
+
+    def recipient(self, at: Address) -> Recipient | None:
+        """The person who was heard last in a conversation."""
+        return self._recipients.get(at.key)
+
+    def latest(self, conversation: str, user: str) -> Address | None:
+        """The thread in which a person was heard last in a channel."""
+        return self._latest.get(_message_key(conversation, user))
+
+    def place(self, conversation: str, message: str) -> Address | None:
+        """Where a message is."""
+        return self._places.get(_message_key(conversation, message))
+
+    def placed(self, conversation: str, message: str, thread: str | None) -> Address:
+        """Slack told where a message is."""
+        place = Address(PLATFORM, conversation, thread)
+        self._places.keep(_message_key(conversation, message), place)
+        return place
+
+
+def _message_key(conversation: str, name: str) -> str:
+    return f"{conversation}/{name}"

@@ -1,0 +1,1 @@
+"""Calls of the Bot API: requests, failures, time limits."""

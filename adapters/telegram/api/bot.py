@@ -1,0 +1,246 @@
+"""The Bot API over python-telegram-bot: each call with a time limit, each failure in our words, none repeated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import anyio
+from telegram import Bot, BotCommand, InputFile
+from telegram.error import TelegramError
+from telegram.request import RequestData
+
+from adapters.adapter import File
+from adapters.telegram.api.failures import translated
+from adapters.telegram.api.transport import UNREADABLE, Parameters, Transport, transport
+from adapters.telegram.codec.addresses import BotIdentity
+from adapters.telegram.codec.attachments import kind_of
+from adapters.telegram.codec.markup import Rendered
+from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain
+from runtime.core.message import Choice
+
+OFFICIAL_SERVER: Final = "https://api.telegram.org/bot"
+UPDATE_TYPES: Final = ("message", "edited_message", "callback_query", "message_reaction", "my_chat_member")
+"""The updates we ask for. Reactions come only where they are named."""
+
+SLOWEST_UPLOAD_BYTES_PER_S: Final = 100_000
+"""Files get a longer time limit, for lines of this speed."""
+
+_TOKEN: Final = re.compile(r"[^\s/?#]+")
+_NO_PREVIEW: Final = {"is_disabled": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a message goes, and the number of the message that it answers."""
+
+    chat_id: int
+    thread_id: int | None = None
+    reply_to: int | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        reply = {"message_id": self.reply_to, "allow_sending_without_reply": True} if self.reply_to else None
+        return {"chat_id": self.chat_id, "message_thread_id": self.thread_id, "reply_parameters": reply}
+
+
+class BotApi:
+    """The calls that are needed. Errors: AuthFailed only from `me` and `updates`.
+
+    Polling has its own connection, so that a waiting poll is never in the way of a message. Answers with a message are
+    handed on as the server wrote them: the library refuses a message of which it does not know one detail, when it has
+    long been posted.
+    """
+
+    def __init__(self, token: str, *, base_url: str | None, call_timeout_s: float, poll_timeout_s: float) -> None:
+        if not _TOKEN.fullmatch(token):
+            raise AuthFailed("The Telegram token does not look like one (digits, a colon, letters); @BotFather has it")
+        self._call_timeout_s = call_timeout_s
+        self._poll_timeout_s = poll_timeout_s
+        self._calls = transport(64, call_timeout_s)
+        self._polls = transport(2, call_timeout_s)
+        server = base_url or OFFICIAL_SERVER
+        self._bot = Bot(
+            token,
+            base_url=server,
+            base_file_url=f"{server.removesuffix('/bot')}/file/bot",
+            request=self._calls,
+            get_updates_request=self._polls,
+        )
+
+    async def open_polling(self) -> None:
+        await self._polls.initialize()
+
+    async def close_polling(self) -> None:
+        await self._polls.shutdown()
+
+    async def close(self) -> None:
+        await self._polls.shutdown()
+        await self._calls.shutdown()
+
+    async def me(self, agent: str | None = None) -> BotIdentity:
+        with self._call("getMe", at_setup=True):
+            user = await self._bot.get_me()
+            hears_all = user.can_read_all_group_messages is not False
+            return BotIdentity(user.id, user.username or "", user.full_name, agent, hears_all)
+
+    async def set_webhook(self, url: str, secret: str) -> None:
+        """Have updates sent to this address. What waits is sent there as well."""
+        with self._call("setWebhook"):
+            await self._bot.set_webhook(
+                url, secret_token=secret, allowed_updates=UPDATE_TYPES, drop_pending_updates=False
+            )
+
+    async def remove_webhook(self) -> None:
+        """While there is a webhook, updates cannot be fetched. What has not been fetched stays."""
+        with self._call("deleteWebhook"):
+            await self._bot.delete_webhook(drop_pending_updates=False)
+
+    async def webhook(self) -> tuple[str, str]:
+        """Where updates are sent, "" for nowhere, and what went wrong there last."""
+        with self._call("getWebhookInfo"):
+            info = await self._bot.get_webhook_info()
+            return info.url, info.last_error_message or ""
+
+    async def membership(self, chat_id: int, user_id: int) -> str:
+        """What somebody is in a chat: creator, administrator, member, restricted, left or kicked."""
+        with self._call("getChatMember"):
+            return str((await self._bot.get_chat_member(chat_id, user_id)).status)
+
+    async def open_topic(self, chat_id: int, name: str) -> int:
+        """The number of a new topic in a forum, or in a private chat that has topics. Also raises UnknownMethod."""
+        with self._call("createForumTopic"):
+            answer = await self._ask(self._calls, "createForumTopic", {"chat_id": chat_id, "name": name})
+            return int(answer["message_thread_id"])
+
+    async def offer_commands(self, commands: Mapping[str, str], language: str | None = None) -> None:
+        """Show the commands in the menu: to everybody, or to those whose language this is (two letters)."""
+        with self._call("setMyCommands"):
+            shown = [BotCommand(name, text) for name, text in commands.items()]
+            await self._bot.set_my_commands(shown, language_code=language)
+
+    async def updates(self, offset: int | None) -> list[Mapping[str, Any]]:
+        """Wait for new messages and return them; acknowledges every update before `offset`. Also raises PollTaken.
+
+        They come as the server wrote them: `Bot.get_updates` refuses a whole batch for one update that it cannot read.
+        """
+        query = {"timeout": round(self._poll_timeout_s), "allowed_updates": UPDATE_TYPES, "offset": offset}
+        wait_s = self._poll_timeout_s + self._call_timeout_s
+        with self._call("getUpdates", at_setup=True, timeout_s=wait_s):
+            answer = await self._ask(self._polls, "getUpdates", query, read_timeout=wait_s)
+            if not isinstance(answer, list) or not all("update_id" in update for update in answer):
+                raise TypeError("getUpdates did not answer a list of updates")
+            return answer
+
+    async def send(self, target: Target, page: Rendered) -> Mapping[str, Any]:
+        """The message as it was posted."""
+        text = {"text": page.text, "entities": _entities(page), "link_preview_options": _NO_PREVIEW}
+        return await self._posted("sendMessage", target.parameters | text)
+
+    async def send_rich(self, target: Target, markdown: str) -> Mapping[str, Any]:
+        """The message as it was posted. Also raises UnknownMethod."""
+        return await self._posted("sendRichMessage", target.parameters | {"rich_message": _rich(markdown)})
+
+    async def edit(self, chat_id: int, message: int, page: Rendered) -> Mapping[str, Any]:
+        """The message as it is now. Also raises NotModified, and MessageGone where there is nothing to edit."""
+        text = {"text": page.text, "entities": _entities(page), "link_preview_options": _NO_PREVIEW}
+        return await self._posted("editMessageText", {"chat_id": chat_id, "message_id": message, **text})
+
+    async def edit_rich(self, chat_id: int, message: int, markdown: str) -> Mapping[str, Any]:
+        """As `edit`. A server that does not know rich messages misses the text."""
+        rich = {"chat_id": chat_id, "message_id": message, "rich_message": _rich(markdown)}
+        return await self._posted("editMessageText", rich)
+
+    async def upload(self, target: Target, file: File, caption: Rendered) -> Mapping[str, Any]:
+        """The message as it was posted; pictures, films and sound are shown as such."""
+        kind = kind_of(file)
+        text = {"caption": caption.text, "caption_entities": _entities(caption)} if caption.text else {}
+        content = InputFile(file.data, filename=file.name, attach=False)
+        needed_s = self._call_timeout_s + len(file.data) / SLOWEST_UPLOAD_BYTES_PER_S
+        return await self._posted(f"send{kind}", target.parameters | text | {kind.lower(): content}, needed_s)
+
+    async def draft(self, chat_id: int, thread_id: int | None, draft_id: int, page: Rendered) -> None:
+        """Also raises UnknownMethod."""
+        text = {"text": page.text, "entities": _entities(page)}
+        place = {"chat_id": chat_id, "message_thread_id": thread_id, "draft_id": draft_id}
+        with self._call("sendMessageDraft"):
+            await self._ask(self._calls, "sendMessageDraft", place | text)
+
+    async def offer(self, chat_id: int, message: int, rows: Sequence[Sequence[Choice]]) -> None:
+        """Show buttons under a message; none takes them away. Also raises NotModified and MessageGone."""
+        keyboard = [[{"text": choice.label, "callback_data": choice.id} for choice in row] for row in rows]
+        data = {"chat_id": chat_id, "message_id": message, "reply_markup": {"inline_keyboard": keyboard}}
+        with self._call("editMessageReplyMarkup"):
+            await self._ask(self._calls, "editMessageReplyMarkup", data)
+
+    async def answer_press(self, query_id: str) -> None:
+        with self._call("answerCallbackQuery"):
+            await self._bot.answer_callback_query(query_id)
+
+    async def react(self, chat_id: int, message: int, emoji: str | None) -> None:
+        with self._call("setMessageReaction"):
+            await self._bot.set_message_reaction(chat_id, message, reaction=[emoji] if emoji else [])
+
+    async def delete(self, chat_id: int, message: int) -> None:
+        """Also raises MessageGone."""
+        with self._call("deleteMessage"):
+            await self._bot.delete_message(chat_id, message)
+
+    async def typing(self, chat_id: int, thread_id: int | None) -> None:
+        with self._call("sendChatAction"):
+            await self._bot.send_chat_action(chat_id, "typing", message_thread_id=thread_id)
+
+    async def download(self, file_id: str, max_bytes: int) -> bytes:
+        """The content of a file. Raises NotDelivered where it is longer, or cannot be had."""
+        with self._call("getFile"):
+            file = await self._bot.get_file(file_id)
+            if (file.file_size or 0) > max_bytes or not file.file_path:
+                raise NotDelivered(f"Telegram: getFile: the file has {file.file_size} bytes; at most {max_bytes}")
+        with self._call("download", timeout_s=self._call_timeout_s + max_bytes / SLOWEST_UPLOAD_BYTES_PER_S):
+            data = await self._calls.retrieve(file.file_path)
+        if len(data) > max_bytes:
+            raise NotDelivered(f"Telegram: download: the file has {len(data)} bytes; at most {max_bytes}")
+        return data
+
+    async def _posted(self, method: str, data: Mapping[str, Any], timeout_s: float | None = None) -> Mapping[str, Any]:
+        with self._call(method, timeout_s=timeout_s):
+            answer = await self._ask(self._calls, method, data, write_timeout=timeout_s or self._call_timeout_s)
+            int(answer["message_id"])
+            return dict(answer)
+
+    async def _ask(self, transport: Transport, method: str, data: Mapping[str, Any], **timeouts: float) -> Any:
+        """The result of a method, as the server wrote it."""
+        given = cast("RequestData", Parameters(data))
+        return await transport.post(f"{self._bot.base_url}/{method}", given, **timeouts)
+
+    @contextmanager
+    def _call(self, method: str, *, at_setup: bool = False, timeout_s: float | None = None) -> Iterator[None]:
+        """One call: its time limit, and its failure as one of our errors."""
+        limit_s = timeout_s or self._call_timeout_s
+        try:
+            with anyio.fail_after(limit_s):
+                yield
+        except TimeoutError as error:
+            raise OutcomeUncertain(f"Telegram did not answer {method} within {limit_s:g} s") from error
+        except TelegramError as error:
+            raise translated(error, method, at_setup=at_setup) from error
+        except UNREADABLE as error:
+            raise OutcomeUncertain(f"Telegram's answer to {method} cannot be read: {error}") from error
+
+
+def _rich(markdown: str) -> dict[str, Any]:
+    """Nothing is detected in the text: a user name that an agent writes is no mention."""
+    return {"markdown": markdown, "skip_entity_detection": True}
+
+
+def _entities(page: Rendered) -> list[dict[str, Any]]:
+    return [
+        {"type": e.kind, "offset": e.offset, "length": e.length}
+        | ({"url": e.url} if e.url else {})
+        | ({"language": e.language} if e.language else {})
+        | ({"user": {"id": e.person, "is_bot": False, "first_name": "-"}} if e.person else {})
+        for e in page.entities
+    ]

@@ -1,0 +1,110 @@
+"""What the adapter remembers: for good, which groups have moved and where we speak; for a while, whom and what we saw.
+
+Records: `moved:<old id>` and `came:<new id>` name each other's chat; `topic:<chat>#<topic>` says since when we speak
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from adapters.recent import Recent
+from adapters.records import Records
+from adapters.telegram.codec.addresses import FIRST_SUPERGROUP
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+
+MAX_TOPICS: Final = 10_000
+"""Topics in which we speak; of more, those that we spoke in first are forgotten."""
+
+MAX_RECENT: Final = 10_000
+"""Messages, people and chats that are known without asking; the oldest are forgotten first."""
+
+
+class ChatState:
+    """All methods with await may raise StorageUnavailable."""
+
+    def __init__(self, records: Records, clock: Clock) -> None:
+        self._records = records
+        self._clock = clock
+        self._moved: dict[int, int] = {}
+        self._came: dict[int, int] = {}
+        self._asked: Recent[str, None] = Recent(MAX_RECENT)
+        self._topics: dict[str, str] = {}
+        self.people: Recent[str, str] = Recent(MAX_RECENT)
+        """People's names by their user names, in lower case."""
+        self.places: Recent[tuple[int, int], tuple[int | None, int | None]] = Recent(MAX_RECENT)
+        """Our messages: chat and number, their topic and the agent's bot that posted them."""
+        self.seen: Recent[str, None] = Recent(MAX_RECENT)
+        """Event ids that one of several bots has brought."""
+
+    async def load(self) -> None:
+        """Read what is kept."""
+        for name, value in (await self._records.all()).items():
+            self._take(name, value)
+
+    def _take(self, name: str, value: str) -> None:
+        kind, _, key = name.partition(":")
+        if kind == "moved":
+            self._moved[int(key)] = int(value)
+            self._came[int(value)] = int(key)
+        elif kind == "topic":
+            self._topics[key] = value
+
+    async def look_up(self, chat_id: int, topic: int | None) -> None:
+        """Ask for what another node may have learned about a chat and a topic; each is asked for once."""
+        if chat_id <= FIRST_SUPERGROUP and chat_id not in self._came and self._is_news(f"came:{chat_id}"):
+            old = await self._records.get(f"came:{chat_id}")
+            if old is not None:
+                self._take(f"moved:{old}", str(chat_id))
+        key = f"{self.home(chat_id)}#{topic}"
+        if topic is not None and key not in self._topics:
+            since = await self._records.get(f"topic:{key}")
+            if since is not None:
+                self._topics[key] = since
+
+    def _is_news(self, name: str) -> bool:
+        known = name in self._asked
+        self._asked.keep(name, None)
+        return not known
+
+    def home(self, chat_id: int) -> int:
+        """The id under which our conversations know the chat: the one it had first."""
+        return self._came.get(chat_id, chat_id)
+
+    def current(self, chat_id: int) -> int:
+        """The id under which Telegram knows the chat now."""
+        return self._moved.get(chat_id, chat_id)
+
+    async def note_moved(self, old: int, new: int) -> None:
+        """A group has become a supergroup."""
+        if self._moved.get(old) != new:
+            self._take(f"moved:{old}", str(new))
+            await self._records.put(f"came:{new}", str(old))
+            await self._records.put(f"moved:{old}", str(new))
+
+    def lives_in(self, chat_id: int, topic: int | None) -> bool:
+        """Whether we speak in this topic."""
+        return topic is not None and f"{self.home(chat_id)}#{topic}" in self._topics
+
+    async def note_spoke(self, to: Address) -> None:
+        """We speak in this conversation; only topics of groups are remembered."""
+        key = f"{to.conversation}#{to.thread}"
+        if to.thread is None or not to.conversation.startswith("-") or key in self._topics:
+            return
+        self._topics[key] = self._clock.now().isoformat()
+        await self._records.put(f"topic:{key}", self._topics[key])
+        if len(self._topics) > MAX_TOPICS:
+            await self._forget(sorted(self._topics, key=self._topics.__getitem__)[:-MAX_TOPICS])
+
+    async def forget_topics(self, chat_id: int, topic: int | None = None) -> None:
+        """We do not speak any more in a topic, or in all of a chat."""
+        prefix = f"{self.home(chat_id)}#"
+        gone = [key for key in self._topics if key.startswith(prefix) and topic in (None, int(key[len(prefix) :]))]
+        await self._forget(gone)
+
+    async def _forget(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            del self._topics[key]
+            await self._records.remove(f"topic:{key}")

@@ -1,0 +1,1 @@
+"""Our addresses, texts and files in Telegram's terms. Pure: no I/O."""

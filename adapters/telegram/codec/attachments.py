@@ -1,0 +1,98 @@
+"""Files that come with messages, and the kinds in which we send them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from adapters.adapter import File
+from adapters.telegram.codec.addresses import Json
+from adapters.telegram.limits import MAX_PHOTO_BYTES
+from runtime.core.message import Attachment
+
+SCHEME: Final = "telegram-file:"
+
+_FILE_KINDS: Mapping[str, tuple[str, str]] = {
+    "document": ("document.bin", "application/octet-stream"),
+    "animation": ("animation.mp4", "video/mp4"),
+    "audio": ("audio.mp3", "audio/mpeg"),
+    "voice": ("voice.ogg", "audio/ogg"),
+    "video": ("video.mp4", "video/mp4"),
+    "video_note": ("video.mp4", "video/mp4"),
+    "sticker": ("sticker.webp", "image/webp"),
+}
+
+_SENT_AS: Mapping[str, str] = {
+    "image/jpeg": "Photo",
+    "image/png": "Photo",
+    "image/webp": "Photo",
+    "video/mp4": "Video",
+    "audio/mpeg": "Audio",
+    "audio/mp4": "Audio",
+    "audio/ogg": "Voice",
+}
+"""What Telegram plays or shows in the chat (Bot API, sendPhoto, sendVideo, sendAudio, sendVoice)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """A file on Telegram's servers: ids are good for the bot that was told them. `bot_id` None is the main bot."""
+
+    file_id: str
+    bot_id: int | None = None
+
+    @classmethod
+    def read(cls, url: str) -> FileRef:
+        """The inverse of `url`. Raises ValueError for any other address."""
+        if not url.startswith(SCHEME):
+            raise ValueError(f"{url} is no file of Telegram's")
+        bot_id, _, file_id = url.removeprefix(SCHEME).rpartition("/")
+        return cls(file_id, int(bot_id) if bot_id else None)
+
+    @property
+    def url(self) -> str:
+        return SCHEME + (self.file_id if self.bot_id is None else f"{self.bot_id}/{self.file_id}")
+
+
+def kind_of(file: File) -> str:
+    """How the file is sent: `Photo`, `Video`, `Audio`, `Voice` or `Document`."""
+    kind = _SENT_AS.get(file.media_type.partition(";")[0].strip().casefold(), "Document")
+    return "Document" if kind == "Photo" and len(file.data) > MAX_PHOTO_BYTES else kind
+
+
+def attachments_of(message: Json, bot_id: int | None) -> Iterator[Attachment]:
+    """The files of a message. A photo comes in several sizes, the largest last; an animation is a document as well."""
+    if message.get("photo"):
+        yield _attachment(message["photo"][-1], "photo.jpg", "image/jpeg", bot_id)
+    for kind, (name, media_type) in _FILE_KINDS.items():
+        if kind in message and not (kind == "document" and "animation" in message):
+            yield _attachment(message[kind], name, media_type, bot_id)
+
+
+def _attachment(file: Json, name: str, media_type: str, bot_id: int | None) -> Attachment:
+    return Attachment(
+        name=file.get("file_name", name),
+        media_type=file.get("mime_type", media_type),
+        url=FileRef(file["file_id"], bot_id).url,
+        size_bytes=file.get("file_size"),
+    )
+
+
+def albums(updates: Sequence[Json]) -> list[list[Json]]:
+    """The updates in order, those of one album (files sent together are a message each) in one list."""
+    bundles: list[list[Json]] = []
+    for update in updates:
+        album = _album(update)
+        if bundles and album is not None and album == _album(bundles[-1][-1]):
+            bundles[-1].append(update)
+        else:
+            bundles.append([update])
+    return bundles
+
+
+def _album(update: Json) -> tuple[int, str] | None:
+    message = update.get("message")
+    if not isinstance(message, Mapping) or "media_group_id" not in message:
+        return None
+    return message["chat"]["id"], message["media_group_id"]

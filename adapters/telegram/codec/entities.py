@@ -1,0 +1,88 @@
+"""What a person said, without what only says whom it is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from adapters.recent import Recent
+from adapters.telegram.codec.addresses import BotIdentity, Json, OurBots
+from adapters.telegram.codec.markup import Entity
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text. `to` are our bots that it is for; people who are mentioned stand in it as `@Name`."""
+
+    text: str
+    command: str | None = None
+    to: tuple[BotIdentity, ...] = ()
+    for_another_bot: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A piece of the text that is put in another's place."""
+
+    entity: Entity
+    becomes: str = ""
+    to: BotIdentity | None = field(default=None)
+
+
+def said(text: str, entities: Sequence[Json], us: OurBots, people: Recent[str, str]) -> Said:
+    """Read a text with its entities; `people` are names by user name."""
+    units = text.encode("utf-16-le")
+    known = [(Entity(raw["type"], raw["offset"], raw["length"]), raw) for raw in entities]
+    changes = [found for entity, raw in known if (found := _mention(entity, raw, units, us, people)) is not None]
+    command = next((entity for entity, _ in known if entity.kind == "bot_command" and entity.offset == 0), None)
+    name, target = "", ""
+    if command is not None:
+        name, _, target = _piece(units, command)[1:].partition("@")
+        bot = us.by_username.get(target.casefold())
+        if target and bot is None:
+            return Said(text, for_another_bot=True)
+        changes.append(_Change(command, to=bot or us.all[0]))
+    return Said(
+        text=_changed(units, changes) if changes else text,
+        command=name.casefold() or None,
+        to=tuple(dict.fromkeys(change.to for change in changes if change.to is not None)),
+    )
+
+
+def _mention(entity: Entity, raw: Json, units: bytes, us: OurBots, people: Recent[str, str]) -> _Change | None:
+    """How a mention of one of our bots, or of a person, is read."""
+    piece = _piece(units, entity)
+    if entity.kind == "text_mention":
+        bot = us.by_id.get(raw["user"]["id"])
+        return _Change(entity, to=bot) if bot is not None else _Change(entity, f"@{piece.removeprefix('@')}")
+    if entity.kind != "mention":
+        return None
+    bot = us.by_username.get(piece[1:].casefold())
+    if bot is not None:
+        return _Change(entity, to=bot)
+    name = people.get(piece[1:].casefold())
+    return None if name is None else _Change(entity, f"@{name}")
+
+
+def _piece(units: bytes, entity: Entity) -> str:
+    return units[entity.offset * 2 : (entity.offset + entity.length) * 2].decode("utf-16-le", "replace")
+
+
+def _changed(units: bytes, changes: Sequence[_Change]) -> str:
+    """The text with its changes; what is cut out takes the white space and the comma or colon along."""
+    text, position = "", 0
+    after_cut = False
+    for change in sorted(changes, key=lambda c: c.entity.offset):
+        before = units[position * 2 : change.entity.offset * 2].decode("utf-16-le", "replace")
+        text = _joined(text, before, after_cut=after_cut) + change.becomes
+        after_cut = not change.becomes
+        position = change.entity.offset + change.entity.length
+    return _joined(text, units[position * 2 :].decode("utf-16-le", "replace"), after_cut=after_cut).strip()
+
+
+def _joined(text: str, following: str, *, after_cut: bool) -> str:
+    if not after_cut:
+        return text + following
+    rest = following if text.strip() else re.sub(r"^\s*[,:]", "", following)
+    return text + (rest[1:] if text[-1:].isspace() and rest[:1].isspace() else rest)

@@ -1,0 +1,197 @@
+"""CommonMark as Telegram shows it: bare text and formatting entities, which cannot be half open.
+
+Entities count in UTF-16 code units (Bot API, MessageEntity), and so does the limit of a message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from markdown_it.token import Token
+
+from adapters.markdown.text_length import measure_utf16
+from adapters.markdown.writer import MarkdownWriter, MarkKind, parsed
+
+MAX_ENTITIES = 100
+"""Entities of one message that Telegram honours (Bot API limits, `telegram.constants.MessageLimit`)."""
+
+_LINK_SCHEMES = frozenset({"http", "https", "mailto", "tel"})
+"""Not tg: its links to `user?id=` mention people."""
+
+_PERSON = re.compile(r"person:telegram:(\d+)")
+"""Where a link leads that mentions a person."""
+
+_USER_NAME = re.compile(r"(?<!\w)@(?=\w{2})")
+_BREAK = "@\u2060"
+"""An @ that mentions nobody: a word joiner is not seen, and is no part of a user name."""
+
+_SPACE, _HARD_SPACE = " ".encode("utf-16-le"), "\u00a0".encode("utf-16-le")
+
+_KINDS: dict[MarkKind, str] = {"heading": "bold", "strong": "bold", "em": "italic", "s": "strikethrough"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Formatting of a piece of a text; `kind` is the Bot API's type, offset and length are UTF-16 units.
+
+    `person` is the id of whom a text_mention mentions.
+    """
+
+    kind: str
+    offset: int
+    length: int
+    url: str | None = None
+    language: str | None = None
+    person: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What a message shows: bare text, and its formatting in the order of the offsets."""
+
+    text: str
+    entities: tuple[Entity, ...] = ()
+
+    def respaced(self) -> Rendered:
+        """The same to the eye, and another text to Telegram: its last space outside of code does not break."""
+        units = self.text.encode("utf-16-le")
+        code = [e for e in self.entities if e.kind in ("pre", "code")]
+        at = len(units)
+        while (at := units.rfind(_SPACE, 0, at)) >= 0:
+            if at % 2 == 0 and not any(e.offset <= at // 2 < e.offset + e.length for e in code):
+                return replace(self, text=(units[:at] + _HARD_SPACE + units[at + 2 :]).decode("utf-16-le"))
+        return self
+
+
+def render(markdown: str) -> Rendered:
+    """The text as Telegram shows it. Never fails: what cannot be formatted is shown as it is written.
+
+    Links to `person:telegram:<id>` mention that person; no other text mentions anybody.
+    """
+    source = markdown.encode("utf-8", "replace").decode("utf-8")
+    try:
+        writer = _Writer()
+        writer.blocks(parsed(source))
+        rendered = writer.rendered()
+    except Exception:  # noqa: BLE001 - formatting must never cost a message: whatever goes wrong, show the source
+        return bare(source)
+    return rendered if rendered.text else bare(source)
+
+
+def bare(text: str) -> Rendered:
+    """The text as it is written, with no formatting; it mentions nobody."""
+    return Rendered(_USER_NAME.sub(_BREAK, text))
+
+
+def with_heading(name: str, body: Rendered) -> Rendered:
+    """The text under a bold line with its speaker's name: a bot cannot change its own for one message."""
+    heading = measure_utf16(name)
+    moved = (replace(entity, offset=entity.offset + heading + 1) for entity in body.entities)
+    entities = (Entity("bold", 0, heading), *moved)
+    return Rendered(f"{name}\n{body.text}", entities[:MAX_ENTITIES])
+
+
+@dataclass(slots=True)
+class _Open:
+    """A piece that has begun. `shown` is False where an equal one is already open around it, or it has no meaning."""
+
+    kind: str
+    offset: int
+    url: str | None = None
+    shown: bool = True
+
+
+class _Writer(MarkdownWriter):
+    """Writes bare text, and notes where its pieces of formatting begin and end."""
+
+    INDENT = "  "
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._units = 0
+        self._open: list[_Open] = []
+        self._entities: list[Entity] = []
+
+    def rendered(self) -> Rendered:
+        """What was written, without the white space at its end, which Telegram would cut off as well."""
+        text = "".join(self._parts).rstrip()
+        end = measure_utf16(text)
+        fitting = (replace(e, length=min(e.length, end - e.offset)) for e in self._entities if e.offset < end)
+        ordered = sorted(fitting, key=lambda e: (e.offset, -e.length))
+        return Rendered(text, tuple(ordered[:MAX_ENTITIES]))
+
+    def _quote(self, tokens: Sequence[Token]) -> None:
+        self._open_piece("blockquote")
+        self.blocks(tokens)
+        self._end()
+
+    def _code_block(self, code: str, info: str) -> None:
+        words = info.split()
+        self._formatted("pre", code, language=words[0] if words else None)
+
+    def _code(self, code: str) -> None:
+        self._formatted("code", code)
+
+    def _line_break(self) -> None:
+        self._write("\n")
+
+    def _plain(self, text: str) -> None:
+        self._write(text)
+
+    def _picture(self, text: str) -> None:
+        self._write(text)
+
+    def _begin(self, kind: MarkKind) -> None:
+        self._open_piece(_KINDS[kind])
+
+    def _begin_link(self, url: str) -> None:
+        self._open_piece("text_link", url)
+
+    def _end_link(self) -> None:
+        self._end()
+
+    def _open_piece(self, kind: str, url: str | None = None) -> None:
+        self._flush_breaks()
+        around = any(piece.kind == kind for piece in self._open)
+        shown = not around and (url is None or _is_link(url) or bool(_PERSON.fullmatch(url)))
+        self._open.append(_Open(kind, self._units, url, shown))
+
+    def _end(self) -> None:
+        piece = self._open.pop()
+        length = self._units - piece.offset
+        person = _PERSON.fullmatch(piece.url or "")
+        if person and piece.shown and length:
+            self._entities.append(Entity("text_mention", piece.offset, length, person=int(person[1])))
+        elif piece.shown and length:
+            self._entities.append(Entity(piece.kind, piece.offset, length, url=piece.url))
+        elif piece.url and not _is_link(piece.url) and not piece.url.startswith("person:"):
+            self._write(f" ({piece.url})")
+
+    def _formatted(self, kind: str, text: str, *, language: str | None = None) -> None:
+        if not text:
+            return
+        self._flush_breaks()
+        offset = self._units
+        self._append(text)
+        self._entities.append(Entity(kind, offset, self._units - offset, language=language))
+
+    def _write(self, text: str) -> None:
+        """Write text that is no code; only inside the mention of a person an @ may stand unbroken."""
+        mentioned = any(piece.shown and _PERSON.fullmatch(piece.url or "") for piece in self._open)
+        super()._write(text if mentioned else _USER_NAME.sub(_BREAK, text))
+
+    def _append(self, text: str) -> None:
+        super()._append(text)
+        self._units += measure_utf16(text)
+
+
+def _is_link(url: str) -> bool:
+    """Whether Telegram takes it as the target of a link."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in _LINK_SCHEMES and bool(parts.netloc or parts.path)

@@ -1,0 +1,1 @@
+"""Telegram's updates: fetched or received, and decoded."""

@@ -1,0 +1,57 @@
+"""Asking one bot's server for updates, for ever."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Final, TypeVar
+
+from adapters.telegram.api.bot import BotApi
+from adapters.telegram.api.failures import PollTaken
+from adapters.telegram.codec.addresses import Json
+from adapters.telegram.codec.attachments import albums
+from runtime.core.clock import Clock
+from runtime.core.errors import AdapterError, AuthFailed, RateLimited
+
+FIRST_PAUSE_S: Final = 0.5
+LONGEST_PAUSE_S: Final = 10.0
+SHORTEST_POLL_S: Final = 0.3
+"""A poll that brings nothing takes at least this long."""
+
+_log = logging.getLogger(__name__)
+_Answer = TypeVar("_Answer")
+
+Take = Callable[[Sequence[Json]], Awaitable[bool]]
+"""Takes an update, or an album's updates, and returns True once what they bring is durable."""
+
+
+async def poll(api: BotApi, clock: Clock, take: Take) -> None:
+    """Take updates in order until one is not taken. An offset acknowledges all before it, and is only sent once every
+    update before it was taken. Raises AuthFailed when the token is refused."""
+    offset: int | None = None
+    while True:
+        known, asked_at = offset, clock.monotonic()
+        updates = await until_answered(clock, partial(api.updates, known))
+        for bundle in albums(updates):
+            if not await take(bundle):
+                return
+            offset = max(offset or 0, int(bundle[-1]["update_id"]) + 1)
+        if offset == known:  # a server that does not hold polls is not asked without pause
+            await clock.sleep_until(asked_at + SHORTEST_POLL_S)
+
+
+async def until_answered(clock: Clock, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
+    """The call, again and again with growing pauses until Telegram answers. Raises AuthFailed only."""
+    pause_s = FIRST_PAUSE_S
+    while True:
+        try:
+            return await call()
+        except AuthFailed:
+            raise
+        except AdapterError as error:
+            wait_s = max(pause_s, error.retry_after_s) if isinstance(error, RateLimited) else pause_s
+            level = logging.ERROR if isinstance(error, PollTaken) else logging.WARNING
+            _log.log(level, "Telegram cannot be asked", extra={"error": str(error), "retry_in_s": wait_s})
+        await clock.sleep_until(clock.monotonic() + wait_s)
+        pause_s = min(pause_s * 2, LONGEST_PAUSE_S)

@@ -1,0 +1,1 @@
+"""Pages of ours in Telegram's chats."""

@@ -1,0 +1,1 @@
+"""Access to the agents: admission, roles and the people who are known."""

@@ -1,0 +1,232 @@
+"""Who may talk with the agents: closed by default.
+
+Somebody's role is, from the first that says something:
+
+    settings: owners ──> what an owner of the gateway made of them (People) ──> settings: allow_people, allow_groups
+        ──> access = "open" ──> allow_chats, allow_spaces: as `visitors` there ──> nothing: a stranger
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Literal
+
+from adapters.adapter import Inbound
+from gateway.access.people import People, Person, Request, is_code, new_code
+from gateway.access.roles import Role
+from runtime.core.clock import Clock
+
+MAX_ATTEMPTS = 5
+ATTEMPT_WINDOW_S = 3600.0
+"""A stranger may try the start-up code this often in this time."""
+
+POLITE_EVERY_S = 3600.0
+"""A stranger, or somebody who is blocked, is told so at most this often."""
+
+MAX_STRANGERS = 10_000
+"""Strangers that are remembered, for counting their attempts; the oldest are forgotten first."""
+
+
+class Verdict(Enum):
+    """What becomes of something a person did."""
+
+    ADMIT = auto()
+    PAIRED = auto()
+    """The start-up code was right: the person is an owner from now on, and is told so."""
+    REQUESTED = auto()
+    """A stranger, who is told the code that an owner has to approve."""
+    REFUSE = auto()
+    """A stranger, who is told politely that the bot is private."""
+    STRANGER = auto()
+    """A stranger among others, who is told once, alone, whom to ask."""
+    BLOCKED = auto()
+    """Somebody who is blocked, and is told so politely."""
+    IGNORE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict, the person's role where admitted, and the request where one was made, with the minutes it holds."""
+
+    verdict: Verdict
+    role: Role = Role.BLOCKED
+    request: Request | None = None
+    minutes: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRules:
+    """Who may talk on one platform. People, chats and spaces are the platform's ids, without its name; `friends`, who
+    may be on other platforms, with it.
+
+    On an `enclosed` platform whoever gets in was asked for a password before: its conversations count as private, and
+    the start-up code makes an owner of somebody who may talk already. `visitors` is what those are whom only the chat
+    or the space lets in. A stranger's code holds `pairing_minutes`, and `open_requests` strangers of one
+    space may wait for approval at once.
+    """
+
+    mode: Literal["pairing", "allowlist", "open"]
+    owners: frozenset[str] = frozenset()
+    people: frozenset[str] = frozenset()
+    friends: frozenset[str] = frozenset()
+    chats: frozenset[str] = frozenset()
+    spaces: frozenset[str] = frozenset()
+    visitors: Role = Role.GUEST
+    pairing_minutes: float = 60
+    open_requests: int = 20
+    enclosed: bool = False
+
+
+@dataclass(slots=True)
+class _Stranger:
+    attempts: list[float] = field(default_factory=list)
+    told_at: float | None = None
+    advised: bool = False
+
+
+class Access:
+    """Decides for one platform. `code` makes the first owner; None when there is one, or pairing is off."""
+
+    def __init__(self, platform: str, rules: AccessRules, people: People, clock: Clock) -> None:
+        self._platform = platform
+        self._rules = rules
+        self._people = people
+        self._clock = clock
+        self._strangers: dict[str, _Stranger] = {}
+        self.code: str | None = None
+
+    @property
+    def open_to(self) -> str:
+        """Who may talk, for people."""
+        rules = self._rules
+        if rules.mode == "open":
+            return "everybody"
+        whom = "whom an owner lets in" if rules.mode == "pairing" else "those in the settings"
+        places = len(rules.chats) + len(rules.spaces)
+        return f"{whom}, and to everybody in {places} chats or spaces" if places else whom
+
+    async def open(self) -> None:
+        """Make a code when nobody is an owner yet."""
+        rules = self._rules
+        pairing = rules.enclosed or (rules.mode == "pairing" and not rules.people)
+        if pairing and not rules.owners and not await self._people.has_owner(self._platform):
+            self.code = new_code()
+
+    async def judge(self, event: Inbound) -> Judgement:
+        """What becomes of `event`. Durable before it answers PAIRED or REQUESTED.
+
+        Only what is said to us is answered: what strangers change, take back, mark or press is ignored.
+        """
+        if not event.addressed:
+            return Judgement(Verdict.IGNORE)
+        role = await self.role(event)
+        if role is not None and role > Role.BLOCKED:
+            claims = self._rules.enclosed and role < Role.OWNER and event.act == "message"
+            if claims and await self._pairs(event):
+                return Judgement(Verdict.PAIRED, Role.OWNER)
+            return Judgement(Verdict.ADMIT, role)
+        if event.act != "message":
+            return Judgement(Verdict.IGNORE)
+        if role is Role.BLOCKED:
+            return self._once(event, Verdict.BLOCKED)
+        if not event.private:
+            return self._among_others(event)
+        if await self._pairs(event):
+            return Judgement(Verdict.PAIRED, Role.OWNER)
+        return await self._requested(event)
+
+    def advice(self) -> str:
+        """The key of the text that tells strangers among others what to do."""
+        if self.code is not None:
+            return "access.unowned"
+        return "access.ask_with_code" if self._rules.mode == "pairing" else "access.ask"
+
+    def is_private(self, event: Inbound) -> bool:
+        """Whether what is said about access there is said among those who may know."""
+        return event.private or self._rules.enclosed
+
+    async def role(self, event: Inbound) -> Role | None:
+        """The role of who did it, there where it was done; None for a stranger."""
+        rules, person = self._rules, event.person_id.partition(":")[2]
+        if person in rules.owners:
+            return Role.OWNER
+        by_space = event.space in rules.spaces and not event.outsider
+        open_here = by_space or event.address.conversation in rules.chats
+        known = await self._people.find(event.person_id)
+        if known is not None and known.role is Role.GUEST:
+            return Role.GUEST if open_here or rules.mode == "open" else None
+        if known is not None:
+            return known.role
+        if person in rules.people or event.person_id in rules.friends or rules.mode == "open":
+            return Role.MEMBER
+        return rules.visitors if open_here else None
+
+    async def _pairs(self, event: Inbound) -> bool:
+        tried = event.text.strip().upper()
+        if self.code is None or not is_code(tried):
+            return False
+        stranger = self._stranger(event.person_id)
+        now = self._clock.monotonic()
+        stranger.attempts = [at for at in stranger.attempts if now - at < ATTEMPT_WINDOW_S]
+        if len(stranger.attempts) >= MAX_ATTEMPTS:
+            return False
+        stranger.attempts.append(now)
+        if not hmac.compare_digest(tried.encode(), self.code.encode()):
+            return False
+        self.code = None
+        if await self._people.has_owner(self._platform):  # made meanwhile, by another process
+            return False
+        await self._people.set(event.person_id, Role.OWNER, event.person_name)
+        return True
+
+    async def _requested(self, event: Inbound) -> Judgement:
+        rules = self._rules
+        if rules.mode != "pairing":
+            return self._once(event, Verdict.REFUSE)
+        if await self._people.waits(event.person_id):
+            return Judgement(Verdict.IGNORE)
+        asking = Person(event.person_id, event.person_name, Role.BLOCKED)
+        request = await self._people.ask(
+            asking, event.address, event.space, minutes=rules.pairing_minutes, at_most=rules.open_requests
+        )
+        if request is None:
+            return self._once(event, Verdict.REFUSE)
+        return Judgement(Verdict.REQUESTED, request=request, minutes=rules.pairing_minutes)
+
+    def _among_others(self, event: Inbound) -> Judgement:
+        stranger = self._stranger(event.person_id)
+        first, stranger.advised = not stranger.advised, True
+        return Judgement(Verdict.STRANGER if first else Verdict.IGNORE)
+
+    def _once(self, event: Inbound, verdict: Verdict) -> Judgement:
+        """The verdict, if it was not said lately."""
+        stranger = self._stranger(event.person_id)
+        now = self._clock.monotonic()
+        if stranger.told_at is not None and now - stranger.told_at < POLITE_EVERY_S:
+            return Judgement(Verdict.IGNORE)
+        stranger.told_at = now
+        return Judgement(verdict)
+
+    def _stranger(self, person: str) -> _Stranger:
+        if person not in self._strangers and len(self._strangers) >= MAX_STRANGERS:
+            del self._strangers[next(iter(self._strangers))]
+        return self._strangers.setdefault(person, _Stranger())
+
+
+class Owners:
+    """Who is an owner, on all platforms: those of the settings, and those who were made so."""
+
+    def __init__(self, people: People, rules: Mapping[str, AccessRules]) -> None:
+        self._people = people
+        self._rules = rules
+
+    async def has(self, person_id: str) -> bool:
+        """Whether this person is an owner."""
+        platform, _, person = person_id.partition(":")
+        if platform in self._rules and person in self._rules[platform].owners:
+            return True
+        known = await self._people.find(person_id)
+        return known is not None and known.role is Role.OWNER

@@ -1,0 +1,159 @@
+"""What each person is to the gateway, and who asks to be let in: durable, and read anew for every decision, so that a
+change made by another process holds at once."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from adapters.records import Records
+from gateway.access.roles import Role, role_named
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+
+CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+CODE_LENGTH = 8
+
+PEOPLE_TABLE = "access:people"
+REQUESTS_TABLE = "access:requests"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody whose role was given by an owner, or by the start-up code."""
+
+    id: str
+    name: str
+    role: Role
+
+    @property
+    def shown(self) -> str:
+        """Name and id, for people."""
+        return f"{self.name} ({self.id})" if self.name else self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Somebody who asks to be let in, with the code that an owner approves; void after `expires_at`. `source` is where
+    strangers come from: a platform, or a workspace or server there."""
+
+    code: str
+    person_id: str
+    name: str
+    address: Address
+    expires_at: datetime
+    source: str
+
+
+class People:
+    """The people and the requests of all platforms. Raises StorageUnavailable, and nothing else."""
+
+    def __init__(self, people: Records, requests: Records, clock: Clock) -> None:
+        self._people = people
+        self._requests = requests
+        self._clock = clock
+
+    async def find(self, person_id: str) -> Person | None:
+        """What was made of a person; None when nothing was."""
+        kept = await self._people.get(person_id)
+        return None if kept is None else _person(person_id, kept)
+
+    async def all(self) -> list[Person]:
+        """Everybody, by role and id."""
+        found = [_person(id_, kept) for id_, kept in (await self._people.all()).items()]
+        return sorted(found, key=lambda person: (-person.role, person.id))
+
+    async def set(self, person_id: str, role: Role, name: str = "") -> Person:
+        """Give a person a role; a request of theirs is settled by it."""
+        known = await self.find(person_id)
+        person = Person(person_id, name or (known.name if known is not None else ""), role)
+        await self._people.put(person_id, json.dumps({"role": role.word, "name": person.name}))
+        await self._requests.remove(person_id)
+        return person
+
+    async def forget(self, person_id: str) -> bool:
+        """Take a person's role away, also a block; False when there was none."""
+        known = await self.find(person_id)
+        await self._people.remove(person_id)
+        await self._requests.remove(person_id)
+        return known is not None
+
+    async def has_owner(self, platform: str) -> bool:
+        """Whether somebody on this platform is an owner."""
+        return any(person.role is Role.OWNER and person.id.startswith(f"{platform}:") for person in await self.all())
+
+    async def ask(
+        self, who: Person, address: Address, space: str | None, *, minutes: float, at_most: int
+    ) -> Request | None:
+        """A new request of somebody, in place of an earlier one; None when none may be open.
+
+        Of more than `at_most` from one source the oldest go: strangers there cannot keep others from asking.
+        """
+        if not at_most:
+            return None
+        source = address.platform if space is None else f"{address.platform}:{space}"
+        open_ = [request for request in await self.requests() if request.source == source]
+        for oldest in open_[: max(0, len(open_) - at_most + 1)]:
+            await self._requests.remove(oldest.person_id)
+        expires_at = self._clock.now() + timedelta(minutes=minutes)
+        request = Request(new_code(), who.id, who.name, address, expires_at, source)
+        await self._requests.put(who.id, _request_to_json(request))
+        return request
+
+    async def waits(self, person_id: str) -> bool:
+        """Whether a request of this person is open."""
+        return any(request.person_id == person_id for request in await self.requests())
+
+    async def requests(self) -> list[Request]:
+        """The open requests, the one that ends first first. Those that have ended are forgotten."""
+        now, found = self._clock.now(), []
+        for person_id, kept in (await self._requests.all()).items():
+            request = _request(person_id, kept)
+            if request.expires_at > now:
+                found.append(request)
+            else:
+                await self._requests.remove(person_id)
+        return sorted(found, key=lambda request: request.expires_at)
+
+    async def approve(self, code: str, role: Role = Role.MEMBER) -> Request | None:
+        """Let in who asks with this code; None when nobody does, or no longer."""
+        wanted = code.strip().upper()
+        for request in await self.requests():
+            if request.code == wanted:
+                await self.set(request.person_id, role, request.name)
+                return request
+        return None
+
+
+def new_code() -> str:
+    """A code that nobody guesses and that is read aloud without mistakes."""
+    return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
+
+
+def is_code(text: str) -> bool:
+    """Whether a text in capitals has the form of a code."""
+    return len(text) == CODE_LENGTH and set(text) <= set(CODE_LETTERS)
+
+
+def _person(person_id: str, kept: str) -> Person:
+    data: Mapping[str, str] = json.loads(kept)
+    role = role_named(data["role"])
+    return Person(person_id, data["name"], Role.BLOCKED if role is None else role)
+
+
+def _request_to_json(request: Request) -> str:
+    address = request.address
+    place = [address.platform, address.conversation, address.thread]
+    expires_at = request.expires_at.isoformat()
+    about = {"code": request.code, "name": request.name, "place": place, "expires_at": expires_at}
+    return json.dumps({**about, "source": request.source})
+
+
+def _request(person_id: str, kept: str) -> Request:
+    data = json.loads(kept)
+    expires_at = datetime.fromisoformat(data["expires_at"])
+    source = data.get("source", data["place"][0])
+    return Request(data["code"], person_id, data["name"], Address(*data["place"]), expires_at, source)

@@ -1,0 +1,83 @@
+"""What the commands share that look after a database: the way to it, and how things are written on a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from gateway.cli.output.terminal import load_settings, plain_errors, say
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from gateway.parts import Keeping
+
+Answer = TypeVar("Answer")
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line, for machines.")]
+
+_PATIENCE_S = 10.0
+_SHOWN_CHARS = 60
+
+
+def with_keeping(config: Path | None, ask: Callable[[Keeping], Awaitable[Answer]]) -> Answer:
+    """What `ask` comes to on the storage of the settings, which a gateway may be using meanwhile."""
+    import anyio
+
+    async def asked() -> Answer:
+        from gateway.parts import keeping_of, open_archive, open_storage
+
+        settings = load_settings(config)
+        async with open_storage(settings, patience_s=_PATIENCE_S) as connection, open_archive(settings) as archive:
+            return await ask(keeping_of(settings, connection, archive))
+
+    with plain_errors():
+        return anyio.run(asked)
+
+
+def nothing_kept(config: Path | None) -> bool:
+    """Whether no gateway has kept anything in the data directory, the only place that the settings name: then there is
+    nothing to start a server for."""
+    with plain_errors():
+        settings = load_settings(config)
+    if settings.redis_url is not None or settings.retention.archive_url is not None:
+        return False
+    return not any((settings.data_dir / name).exists() for name in ("appendonlydir", "archive.sqlite"))
+
+
+def say_json(item: dict[str, Any]) -> None:
+    """One object on a line."""
+    say(json.dumps(item, ensure_ascii=False))
+
+
+def say_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Rows under their heads, each column as wide as its longest."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    for row in (head, *rows):
+        say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def when(time: datetime) -> str:
+    """A time as people read it, UTC."""
+    from datetime import UTC
+
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def size(count: int) -> str:
+    """A number of bytes as people read it."""
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} GiB"
+
+
+def shortened(text: str, chars: int = _SHOWN_CHARS) -> str:
+    """A text on one line, cut where it is too long for a row."""
+    line = " ".join(text.split())
+    return line if len(line) <= chars else line[: chars - 1] + "…"

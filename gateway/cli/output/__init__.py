@@ -1,0 +1,1 @@
+"""Output of the commands: programs and diagnostics explained, and the terminal itself."""

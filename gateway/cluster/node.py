@@ -1,0 +1,283 @@
+"""This process among its like: which shards it serves.
+
+every ttl/3 s:              renew what is held    ──> server.lost(shard)      one reader for all shards held:
+a node comes, goes, dies,   fewer than our quota: ──> server.gained(lease)    inbox ──> server.dispatch(entry, lease)
+gives something back:       take what is free
+                            more than our quota:  ──> server.park(shard), then it is given back
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from gateway.cluster.roster import SURE, Roster
+from runtime.bus import Bus
+from runtime.stores.inbox import Inbox, InboxEntry
+from runtime.stores.sessions import SHARDS, Lease, LeaseStore
+
+_READ_S = 30.0
+_RELEASE_LIMIT_S = 3.0
+
+
+class ShardServer(Protocol):
+    """What serves the shards that a node holds. What it raises, and StorageUnavailable, ends the node's task group."""
+
+    async def gained(self, lease: Lease, /) -> None:
+        """A shard is ours. Ends before the first entry under this lease."""
+        ...
+
+    def dispatch(self, entry: InboxEntry, lease: Lease, /) -> Awaitable[None] | None:
+        """Something came in; what is returned is awaited before the next entry."""
+        ...
+
+    def loads(self) -> Mapping[int, int]:
+        """How much goes on in each shard, none where it says nothing: those with the least are given away first."""
+        ...
+
+    async def park(self, shard: int, within_s: float, /) -> None:
+        """Let what goes on come to an end, at most so long; on return nothing of the shard runs, and all is kept.
+
+        Entries that come meanwhile need not be taken.
+        """
+        ...
+
+    def lost(self, shard: int, /) -> None:
+        """A shard is not ours any more: let go of it at once."""
+        ...
+
+
+class Node:
+    """Holds leases and hands over what comes in under them.
+
+    What it hands over, it hands over in the inbox's order and once under each lease; the entry stays in the inbox
+    until a commit takes it out. A lease that is lost without our knowing does no harm: its token is void. `park_s` is
+    how long what goes on in a shard may keep it from a node that is to have it.
+    """
+
+    def __init__(self, leases: LeaseStore, inbox: Inbox, roster: Roster, bus: Bus, *, park_s: float = 20.0) -> None:
+        self._leases = leases
+        self._inbox = inbox
+        self._roster = roster
+        self._holder = roster.holder
+        self._clock = roster.clock
+        self._bus = bus
+        self._park_s = park_s
+        self._held: dict[int, Lease] = {}
+        self._leaving: set[int] = set()
+        self._draining = False
+        self._cursors: dict[int, str] = {}
+        self._changed = anyio.Event()
+        self._reading = anyio.CancelScope()
+        self._server: ShardServer
+        self._sure_until: dict[int, float] = {}
+        self._renewing: set[int] = set()
+        self._renewed = anyio.Event()
+        self._told: tuple[int, int] | None = None
+        self.on_sure: Callable[[], None] = lambda: None
+        """Called when a shard is surely ours again after a time when it was not."""
+
+    @property
+    def shards(self) -> frozenset[int]:
+        """The shards held now."""
+        return frozenset(self._held)
+
+    def may_show(self, shard: int) -> bool:
+        """Asked before sessions of a shard show anything: whether it is surely still ours, by our own clock."""
+        return self._clock.monotonic() < self._sure_until.get(shard, -math.inf)
+
+    async def run(self, task_group: TaskGroup, server: ShardServer) -> None:
+        """Take our part of the shards, as far as it is free, then serve it in `task_group` until that is cancelled.
+
+        Returns when we are in the roster, after the first try for what is free.
+        """
+        self._server = server
+        await self._roster.open()
+        task_group.start_soon(self._roster.run)
+        seen = self._roster.stirs
+        async with anyio.create_task_group() as first:
+            await self._balance(first)
+        task_group.start_soon(self._keep_held, task_group)
+        task_group.start_soon(self._notice_isolation)
+        task_group.start_soon(self._keep_balanced, task_group, seen)
+        task_group.start_soon(self._hand_over)
+
+    async def drain(self, within_s: float) -> None:
+        """Leave the roster and give everything back, each shard when nothing goes on in it, at the latest then.
+
+        While the store does not answer nothing can be given back, and there is nothing to wait for.
+        """
+        self._draining = True
+        if not await self._roster.leave():
+            return
+        async with anyio.create_task_group() as tasks:
+            for lease in list(self._held.values()):
+                self._leaving.add(lease.shard)
+                tasks.start_soon(self._give_back, lease, within_s)
+
+    async def _keep_balanced(self, tasks: TaskGroup, seen: int) -> None:
+        while True:
+            await self._roster.stirred(seen, self._holder.ttl_s / 3)
+            seen = self._roster.stirs
+            await self._balance(tasks)
+
+    async def _balance(self, tasks: TaskGroup) -> None:
+        if self._draining:
+            return
+        staying = [lease for lease in self._held.values() if lease.shard not in self._leaving]
+        surplus = len(staying) - self._roster.quota
+        if surplus < 0:
+            await self._gain(-surplus, tasks)
+        elif surplus > 0:
+            loads = self._server.loads()
+            for lease in sorted(staying, key=lambda lease: loads.get(lease.shard, 0))[:surplus]:
+                self._leaving.add(lease.shard)
+                tasks.start_soon(self._give_back, lease, self._park_s)
+        self._tell_balance()
+
+    async def _gain(self, wanted: int, tasks: TaskGroup) -> None:
+        """Take up to so many free shards, each node beginning elsewhere; what follows from that happens in `tasks`."""
+        first = self._roster.place * SHARDS // self._roster.nodes
+        order = [shard % SHARDS for shard in range(first, first + SHARDS) if shard % SHARDS not in self._held]
+        while wanted > 0 and order:
+            tried, order = order[:wanted], order[wanted:]
+            async with anyio.create_task_group() as trying:
+                for shard in tried:
+                    trying.start_soon(self._try_for, shard, tasks)
+            wanted -= len(self._held.keys() & tried)
+        self._roster.announce()
+
+    async def _try_for(self, shard: int, tasks: TaskGroup) -> None:
+        until, token = self._surely_until(), None
+        with anyio.move_on_after(self._holder.ttl_s / 3):  # others need not wait for a server that is away
+            token = await self._leases.acquire(f"shard:{shard}", self._holder)
+        if token is not None:
+            lease = self._held[shard] = Lease(shard, token)
+            self._sure_until[shard] = until
+            tasks.start_soon(self._serve, lease)
+
+    async def _serve(self, lease: Lease) -> None:
+        await self._server.gained(lease)
+        if self._held.get(lease.shard) == lease:
+            self._cursors[lease.shard] = "0"
+            self._tell_reader()
+
+    async def _give_back(self, lease: Lease, within_s: float) -> None:
+        """End what goes on in a shard, then let another node have it."""
+        await self._server.park(lease.shard, within_s)
+        if self._held.get(lease.shard) == lease:
+            self._let_go(lease.shard)
+            await self._release(lease)
+            self._roster.tell()
+            self._bus.publish("node.handed_over", shard=lease.shard)
+        self._leaving.discard(lease.shard)
+
+    async def _keep_held(self, tasks: TaskGroup) -> None:
+        """Renew all leases: the store does it in one call, but for a Cluster, where one whose server is away keeps no
+        other waiting."""
+        asked_at = self._clock.monotonic()
+        try:
+            while True:
+                await self._clock.sleep_until(asked_at + self._holder.ttl_s / 3)
+                asked_at = self._clock.monotonic()
+                for lease in list(self._held.values()):
+                    if lease.shard not in self._renewing:
+                        self._renewing.add(lease.shard)
+                        tasks.start_soon(self._renew, lease)
+                self._roster.announce()
+        finally:
+            with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
+                await self._release_held()
+
+    async def _renew(self, lease: Lease) -> None:
+        until = self._surely_until()
+        kept = await self._leases.renew(f"shard:{lease.shard}", self._holder, lease.token)
+        self._renewing.discard(lease.shard)
+        if self._held.get(lease.shard) != lease:
+            return
+        if not kept:
+            self._let_go(lease.shard)
+            self._bus.publish("node.shard_lost", shard=lease.shard)
+            self._told = None
+            self._note_renewed()
+            return
+        was_sure = self.may_show(lease.shard)
+        self._sure_until[lease.shard] = until
+        if not was_sure:
+            self.on_sure()
+        self._note_renewed()
+
+    def _note_renewed(self) -> None:
+        renewed, self._renewed = self._renewed, anyio.Event()
+        renewed.set()
+
+    def _let_go(self, shard: int) -> None:
+        del self._held[shard]
+        self._sure_until.pop(shard, None)
+        self._cursors.pop(shard, None)
+        self._tell_reader()
+        self._server.lost(shard)
+
+    async def _release(self, lease: Lease) -> None:
+        with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
+            await self._leases.release(f"shard:{lease.shard}", self._holder, lease.token)
+
+    async def _release_held(self) -> None:
+        held = list(self._held.values())
+        self._held.clear()
+        self._cursors.clear()
+        if await self._roster.leave():
+            async with anyio.create_task_group() as tasks:
+                for lease in held:
+                    tasks.start_soon(self._release, lease)
+
+    def _surely_until(self) -> float:
+        return self._clock.monotonic() + SURE * self._holder.ttl_s
+
+    async def _notice_isolation(self) -> None:
+        """Say once that there are shards in which nothing is shown, and once that there are none any more."""
+        while True:
+            await self._clock.sleep_until(min(self._sure_until.values(), default=self._surely_until()))
+            if not (silent := self._silent()):
+                continue
+            since = self._clock.monotonic()
+            self._bus.publish("node.isolated", shards=silent)
+            while self._silent():
+                await self._renewed.wait()
+            self._bus.publish("node.returned", seconds=self._clock.monotonic() - since)
+
+    def _silent(self) -> int:
+        """In how many shards nothing is shown."""
+        return sum(not self.may_show(shard) for shard in self._held)
+
+    def _tell_balance(self) -> None:
+        now = (len(self._held), self._roster.nodes)
+        if now != self._told:
+            self._told = now
+            self._bus.publish("node.balanced", shards=now[0], nodes=now[1])
+
+    async def _hand_over(self) -> None:
+        while True:
+            if not self._cursors:
+                await self._changed.wait()
+            leases = dict(self._held)
+            entries: list[InboxEntry] = []
+            with anyio.CancelScope() as self._reading:
+                entries = list(await self._inbox.read(dict(self._cursors), wait_s=_READ_S))
+            for entry in entries:
+                if self._held.get(entry.shard) != leases[entry.shard]:
+                    continue
+                self._cursors[entry.shard] = entry.entry_id
+                pending = self._server.dispatch(entry, leases[entry.shard])
+                if pending is not None:
+                    await pending
+
+    def _tell_reader(self) -> None:
+        """Let the reader begin again with the shards that are held now."""
+        self._reading.cancel()
+        self._changed.set()
+        self._changed = anyio.Event()

@@ -1,0 +1,170 @@
+"""Who lives among the nodes, how many shards are ours by that, and when to look again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import anyio
+
+from runtime.core.clock import Clock
+from runtime.stores.nodes import Living, NodeStore
+from runtime.stores.sessions import SHARDS, LeaseHolder
+
+_LISTEN_S = 30.0
+_AFTER_DEATH_S = 0.05
+"""A node that died renewed its leases a moment after it was heard of last."""
+
+_LEAVE_LIMIT_S = 3.0
+
+SURE = 0.8
+"""The part of its time for which a lease is surely ours by our own clock. What is left is for calls of platforms that
+are on their way when it ends: another node may have taken over when the time is up."""
+
+
+class Roster:
+    """Keeps us in the roster, and stirs those who wait for a lease.
+
+    It stirs when a node comes, leaves, dies or gives something back: within the time of a round trip, but for a death,
+    which is noticed when the node's time has run out.
+    """
+
+    def __init__(self, store: NodeStore, holder: LeaseHolder, clock: Clock) -> None:
+        self._store = store
+        self.holder = holder
+        self.clock = clock
+        self._others: dict[str, float] = {}
+        self._news = "0-0"
+        self._left = False
+        self._heard = False
+        self._stirred = anyio.Event()
+        self._to_tell = anyio.Event()
+        self._to_announce = anyio.Event()
+        self._patient_until = -math.inf
+        """While the store did not answer the others could not say either that they live: they get time to."""
+        self.stirs = 0
+        """How often something has changed."""
+
+    @property
+    def nodes(self) -> int:
+        """How many live, we among them."""
+        return len(self._others) + 1
+
+    @property
+    def place(self) -> int:
+        """Our place among them, from 0."""
+        return sum(node < self.holder.node for node in self._others)
+
+    @property
+    def quota(self) -> int:
+        """How many shards are ours. The quotas of all nodes sum to all shards."""
+        if self._left:
+            return 0
+        whole, left_over = divmod(SHARDS, self.nodes)
+        return whole + (self.place < left_over)
+
+    async def open(self) -> None:
+        """Enter the roster. Raises StorageUnavailable."""
+        self._news = await self._ask(partial(self._store.announce, self.holder))
+
+    def announce(self) -> None:
+        """Say soon that we live. To be called after leases were taken or renewed, so that none outlives us."""
+        self._to_announce.set()
+
+    async def run(self) -> None:
+        """Look who lives whenever that may have changed, until cancelled. Raises StorageUnavailable."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._listen)
+            tasks.start_soon(self._tell_others)
+            tasks.start_soon(self._keep_announcing)
+            while True:
+                await self.clock.sleep_until(self._next_look())
+                await self._ask(self._store.living)
+
+    async def leave(self) -> bool:
+        """Take no lease any more; the others are told. What we hold stays ours until it is given back.
+
+        Whether that could be said: False when the store does not answer.
+        """
+        if not self._left:
+            self._left = True
+            with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True) as limit:
+                await self._store.leave(self.holder)
+            self._heard = not limit.cancelled_caught
+        return self._heard
+
+    def tell(self) -> None:
+        """A lease was given back: tell the others soon, once for all that are given back now."""
+        self._to_tell.set()
+
+    async def tell_now(self) -> None:
+        """The same, at once and within a time limit: for an end."""
+        if self._left and not self._heard:
+            return
+        with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
+            await self._store.tell()
+
+    async def stirred(self, since: int, within_s: float) -> None:
+        """Return when there were more than `since` stirs, or after a time."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._alarm, self.clock.monotonic() + within_s, tasks.cancel_scope)
+            while self.stirs == since:
+                await self._stirred.wait()
+            tasks.cancel_scope.cancel()
+
+    async def _alarm(self, at: float, scope: anyio.CancelScope) -> None:
+        await self.clock.sleep_until(at)
+        scope.cancel()
+
+    def _next_look(self) -> float:
+        """When the next node will have died, unless it is heard of before; soon enough to know of that."""
+        now = self.clock.monotonic()
+        deaths = (max(at, now) + _AFTER_DEATH_S for at in self._others.values())
+        return min(now + self.holder.ttl_s / 3, *deaths, math.inf)
+
+    async def _ask(self, question: Callable[[], Awaitable[Living]]) -> str:
+        """Ask who lives; the latest news."""
+        asked_at = self.clock.monotonic()
+        living = await question()
+        now = self.clock.monotonic()
+        if now - asked_at > self.holder.ttl_s / 3:
+            self._patient_until = now + self.holder.ttl_s / 3
+        self._note(living, now)
+        return living.news
+
+    def _note(self, living: Living, now: float) -> None:
+        before = self._others
+        self._others = {node: now + left for node, left in living.nodes.items() if node != self.holder.node}
+        if now < self._patient_until:
+            self._others = dict.fromkeys(before, self._patient_until) | self._others
+        if self._others.keys() != before.keys():
+            self._stir()
+
+    async def _keep_announcing(self) -> None:
+        while True:
+            await self._to_announce.wait()
+            self._to_announce = anyio.Event()
+            if self._left:
+                return
+            await self._ask(partial(self._store.announce, self.holder))
+
+    async def _listen(self) -> None:
+        while True:
+            news = await self._store.news(self._news, wait_s=_LISTEN_S)
+            if news == self._news:
+                continue
+            self._news = news
+            await self._ask(self._store.living)
+            self._stir()
+
+    async def _tell_others(self) -> None:
+        while True:
+            await self._to_tell.wait()
+            self._to_tell = anyio.Event()
+            await self._store.tell()
+
+    def _stir(self) -> None:
+        self.stirs += 1
+        stirred, self._stirred = self._stirred, anyio.Event()
+        stirred.set()

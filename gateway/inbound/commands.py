@@ -1,0 +1,94 @@
+"""The commands people may give in a chat: their names, who may give them, and what the menus say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+
+from gateway.access.roles import Role
+from runtime.core.texts import Texts, other_texts
+from runtime.stores.inbox import FORK_WANTED
+
+MAX_DESCRIPTION = 100
+"""Characters. Discord takes 1 to 100 (Application Commands), Telegram 1 to 256 (BotCommand)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of ours. `least` is the least role that may give it; sessions take it where `to_session`.
+
+    `kind` is what it is to sessions, its name where that is empty.
+    """
+
+    name: str
+    least: Role
+    to_session: bool
+    kind: str = ""
+    words: Mapping[str, Role] = field(default_factory=dict)
+    """The least role for an argument with this word."""
+
+    def least_for(self, argument: str) -> Role:
+        """The least role that may give it with this argument."""
+        return max((self.least, *(self.words.get(word.lower(), self.least) for word in argument.split())))
+
+
+_ALL = (
+    Command("start", Role.GUEST, to_session=True),
+    Command("help", Role.GUEST, to_session=False),
+    Command("new", Role.MEMBER, to_session=True),
+    Command("stop", Role.MEMBER, to_session=True),
+    Command("undo", Role.MEMBER, to_session=True),
+    Command("fork", Role.MEMBER, to_session=True, kind=FORK_WANTED),
+    Command("status", Role.GUEST, to_session=True),
+    Command("who", Role.GUEST, to_session=True),
+    Command("iam", Role.MEMBER, to_session=True),
+    Command("agents", Role.GUEST, to_session=True),
+    Command("meeting", Role.GUEST, to_session=True, words={"end": Role.MEMBER, "set": Role.MEMBER}),
+    Command("invite", Role.MEMBER, to_session=True),
+    Command("leave", Role.GUEST, to_session=True),
+    Command("programs", Role.MEMBER, to_session=False),
+    Command("access", Role.OWNER, to_session=False),
+)
+
+PROGRAM_ROLE = Role.MEMBER
+"""The least role that may begin a program by the command of its route."""
+
+COMMANDS: Mapping[str, Command] = MappingProxyType({command.name: command for command in _ALL})
+"""By name, in the order in which menus and /help list them."""
+
+
+def menu(texts: Texts, programs: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """Every command with its description, for the menus of platforms. `programs`: a route's command to its program."""
+    found = {name: texts(f"commands.{name}.what") for name in COMMANDS}
+    found |= {name: texts("commands.program.what", program=program) for name, program in programs.items()}
+    return {
+        name: what if len(what) <= MAX_DESCRIPTION else f"{what[: MAX_DESCRIPTION - 1]}…"
+        for name, what in found.items()
+    }
+
+
+def translated_menus(spoken: Texts, directory: Path | None, programs: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """`menu` in every further language that has texts, by language. Raises as `load_texts`."""
+    return {texts.language: menu(texts, programs) for texts in other_texts(spoken, directory)}
+
+
+def help_text(texts: Texts, role: Role, programs: Mapping[str, str] = MappingProxyType({})) -> str:
+    """What a person of this role can do, one command a line."""
+    lines = [texts("commands.help_begins"), ""]
+    lines += [
+        _line(texts, name, f"commands.{name}.argument", texts(f"commands.{name}.what"))
+        for name, command in COMMANDS.items()
+        if role >= command.least
+    ]
+    if role >= PROGRAM_ROLE:
+        argument, what = "commands.program.argument", partial(texts, "commands.program.what")
+        lines += [_line(texts, name, argument, what(program=program)) for name, program in programs.items()]
+    return "\n".join(lines)
+
+
+def _line(texts: Texts, name: str, argument: str, what: str) -> str:
+    command = f"{texts.mark}{name}"
+    return f"{command} {texts(argument)}: {what}" if argument in texts else f"{command}: {what}"

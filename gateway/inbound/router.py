@@ -1,0 +1,339 @@
+"""What people do, on its way in: admitted, understood as a command or a message, and kept before it is acknowledged.
+
+event ──> may they? ──> a command of ours? ──> too long? over a limit? ──> which program ──> inbox
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Protocol
+
+from adapters.adapter import Adapter, Inbound
+from adapters.records import Records
+from gateway.access.admission import Access, Judgement, Verdict
+from gateway.access.commands import AccessCommands
+from gateway.access.people import People
+from gateway.access.roles import Role
+from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
+from gateway.inbound.origins import Origins
+from gateway.inbound.routing import Routes
+from gateway.inbound.sanitizing import tidied
+from gateway.inbound.usage_limits import Limits
+from runtime.bus import Bus
+from runtime.core.address import Address
+from runtime.core.errors import ConversationFull, InboxFull
+from runtime.core.message import Choice, Mark
+from runtime.core.texts import Texts
+from runtime.stores.inbox import Inbox, InboxEvent
+from runtime.stores.meeting_places import HeldMeeting, PlaceStore
+
+MAX_OWNERS = 3
+"""Owners who are named to strangers."""
+
+MAX_TOLD = 10_000
+"""Conversations that are remembered as told that they are full."""
+
+_FREE = frozenset({"stop", "status", "who", "iam", "agents", "meeting", "leave"})
+"""Commands that no limit holds for: they cost nothing, and one of them ends what costs."""
+
+_ANSWERS = {
+    Verdict.PAIRED: "access.paired",
+    Verdict.REFUSE: "access.refused",
+    Verdict.BLOCKED: "access.blocked",
+}
+
+PROGRAM_CHOICE = "program."
+"""With what the id of a choice begins that begins a program; how many-th of those that may be chosen follows."""
+
+
+class Say(Protocol):
+    """Tells a conversation something that belongs to no session, perhaps with choices under it."""
+
+    async def __call__(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None: ...
+
+
+TellAlone = Callable[[Address, str, str], object]
+"""Tells one person of a conversation what the others do not read, where the platform can."""
+
+PutMark = Callable[[Address, str, Mark | None], object]
+"""Puts a mark on a person's message, where the platform can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """What the routers of all platforms share. `message_chars` is the longest message that is taken."""
+
+    inbox: Inbox
+    say: Say
+    tell_alone: TellAlone
+    mark: PutMark
+    bus: Bus
+    texts: Texts
+    routes: Routes
+    chosen: Records
+    origins: Origins
+    limits: Limits
+    people: People
+    message_chars: int
+    places: PlaceStore
+
+
+class InboundRouter:
+    """Takes what one adapter brings. An event is in the inbox, or answered, before the next one is asked for."""
+
+    def __init__(self, adapter: Adapter, access: Access, entrance: Entrance) -> None:
+        self._adapter = adapter
+        self._access = access
+        self._entrance = entrance
+        self._texts = entrance.texts.marked(adapter.capabilities.command_mark)
+        self._access_commands = AccessCommands(entrance.people, self._texts)
+        self._routes = entrance.routes
+        self._told: set[str] = set()
+
+    async def run(self) -> None:
+        """Take events for ever. Raises AuthFailed when the platform refuses our token."""
+        async with self._adapter.connect() as events:
+            self._entrance.bus.publish("adapter.connected", platform=self._adapter.name)
+            async for event in events:
+                await self.take(event)
+
+    async def take(self, event: Inbound) -> None:
+        """Admit one event and keep it, or answer why not."""
+        event = tidied(event)
+        if not event.addressed and await self._held(event) is not None:
+            event = replace(event, addressed=True)  # a place is there for nothing else
+        judged = await self._access.judge(event)
+        if judged.verdict is Verdict.ADMIT:
+            await self._admit(event, judged.role)
+        elif judged.verdict is not Verdict.IGNORE:
+            await self._answer(event, judged)
+
+    async def admits(self, event: Inbound) -> str | None:
+        """See `adapters.adapter.Admits`. Asks for nothing and remembers nothing: what is admitted is taken later."""
+        role = await self._access.role(event)
+        if role is None:
+            return self._texts("access.refused")
+        if role is Role.BLOCKED:
+            return self._texts("access.blocked")
+        if role < self._least(event):
+            return self._texts("commands.not_allowed", command=event.command or "programs")
+        if event.program is not None:
+            choices = self._routes.choices(event)
+            return None if event.program in choices else self._unknown_program(event.program, choices)
+        command = COMMANDS.get(event.command or "")
+        if (command is None or command.to_session) and await self._serving(event) is None:
+            return self._texts("programs.no_route")
+        return None
+
+    def _least(self, event: Inbound) -> Role:
+        """The least role that may do this."""
+        command = COMMANDS.get(event.command or "")
+        if event.program is not None or (command is None and event.command is not None):
+            return PROGRAM_ROLE
+        return Role.GUEST if command is None else command.least_for(event.text)
+
+    def _unknown_program(self, program: str, choices: Sequence[str]) -> str:
+        listed = ", ".join(choices) or "–"  # noqa: RUF001 - a dash: there are none
+        return self._texts("programs.unknown", program=program, programs=listed)
+
+    async def _answer(self, event: Inbound, judged: Judgement) -> None:
+        """Tell somebody who is not let in, or not yet, how it stands."""
+        platform, bus = self._adapter.name, self._entrance.bus
+        if judged.verdict is Verdict.PAIRED:
+            bus.publish("access.paired", platform=platform, participant_id=event.person_id)
+        else:
+            bus.publish("access.refused", platform=platform, participant_id=event.person_id)
+        if judged.verdict is Verdict.STRANGER:
+            advice = self._texts(self._access.advice(), owners=await self._owners())
+            self._entrance.tell_alone(event.address, event.person_id, advice)
+        elif judged.request is not None:
+            await self._tell(event, "access.requested", code=judged.request.code, minutes=f"{judged.minutes:g}")
+        else:
+            await self._tell(event, _ANSWERS[judged.verdict])
+
+    async def _owners(self) -> str:
+        """The platform's owners by name, for those who may ask them."""
+        known = await self._entrance.people.all()
+        here = f"{self._adapter.name}:"
+        names = [one.name for one in known if one.role is Role.OWNER and one.id.startswith(here) and one.name]
+        return " / ".join(names[:MAX_OWNERS]) or self._texts("access.owner")
+
+    async def _admit(self, event: Inbound, role: Role) -> None:
+        if event.act == "message" and event.command is not None:
+            await self._command(event, event.command, role)
+        elif event.program is not None:
+            await self._begin(event, event.program, role)
+        elif event.act == "choice" and (event.choice or "").startswith(PROGRAM_CHOICE):
+            await self._choose(event, role)
+        else:
+            await self._keep(event, role)
+
+    async def _command(self, event: Inbound, name: str, role: Role) -> None:
+        command = COMMANDS.get(name)
+        if command is None and name not in self._routes.commands:
+            await self._tell(event, "commands.unknown", command=name)
+        elif role < self._least(event):
+            await self._tell(event, "commands.not_allowed", command=name)
+        elif name == "help":
+            await self._entrance.say(event.address, help_text(self._texts, role, self._routes.commands))
+        elif name == "access":
+            await self._change_access(event)
+        elif name == "programs":
+            await self._programs(event, role)
+        elif event.program is not None:
+            await self._begin(event, event.program, role)
+        else:
+            await self._keep(event, role)
+
+    async def _change_access(self, event: Inbound) -> None:
+        if not self._access.is_private(event):
+            await self._tell(event, "access.private_only")
+            return
+        answer, approved = await self._access_commands.run(event.text)
+        if approved is not None:
+            await self._entrance.say(approved.address, self._texts("access.approved"))
+        await self._entrance.say(event.address, answer)
+
+    async def _programs(self, event: Inbound, role: Role) -> None:
+        choices = self._routes.choices(event)
+        if wanted := event.text.strip():
+            number = int(wanted) if wanted.isdecimal() and wanted not in choices else 0
+            await self._begin(event, choices[number - 1] if 1 <= number <= len(choices) else wanted, role)
+            return
+        if not choices:
+            await self._tell(event, "programs.none")
+            return
+        now = await self._serving(event)
+        all_of_them = self._routes.choosable
+        offered = [
+            Choice(f"{PROGRAM_CHOICE}{all_of_them.index(name)}", f"{name} ✓" if name == now else name)
+            for name in choices
+        ]
+        await self._entrance.say(event.address, self._texts("programs.list"), offered)
+
+    async def _choose(self, event: Inbound, role: Role) -> None:
+        """Begin the program whose button was pressed under our list: as by a command, not as an answer to it."""
+        number = (event.choice or "").removeprefix(PROGRAM_CHOICE)
+        programs = dict(zip(map(str, range(len(self._routes.choosable))), self._routes.choosable, strict=True))
+        asked = replace(event, act="message", command="programs", text="", choice=None, message_id=None, quote=None)
+        await self._begin(asked, programs.get(number, event.text), role)
+
+    async def _begin(self, event: Inbound, program: str, role: Role) -> None:
+        """Begin a session with a program that somebody chose, and remember the choice for this conversation."""
+        choices = self._routes.choices(event)
+        if role < PROGRAM_ROLE:
+            await self._tell(event, "commands.not_allowed", command="programs")
+        elif program not in choices:
+            await self._entrance.say(event.address, self._unknown_program(program, choices))
+        else:
+            await self._entrance.chosen.put(event.address.key, program)
+            await self._keep(event, role, kind="new", text="")
+
+    async def _serving(self, event: Inbound) -> str | None:
+        """The program for this event: that of its command, else the chosen one while it may be, else the route's, else
+        that of the conversation beside which this one was opened."""
+        if event.command not in self._routes.commands:
+            choices = self._routes.choices(event)
+            chosen = await self._entrance.chosen.get(event.address.key) if choices else None
+            if chosen in choices:
+                return chosen
+        program = self._routes.program(event)
+        if program is None and (origin := await self._entrance.origins.of(event.address)) is not None:
+            return self._routes.program(replace(event, address=origin))
+        return program
+
+    async def _keep(self, event: Inbound, role: Role, *, kind: str | None = None, text: str | None = None) -> None:
+        """Put it into the inbox, unless it is empty, too long, over a limit, or no program serves here."""
+        program = await self._serving(event)
+        if program is None:
+            await self._not_taken(event, "programs.no_route", tell=event.private or event.command is not None)
+        elif len(event.text) > self._entrance.message_chars:
+            length, limit = len(event.text), self._entrance.message_chars
+            await self._not_taken(event, "inbound.too_long", length=length, limit=limit)
+        elif not _says_something(event) or await self._over_limit(event, role):
+            return
+        else:
+            if event.command in self._routes.commands:
+                kind = "new"
+            kind = kind or _kind_of(event)
+            kept = _kept(event, kind, event.text if text is None else text, program)
+            kept = replace(kept, by_owner=role is Role.OWNER)
+            held = await self._held(event)
+            if held is not None:
+                kept = replace(kept, address=held.home, place=event.address)
+            about = {"conversation": kept.address.key, "message_id": f"in.{kept.id}", "kind": kept.kind}
+            self._entrance.bus.publish("message.admitted", platform=self._adapter.name, **about)
+            try:
+                await self._entrance.inbox.add(kept)
+            except ConversationFull as full:
+                await self._crowded(event, "inbound.crowded", limit=full.bound)
+            except InboxFull:
+                await self._crowded(event, "inbound.full")
+            else:
+                self._told.discard(event.address.key)
+
+    async def _held(self, event: Inbound) -> HeldMeeting | None:
+        """The meeting for which the conversation was opened, if for one."""
+        opens = self._adapter.capabilities.threads
+        return await self._entrance.places.get(event.address) if opens else None
+
+    async def _crowded(self, event: Inbound, key: str, **values: object) -> None:
+        """Mark what is not taken for now; the first of several is told why, for all of them."""
+        first = event.address.key not in self._told
+        self._told.add(event.address.key)
+        if len(self._told) > MAX_TOLD:
+            self._told.clear()
+        await self._not_taken(event, key, tell=first, **values)
+
+    async def _over_limit(self, event: Inbound, role: Role) -> bool:
+        if event.act not in ("message", "edit") or event.command in _FREE:
+            return False
+        over = await self._entrance.limits.take(event, role)
+        if over is None:
+            return False
+        self._mark_failed(event)
+        if over.tell:
+            await self._entrance.say(event.address, over.sentence)
+        return True
+
+    async def _not_taken(self, event: Inbound, key: str, *, tell: bool = True, **values: object) -> None:
+        """Mark what is not taken, and say why not."""
+        self._mark_failed(event)
+        if tell and event.act not in ("reaction", "deletion"):
+            await self._tell(event, key, **values)
+
+    def _mark_failed(self, event: Inbound) -> None:
+        if event.message_id is not None and event.act in ("message", "edit"):
+            self._entrance.mark(event.address, event.message_id, "failed")
+
+    async def _tell(self, event: Inbound, key: str, /, **values: object) -> None:
+        await self._entrance.say(event.address, self._texts(key, **values))
+
+
+def _says_something(event: Inbound) -> bool:
+    return bool(event.text.strip() or event.attachments or event.command or event.act != "message")
+
+
+def _kind_of(event: Inbound) -> str:
+    """What it is to sessions."""
+    command = COMMANDS.get(event.command or "")
+    return (command.kind if command is not None else "") or event.command or event.act
+
+
+def _kept(event: Inbound, kind: str, text: str, program: str) -> InboxEvent:
+    return InboxEvent(
+        id=event.event_id,
+        address=event.address,
+        person_id=event.person_id,
+        person_name=event.person_name,
+        text=text,
+        sent_at=event.sent_at,
+        kind=kind,
+        attachments=tuple(asdict(attachment) for attachment in event.attachments),
+        message_id=event.message_id,
+        quote=event.quote,
+        choice=event.choice,
+        private=event.private,
+        program=program,
+    )

@@ -1,0 +1,202 @@
+"""How much a person and a conversation may use: messages in a minute and a day, and the model's price in a day.
+
+Counted in fixed windows of UTC, durably and for all nodes together. Owners have no limit. What is over a limit is not
+taken, and who sent it is told once a window when it goes on; the message is marked wherever the platform can.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from adapters.adapter import Inbound
+from gateway.access.roles import Role
+from gateway.settings.limits import LimitSettings
+from runtime.bus import Bus
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.core.events import Event
+from runtime.core.texts import Texts
+
+MINUTE_S, DAY_S = 60, 86_400
+TOLD_EVERY_S = 3600
+"""Somebody who is over a limit of the day is told so at most this often."""
+
+TAKEN_KNOWN_S = 3600
+"""What was taken is known so long when it comes again: it is neither counted nor refused then."""
+
+MAX_SPEAKERS = 10_000
+"""Conversations of which we remember who spoke last; the oldest are forgotten first."""
+
+_UNHEARD_ANSWERS = 10_000
+
+Scope = Literal["person", "conversation"]
+Measure = Literal["messages", "usd", "tokens"]
+
+
+class Counters(Protocol):
+    """Durable sums that vanish. Raises StorageUnavailable, and nothing else."""
+
+    async def add(self, name: str, amount: float, /, *, once: str, ttl_s: int) -> float:
+        """Add `amount` and return the sum. A second call with the same `once` changes nothing.
+
+        The sum, and what is known of `once`, vanish `ttl_s` after the first call.
+        """
+        ...
+
+    async def read(self, names: Sequence[str], /) -> Sequence[float]:
+        """The sums by these names, in order; 0 where there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    scope: Scope
+    measure: Measure
+    window_s: int
+    at_most: float
+
+    def counter(self, whose: str, now_s: float) -> str:
+        """The name of the sum of the window that is now."""
+        return f"{self.scope}:{whose}:{self.measure}:{self.window_s}:{int(now_s // self.window_s)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The sentence why something is not taken. `tell`: it was not said lately."""
+
+    sentence: str
+    tell: bool
+
+
+IsOwner = Callable[[str], Awaitable[bool]]
+"""Whether a person, by id, is an owner."""
+
+
+class Limits:
+    """Counts what people do and what the models cost."""
+
+    def __init__(
+        self, settings: LimitSettings, counters: Counters, is_owner: IsOwner, texts: Texts, clock: Clock
+    ) -> None:
+        self._limits = _limits(settings)
+        self._spending = tuple(limit for limit in self._limits if limit.measure != "messages")
+        self._counters = counters
+        self._is_owner = is_owner
+        self._texts = texts
+        self._clock = clock
+        self._speakers: dict[str, str] = {}
+
+    async def take(self, event: Inbound, role: Role) -> Over | None:
+        """Count what an agent will have to answer; why not, when a limit is reached: then it is not counted."""
+        if not self._limits:
+            return None
+        self._note_speaker(event)
+        if role is Role.OWNER:
+            return None
+        now_s, whose = self._clock.now().timestamp(), _whose(event.address, event.person_id)
+        once = _once(event)
+        reached = await self._reached(self._limits, whose, now_s)
+        if reached is None:
+            reached = await self._count(whose, once, now_s)
+        elif any(await self._counters.read([f"taken:{once}"])):
+            return None
+        if reached is not None:
+            return await self._over(event, reached, whose[reached.scope], now_s)
+        await self._counters.add(f"taken:{once}", 1, once=once, ttl_s=TAKEN_KNOWN_S)
+        return None
+
+    async def _count(self, whose: Mapping[Scope, str], once: str, now_s: float) -> _Limit | None:
+        """Count one message; the limit that others, on other nodes, have used up meanwhile."""
+        for limit in self._limits:
+            if limit.measure == "messages":
+                name = limit.counter(whose[limit.scope], now_s)
+                if await self._counters.add(name, 1, once=once, ttl_s=2 * limit.window_s) > limit.at_most:
+                    return limit
+        return None
+
+    async def allowance(self, address: Address, person_id: str | None) -> str | None:
+        """Asked before a model is called: the sentence why it may not be; None when it may."""
+        if not self._spending or (person_id is not None and await self._is_owner(person_id)):
+            return None
+        now_s = self._clock.now().timestamp()
+        reached = await self._reached(self._spending, _whose(address, person_id), now_s)
+        return None if reached is None else self._sentence(reached, now_s)
+
+    async def follow(self, bus: Bus) -> None:
+        """Count what every answer of a model costs, for ever."""
+        if not self._spending:
+            return
+        async with bus.events("llm.answered", capacity=_UNHEARD_ANSWERS) as answers:
+            async for answer in answers:
+                await self.spend(answer)
+
+    async def spend(self, answer: Event) -> None:
+        """Count one `llm.answered`, for its conversation and for the person it says, else who spoke there last."""
+        data = answer.data
+        conversation = data.get("conversation")
+        person = data.get("participant_id") or self._speakers.get(str(conversation))
+        whose = {"conversation": conversation, "person": person}
+        amounts = {
+            "tokens": (data.get("tokens_in") or 0) + (data.get("tokens_out") or 0),
+            "usd": data.get("cost_usd") or 0,
+        }
+        now_s = self._clock.now().timestamp()
+        for limit in self._spending:
+            amount, payer = amounts[limit.measure], whose[limit.scope]
+            if amount and payer is not None:
+                name = limit.counter(str(payer), now_s)
+                await self._counters.add(name, amount, once=uuid.uuid4().hex, ttl_s=2 * limit.window_s)
+
+    async def _reached(self, limits: Sequence[_Limit], whose: Mapping[Scope, str], now_s: float) -> _Limit | None:
+        """The first limit that is used up; limits of somebody unknown are not."""
+        asked = [limit for limit in limits if limit.scope in whose]
+        used = await self._counters.read([limit.counter(whose[limit.scope], now_s) for limit in asked])
+        return next((limit for limit, sum_ in zip(asked, used, strict=True) if sum_ >= limit.at_most), None)
+
+    async def _over(self, event: Inbound, limit: _Limit, whose: str, now_s: float) -> Over:
+        told_s = min(limit.window_s, TOLD_EVERY_S)
+        name = f"told:{event.address.key}:{limit.counter(whose, now_s)}:{int(now_s // told_s)}"
+        tell = await self._counters.add(name, 1, once=_once(event), ttl_s=2 * told_s) == 1
+        return Over(self._sentence(limit, now_s), tell)
+
+    def _sentence(self, limit: _Limit, now_s: float) -> str:
+        what = "messages" if limit.measure == "messages" else "spending"
+        window = "minute" if limit.window_s == MINUTE_S else "day"
+        seconds = math.ceil(limit.window_s - now_s % limit.window_s)
+        hours = math.ceil(seconds / 3600)
+        key = f"limits.{limit.scope}_{what}_{window}"
+        return self._texts(key, limit=f"{limit.at_most:g}", seconds=seconds, hours=hours)
+
+    def _note_speaker(self, event: Inbound) -> None:
+        self._speakers.pop(event.address.key, None)
+        if len(self._speakers) >= MAX_SPEAKERS:
+            del self._speakers[next(iter(self._speakers))]
+        self._speakers[event.address.key] = event.person_id
+
+
+def _once(event: Inbound) -> str:
+    """What an event is known by: whoever makes its id, as pages do, may use it again elsewhere."""
+    return f"{event.address.key}/{event.event_id}"
+
+
+def _whose(address: Address, person_id: str | None) -> dict[Scope, str]:
+    whose: dict[Scope, str] = {"conversation": address.key}
+    return whose if person_id is None else {**whose, "person": person_id}
+
+
+def _limits(own: LimitSettings) -> tuple[_Limit, ...]:
+    found = (
+        _Limit("person", "messages", MINUTE_S, own.person_messages_per_minute),
+        _Limit("person", "messages", DAY_S, own.person_messages_per_day),
+        _Limit("person", "usd", DAY_S, own.person_usd_per_day),
+        _Limit("person", "tokens", DAY_S, own.person_tokens_per_day),
+        _Limit("conversation", "messages", MINUTE_S, own.conversation_messages_per_minute),
+        _Limit("conversation", "messages", DAY_S, own.conversation_messages_per_day),
+        _Limit("conversation", "usd", DAY_S, own.conversation_usd_per_day),
+        _Limit("conversation", "tokens", DAY_S, own.conversation_tokens_per_day),
+    )
+    return tuple(limit for limit in found if limit.at_most > 0)

@@ -1,0 +1,189 @@
+"""Deleting for good: a session, or everything that is kept about a person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from runtime.core.address import Address
+from runtime.core.errors import ContentLocked
+from runtime.core.ids import SessionId
+from runtime.stores.catalog import KnownSession, SessionCatalog, busy_session
+from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.session_file import files_of
+from runtime.stores.traces import Traces, Whose
+from runtime.tape.tape import UNREADABLE, Fact, TapeStore, opened, session_tape
+
+InRoom = Callable[[Address], bool]
+"""Whether a conversation is in a room that we keep ourselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What was deleted: sessions by id, and how many other entries. `rewritten`: also from the server's file."""
+
+    sessions: tuple[SessionId, ...]
+    entries: int
+    rewritten: bool
+
+
+class Erasure:
+    """Deletes sessions with what was said in them. Every method can be called again after it was broken off.
+
+    Raises SessionBusy before anything was deleted, ContentLocked where nobody can see whether a person is in it, and
+    StorageUnavailable.
+    """
+
+    def __init__(
+        self, catalog: SessionCatalog, tapes: TapeStore, traces: Traces, places: PlaceStore, in_room: InRoom
+    ) -> None:
+        self._catalog = catalog
+        self._tapes = tapes
+        self._traces = traces
+        self._places = places
+        self._in_room = in_room
+
+    async def sessions(self, sessions: Iterable[SessionId], *, force: bool = False) -> int:
+        """Delete sessions, their messages in rooms of ours, and the files that no others have; how many there were."""
+        found = [known for id_ in sessions if (known := await self._catalog.find(id_)) is not None]
+        _refuse_busy(found, force)
+        files = await self._delete_all(found, force)
+        await self._forget_files(files)
+        if found:
+            await self._traces.rewrite()
+        return len(found)
+
+    async def person(self, person: str, *, force: bool = False) -> Erased:
+        """Delete every session in which the person took part, whoever else did, and all that names the person.
+
+        A session that goes on from such a one has the person's words as well, if they came before its branch.
+        """
+        theirs, conversations, names = [], set(), set[str]()
+        async for known in self._catalog.sessions():
+            took_part, alone = await self._part(known, person, names)
+            if took_part:
+                theirs.append(known)
+                conversations |= {known.record.address.key} if alone else set()
+        _refuse_busy(theirs, force)
+        files = await self._delete_all(theirs, force)
+        await self._forget_files(files)
+        gone = [known.record.id for known in theirs]
+        whose = Whose(person, frozenset(conversations), frozenset(gone), frozenset(names))
+        entries = await self._traces.person(whose)
+        rewritten = await self._traces.rewrite()
+        return Erased(tuple(gone), entries, rewritten)
+
+    async def _part(self, known: KnownSession, person: str, names: set[str]) -> tuple[bool, bool]:
+        """Whether the person took part in a session, and whether nobody else did, in private; adds to their names."""
+        people, private = set(), False
+        told_by = session_tape(known.record.id)
+        async for found in self._facts(known) if known.record.archived else self._tapes.read_tape(told_by):
+            fact = opened(found)
+            if fact.kind == "person":
+                people.add(fact.data["id"])
+                names |= {fact.data["name"]} if fact.data["id"] == person else set()
+            elif fact.kind == "heard":
+                private = private or bool(fact.data["private"])
+            elif fact.kind == UNREADABLE and re.search(rf"(?<![\w-]){re.escape(person)}(?![\w-])", str(fact.data)):
+                people.add(person)
+        return person in people, private and people == {person}
+
+    async def _facts(self, known: KnownSession) -> AsyncIterator[Fact]:
+        """All facts of a session, wherever they are."""
+        if not known.record.archived:
+            async for fact in self._tapes.read_session(known.record.id):
+                yield fact
+            return
+        whole = await self._catalog.whole(known.record.id)
+        for fact in whole.facts if whole is not None else ():
+            yield fact
+
+    async def _delete_all(self, doomed: list[KnownSession], force: bool) -> set[str]:
+        """Delete sessions; the ids of their files."""
+        ids = {known.record.id for known in doomed}
+        successors = {known.record.id: await self._successor(known) for known in doomed}
+        files: set[str] = set()
+        for known in _forks_first(doomed):
+            successor = successors[known.record.id]
+            lives = successor is not None and successor.record.id not in ids
+            files |= await self._delete(known, successor if lives else None, force)
+        return files
+
+    async def _successor(self, known: KnownSession) -> KnownSession | None:
+        """The session that is in a session's place now, after it was replaced, perhaps several times."""
+        found: KnownSession | None = known
+        while found is not None and found.record.replaced_by is not None:
+            found = await self._catalog.find(found.record.replaced_by)
+        return None if found is known else found
+
+    async def _delete(self, known: KnownSession, successor: KnownSession | None, force: bool) -> set[str]:
+        """Delete one session; the ids of its files. Its messages go first: only its tapes tell which they are.
+
+        Messages that were there before it went on from another session are that one's, and those that its successor has
+        stay with that.
+        """
+        session, address, parent = known.record.id, known.record.address, known.record.parent
+        messages: dict[str, None] = {}
+        files: set[str] = set()
+        places: list[Address] = []
+        async for fact in self._readable(known):
+            if parent is None or fact.seq > parent.seq:
+                messages |= dict.fromkeys(_messages(fact))
+            files |= set(files_of([fact]))
+            places += [Address(*fact.data["place"])] if fact.kind == "place" else []
+        rooms = {one.conversation for one in (address, *places) if self._in_room(one)}
+        if rooms and successor is not None:
+            messages = await self._without_those_of(successor, messages)
+        for room in sorted(rooms):
+            await self._traces.messages(room, list(messages))
+        for place in places:
+            await self._places.release(place, session)
+        await self._catalog.delete(session, force=force)
+        return files
+
+    async def _readable(self, known: KnownSession) -> AsyncIterator[Fact]:
+        """The facts of a session, as far as they can be opened."""
+        with suppress(ContentLocked):
+            async for fact in self._facts(known):
+                yield fact
+
+    async def _without_those_of(self, known: KnownSession, messages: dict[str, None]) -> dict[str, None]:
+        """The messages that a session has not; none where nobody can see which it has."""
+        try:
+            kept = {message async for fact in self._facts(known) for message in _messages(opened(fact))}
+        except ContentLocked:
+            return {}
+        return {message: None for message in messages if message not in kept}
+
+    async def _forget_files(self, files: set[str]) -> None:
+        """Forget files, but for those that another session refers to."""
+        if not files:
+            return
+        try:
+            async for known in self._catalog.sessions():
+                async for fact in self._facts(known):
+                    files -= set(files_of([opened(fact)]))
+        except ContentLocked:
+            return  # nobody can see whether that session refers to them
+        await self._traces.files(files)
+
+
+def _forks_first(known: Iterable[KnownSession]) -> list[KnownSession]:
+    """In an order in which a session that goes is not given the facts of one that goes after it."""
+    return sorted(known, key=lambda one: one.record.started_at, reverse=True)
+
+
+def _refuse_busy(known: Iterable[KnownSession], force: bool) -> None:
+    for one in known:
+        if one.busy and not force:
+            raise busy_session(one.record.id, one.node)
+
+
+def _messages(fact: Fact) -> list[str]:
+    """The ids on the platform that a fact tells. A room that was opened begins with a message of the name by which it
+    was opened."""
+    began = fact.data.get("nonce") if fact.kind == "place" else None
+    found = [fact.data.get("pid"), began, *(fact.data.get("parts") or {}).values()]
+    return [pid for pid in found if isinstance(pid, str)]

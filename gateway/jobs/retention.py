@@ -1,0 +1,124 @@
+"""How long sessions are kept, and where: each is a step of a plan that can be looked at before it is done."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from gateway.jobs.erasure import Erasure
+from gateway.jobs.runner import Job, every
+from gateway.settings.retention import RetentionSettings
+from runtime.bus import Bus
+from runtime.core.clock import Clock
+from runtime.core.errors import ArchiveUnavailable, SessionBusy
+from runtime.stores.archive import PutsAway
+from runtime.stores.catalog import KnownSession, SessionCatalog
+
+INTERVAL = timedelta(hours=6)
+"""Between two runs of the job. Chosen: rules are in days."""
+
+_AT_ONCE = 200
+"""How many sessions are deleted together: what others refer to is looked up once for all of them."""
+
+Doing = Literal["archive", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What becomes of one session, and by which setting."""
+
+    session: KnownSession
+    doing: Doing
+    rule: str
+
+
+@dataclass(slots=True)
+class Done:
+    """How many sessions were archived and deleted; `left` were busy, or were what others go on from."""
+
+    archived: int = 0
+    deleted: int = 0
+    left: int = 0
+
+
+class Retention:
+    """Applies the rules of the settings. `cold` is None where there is no archive: then nothing is archived.
+
+    Raises ArchiveUnavailable and StorageUnavailable; what was done until then is done, and the rest is found again.
+    """
+
+    def __init__(
+        self, catalog: SessionCatalog, cold: PutsAway | None, erasure: Erasure, rules: RetentionSettings, clock: Clock
+    ) -> None:
+        self._catalog = catalog
+        self._cold = cold
+        self._erasure = erasure
+        self._rules = rules
+        self._clock = clock
+
+    async def plan(self) -> AsyncIterator[Step]:
+        """What is to be done now, in no order. Looks at every session and changes nothing."""
+        now = self._clock.now()
+        async for known in self._catalog.sessions():
+            step = self._step(known, now)
+            if step is not None:
+                yield step
+
+    async def apply(self) -> Done:
+        """Do it."""
+        done = Done()
+        doomed: list[Step] = []
+        async for step in self.plan():
+            if step.doing == "delete":
+                doomed.append(step)
+            elif self._cold is not None and await self._cold.put_away(step.session.record.id):
+                done.archived += 1
+            else:
+                done.left += 1
+        for first in range(0, len(doomed), _AT_ONCE):
+            await self._delete(doomed[first : first + _AT_ONCE], done)
+        return done
+
+    def job(self, bus: Bus) -> Job:
+        """The same as a job."""
+
+        async def run(_due: datetime) -> None:
+            try:
+                done = await self.apply()
+            except ArchiveUnavailable as error:
+                bus.publish("archive.failed", error=str(error))
+                raise
+            if done.archived or done.deleted:
+                bus.publish("sessions.retired", archived=done.archived, deleted=done.deleted, left=done.left)
+
+        return every("retention", INTERVAL, run)
+
+    async def _delete(self, steps: list[Step], done: Done) -> None:
+        ids = [step.session.record.id for step in steps]
+        try:
+            done.deleted += await self._erasure.sessions(ids)
+        except SessionBusy:
+            for id_ in ids:
+                try:
+                    done.deleted += await self._erasure.sessions([id_])
+                except SessionBusy:
+                    done.left += 1
+
+    def _step(self, known: KnownSession, now: datetime) -> Step | None:
+        rules, idle = self._rules, now - known.last_at
+        if known.state == "working":
+            return None
+        if _over(idle, rules.delete_after_days):
+            return Step(known, "delete", "retention.delete_after_days")
+        if known.record.replaced_by is not None:
+            over = _over(idle, rules.replaced_days)
+            return Step(known, "delete", "retention.replaced_days") if over else None
+        if known.state != "archived" and self._cold is not None and _over(idle, rules.archive_after_days):
+            return Step(known, "archive", "retention.archive_after_days")
+        return None
+
+
+def _over(idle: timedelta, days: float) -> bool:
+    return days > 0 and idle > timedelta(days=days)

@@ -1,0 +1,120 @@
+"""Schedules of the settings: at their times something is said to a program, or a program begins."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim
+
+from adapters.adapter import Inbound
+from gateway.inbound.routing import Routes
+from gateway.jobs.runner import Job
+from gateway.settings.cron import CronSettings
+from runtime.core.address import Address
+from runtime.core.errors import ConfigError
+from runtime.core.ids import SCHEDULE
+from runtime.stores.inbox import Inbox, InboxEvent
+
+_SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """One entry. `program` serves the place if a session begins now; `begins`: one always does."""
+
+    name: str
+    when: str
+    zone: str
+    address: Address
+    text: str
+    program: str
+    begins: bool
+
+    def next_run(self, after: datetime) -> datetime:
+        """The first time after `after`. An hour that a change of the clocks skips or repeats counts once."""
+        return next(CronSim(self.when, after.astimezone(ZoneInfo(self.zone)))).astimezone(UTC)
+
+    def event(self, due: datetime) -> InboxEvent:
+        """What comes into the inbox at a time."""
+        kind = "new" if self.begins else "message"
+        id_, person = f"{SCHEDULE}{self.name}.{due.isoformat()}", f"{SCHEDULE}{self.name}"
+        return InboxEvent(
+            id_,
+            self.address,
+            person,
+            self.name,
+            self.text,
+            due,
+            kind=kind,
+            private=False,
+            program=self.program,
+        )
+
+    def job(self, inbox: Inbox) -> Job:
+        """Its times as a job; other times or another time zone are another job."""
+
+        async def run(due: datetime) -> None:
+            await inbox.add(self.event(due))
+
+        digest = hashlib.sha256(f"{self.when} {self.zone} {self.address.key}".encode()).hexdigest()[:8]
+        return Job(f"cron.{self.name}.{digest}", self.next_run, run)
+
+    def line(self, now: datetime) -> str:
+        """The entry for people, with its next time."""
+        what = f"begins {self.program}" if self.begins else f'says "{_short(self.text)}" to {self.program}'
+        at = self.next_run(now).astimezone(ZoneInfo(self.zone))
+        return f"{self.name}: {self.when} ({self.zone}), next {at:%Y-%m-%d %H:%M}, {what} in {self.address.key}"
+
+
+def build_schedules(settings: Sequence[CronSettings], routes: Routes, *, platforms: Collection[str]) -> list[Schedule]:
+    """The schedules of the settings. Raises ConfigError: platforms and programs that are not there, names given twice,
+    places that no program serves."""
+    made: list[Schedule] = []
+    for own in settings:
+        if own.platform not in platforms:
+            raise ConfigError(f'{own.where}: there is no platform "{own.platform}"; {_advice(own.platform, platforms)}')
+        schedule = _schedule(own, routes)
+        if any(schedule.name == other.name for other in made):
+            raise ConfigError(f'{own.where}: "{schedule.name}" is the name of another one; give it a name of its own.')
+        made.append(schedule)
+    return made
+
+
+def check_places(schedules: Sequence[Schedule], platforms: Collection[str]) -> None:
+    """Raise ConfigError for a schedule on a platform that is not switched on."""
+    for schedule in schedules:
+        platform = schedule.address.platform
+        if platform not in platforms:
+            raise ConfigError(f"[[cron]] {schedule.name}: {platform} is off; switch it on, or take the schedule away.")
+
+
+def _schedule(own: CronSettings, routes: Routes) -> Schedule:
+    address = Address(own.platform, own.place, own.thread or None)
+    program = own.program or routes.program(_arrival(own, address))
+    if own.program and own.program not in routes.files:
+        raise ConfigError(f'{own.where}: there is no program "{own.program}"; {_advice(own.program, routes.files)}')
+    if program is None:
+        raise ConfigError(f'{own.where}: no route serves {address.key}; name a program, with program = "…".')
+    return Schedule(own.name, own.schedule, own.timezone, address, own.text, program, bool(own.program))
+
+
+def _arrival(own: CronSettings, address: Address) -> Inbound:
+    """What a route is asked with: a message there."""
+    return Inbound(
+        address, "", "", own.name, own.text, _SOME_TIME, private=False, addressed=True, space=own.space or None
+    )
+
+
+def _advice(wrong: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(wrong, known, n=1)
+    return f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(sorted(known))}."
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 40 else f"{line[:39]}…"

@@ -1,0 +1,1 @@
+"""Spans from the events of the bus, exported by OpenTelemetry."""

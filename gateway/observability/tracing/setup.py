@@ -1,0 +1,52 @@
+"""Whether spans are told to anybody: what tracing needs is imported only then."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from gateway.observability.gauges import Gauges
+from gateway.observability.masking import Masking
+from gateway.settings.tracing import MetricsSettings, TracingSettings
+from gateway.settings.tree import otel_variables
+from gateway.web.scrape import Scrape
+from runtime.bus import Bus
+from runtime.core.errors import ConfigError
+
+
+@asynccontextmanager
+async def telling_spans(settings: TracingSettings, bus: Bus, masking: Masking, node: str) -> AsyncIterator[None]:
+    """Tell the collector that `settings` name what happens on `bus`; without OpenTelemetry a warning, and no spans.
+
+    Raises ConfigError when nobody says where the collector is.
+    """
+    if not settings.on:
+        yield
+        return
+    variables = otel_variables()
+    endpoint = settings.target(variables)
+    if endpoint is None:
+        raise ConfigError("tracing.on is set, and nobody says where spans are sent; set tracing.endpoint.")
+    try:
+        from gateway.observability.tracing.sdk import TracingOptions, traced
+    except ImportError as error:
+        why = f'tracing.on needs the extra "otel": pip install "parley-gateway[otel]" ({error}). No spans are sent.'
+        bus.publish("tracing.failed", error=why, dropped=0)
+        yield
+        return
+    headers = settings.sent_headers(variables)
+    masking.hide(word for value in headers.values() for word in (value, value.rpartition(" ")[2]))
+    options = TracingOptions(endpoint, headers, node, settings.content, settings.share, settings.timeout_s)
+    async with traced(options, bus, masking):
+        yield
+
+
+def counting(settings: MetricsSettings, bus: Bus, gauges: Gauges) -> Scrape | None:
+    """Count what happens on `bus`, for who knows the token; None while there is none."""
+    if settings.token is None:
+        return None
+    from gateway.observability.metrics import CONTENT_TYPE, Metrics
+
+    metrics = Metrics(gauges)
+    metrics.attach(bus)
+    return Scrape(settings.token.get_secret_value(), metrics.text, CONTENT_TYPE)

@@ -1,0 +1,164 @@
+"""What people should see, on its way out: each page to the presenter of its platform."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from anyio.abc import TaskGroup
+
+from adapters.pages.part import Extras, Line
+from adapters.pages.presenter import Presenter
+from adapters.pages.reactions import Reactions
+from adapters.pages.typing_indicator import TypingIndicator
+from gateway.inbound.origins import Origins
+from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
+from runtime.core.address import GATEWAY, Address, Speaker
+from runtime.core.errors import AdapterError, NotDelivered
+from runtime.core.message import Choice, Mark
+from runtime.core.texts import Texts
+
+_log = logging.getLogger("adapters.outbound")
+"""Beside the adapters' own loggers, which the log follows."""
+
+
+class Outbound:
+    """The outbox of a node: one presenter a platform."""
+
+    def __init__(
+        self,
+        presenters: Mapping[str, Presenter],
+        typing: Mapping[str, TypingIndicator],
+        marks: Mapping[str, Reactions],
+        texts: Mapping[str, Texts],
+        tasks: TaskGroup,
+        origins: Origins,
+    ) -> None:
+        self._presenters = presenters
+        self._typing = typing
+        self._marks = marks
+        self.texts = texts
+        """By platform, with commands as they are written there."""
+        self._tasks = tasks
+        self._origins = origins
+        for name, presenter in presenters.items():
+            if name in typing:
+                presenter.on_visible(typing[name].seen)
+
+    def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
+        """See `Outbox`. A page for a platform that is switched off waits for ever."""
+        presenter = self._presenters.get(spec.address.platform)
+        if presenter is None:
+            return _Unreachable(spec.address.platform)
+        return presenter.page(spec.id, spec.address, spec.speaker, spec.parts, record, extras=_extras(spec))
+
+    def thinking(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
+        """See `Outbox`."""
+        typing = self._typing.get(address.platform)
+        if typing is not None:
+            typing.set(address, speaker, active, doing=doing)
+
+    def mark(self, address: Address, message_id: str, mark: Mark | None, /, *, done: Done = unheard) -> bool:
+        """See `Outbox`. Where a conversation refuses the mark that acknowledges a message, a sentence does."""
+        marks = self._marks.get(address.platform)
+        return marks is not None and marks.put(address, message_id, mark, self._unmarked, done)
+
+    def _unmarked(self, address: Address, mark: Mark | None) -> None:
+        if mark == "queued":
+            self._begin_saying(address, self.texts[address.platform]("session.queued"))
+
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        """See `Outbox`."""
+        presenter = self._presenters.get(to.platform)
+        opened = None if presenter is None else await presenter.open_thread(to, title, nonce)
+        if opened is not None:
+            await self._origins.note(opened, to)
+        return opened
+
+    async def link(self, to: Address, /) -> str | None:
+        """See `Outbox`."""
+        presenter = self._presenters.get(to.platform)
+        try:
+            return None if presenter is None else await presenter.link(to)
+        except AdapterError:
+            return None
+
+    def settle(self, page: PageSpec, text: str, /, *, done: Done = unheard) -> None:
+        """See `Outbox`."""
+        self._tasks.start_soon(_settled, self._presenters.get(page.address.platform), page, text, done)
+
+    async def say(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
+        """Tell a conversation something that belongs to no session; in the background, and not kept."""
+        self._begin_saying(address, text, choices)
+
+    def tell_alone(self, address: Address, person_id: str, text: str) -> None:
+        """Tell one person of a conversation what the others do not read; in the background, and not kept."""
+        self._tasks.start_soon(_told_alone, self._presenters[address.platform], address, person_id, text)
+
+    def _begin_saying(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
+        spec = PageSpec(uuid.uuid4().hex, address, GATEWAY, choices=tuple(choices), leased=False)
+        page = self.page(spec, _Unrecorded())
+        self._tasks.start_soon(_finish, page, text)
+
+
+async def _finish(page: LivePage, text: str) -> None:
+    await page.finish(text)
+
+
+async def _told_alone(presenter: Presenter, address: Address, person_id: str, text: str) -> None:
+    try:
+        await presenter.tell_alone(address, person_id, text)
+    except AdapterError as error:
+        _log.warning("A person could not be told alone", extra={"person": person_id, "error": str(error)})
+
+
+async def _settled(presenter: Presenter | None, page: PageSpec, text: str, done: Done) -> None:
+    line, kept = Line(page.id, page.address, page.speaker, _extras(page)), False
+    try:
+        with suppress(AdapterError):  # a press that comes too late is answered as such
+            if presenter is not None:
+                await presenter.settle(line, page.parts, text)
+                kept = True
+    finally:
+        done(kept)
+
+
+def _extras(spec: PageSpec) -> Extras:
+    return Extras(spec.reply_to, spec.people, spec.choices, spec.file, spec.leased, spec.home, spec.stands)
+
+
+class _Unrecorded:
+    """For what may be lost in a crash."""
+
+    async def opening(self, part: int, text: str, /) -> None:
+        """Not kept."""
+
+    async def grows(self, text: str, /) -> None:
+        """Not kept."""
+
+    async def sent(self, part: int, platform_id: str, /) -> None:
+        """Not kept."""
+
+
+class _Unreachable:
+    """A page of a conversation whose platform is not configured now."""
+
+    def __init__(self, platform: str) -> None:
+        self._platform = platform
+
+    def update(self, text: str, /) -> None:
+        """Nobody can see it."""
+
+    def ends(self) -> None:
+        """Nobody can see it."""
+
+    async def finish(self, text: str, /) -> bool:
+        raise NotDelivered(f"{self._platform} is not set up here; the page stays in the outbox")
+
+    async def rest(self) -> None:
+        """Nothing is on its way."""
+
+    def abandon(self) -> None:
+        """Nothing was shown."""

@@ -1,0 +1,1 @@
+"""The programs that a gateway serves: loaded, started as a command, connected with their tool servers."""

@@ -1,0 +1,33 @@
+"""The programs of a gateway: which files, for which place, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gateway.catalog import platform_names
+from gateway.inbound.commands import COMMANDS
+from gateway.inbound.routing import Routes, build_routes, only
+from gateway.packaged import packaged
+from gateway.settings.tree import Settings
+from runtime.language.compiler import compile_program
+from runtime.language.lowering.lowerer import Lowerer
+from runtime.language.program import Program
+
+
+def routes_of(settings: Settings, files: Sequence[Path] = ()) -> Routes:
+    """The table in force: one program of `files`, else the settings' routes, else the tour. Raises ConfigError."""
+    if files:
+        return only(files)
+    if settings.route:
+        return build_routes(settings.route, platforms=platform_names(), reserved=COMMANDS)
+    return only([packaged("examples/tour.pb")])
+
+
+async def compile_routes(settings: Settings, routes: Routes, lowerer: Lowerer) -> dict[str, Program]:
+    """Every program of the table, by its name. Raises ProgramError."""
+    cache_dir = settings.data_dir / "compiled"
+    return {
+        name: (await compile_program(files, lowerer=lowerer, cache_dir=cache_dir)).program
+        for name, files in routes.files.items()
+    }

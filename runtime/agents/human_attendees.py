@@ -1,0 +1,209 @@
+"""The people of a session as participants of its meetings: asked in the chat, there by writing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from runtime.channels.participant import Participant
+from runtime.core.address import Address
+from runtime.core.ids import ANYONE, SCHEDULE, AgentId, MeetingId
+from runtime.core.message import Message, MessageType
+from runtime.execution.calls.ask import Questions, answer_of
+from runtime.execution.host import Executable
+from runtime.execution.speech.pages import Pages
+from runtime.meetings.invitations import DECLINED, JOINED, LEFT, MAX_REASON_CHARS, rejected
+from runtime.meetings.meetings import Meetings
+from runtime.meetings.refusals import refuses
+from runtime.tape.journal import Journal
+from runtime.tape.rules.meetings import question_of
+from runtime.tape.state import MeetingState
+
+
+class Candidates(Protocol):
+    """The agents and people of a session, as those who can be in a meeting."""
+
+    @property
+    def human(self) -> Participant:
+        """Whoever of the people is here."""
+        ...
+
+    def participant(self, who: str) -> Participant:
+        """The agent or person of this id, as they hear."""
+        ...
+
+    def lives(self, agent: str) -> bool:
+        """Whether the agent is there: the program may have no such agent any more."""
+        ...
+
+    def executes(self, agent: str) -> bool:
+        """Whether its playbooks are executed here."""
+        ...
+
+    def notifies(self, person: str) -> bool:
+        """Whether a person wants to hear of what happens in a meeting that they are in."""
+        ...
+
+    def remind(self, agent: AgentId, message: Message) -> bool:
+        """Have an agent hear a message; False when it is not there. Raises QueueFull."""
+        ...
+
+    def attendee(self, name: str, host: str) -> str:
+        """Whom a playbook of the agent `host` names: an agent's id, a person's, or what somebody is called who has not
+        taken part yet. Raises UnknownTarget."""
+        ...
+
+    def executable(self, agent: str, playbook: str) -> Executable:
+        """The playbook of this name that belongs to the agent. Raises ProgramChanged."""
+        ...
+
+
+class HumanAttendees:
+    """Brings people into the meetings of one session and out again. None of this waits."""
+
+    def __init__(self, journal: Journal, meetings: Meetings, candidates: Candidates, pages: Pages) -> None:
+        self._journal = journal
+        self._meetings = meetings
+        self._candidates = candidates
+        self._pages = pages
+        self._questions: Questions
+
+    def equip(self, questions: Questions) -> None:
+        """Give what is made after it."""
+        self._questions = questions
+
+    def ask(self, meeting: MeetingState, who: str) -> None:
+        """Invite a person whose invitation is noted: who is where the meeting is held is there at once, others are
+        asked in the chat, with choices."""
+        if meeting.place is None and who in self._journal.state.people:
+            self._meetings.answered(meeting, who, JOINED)
+            return
+        name = "" if who == ANYONE else f"@{self._name(who)} "
+        host = self._journal.state.agents[meeting.host].klass
+        text = self._pages.texts("meeting.invitation", name=name, host=host, id=meeting.id, topic=meeting.topic)
+        if meeting.frame not in self._journal.state.frames:
+            words = self._pages.texts("meeting.in_words", join=self._labels[0], decline=self._labels[1])
+            self._pages.tell(f"{text.strip()} {words}", meeting.place)
+            return
+        frame, pos = question_of(meeting, who, meeting.asks[who].times)
+        of = who if who in self._journal.state.people else None
+        self._questions.put(frame, pos, text.strip(), self._labels, of)
+
+    @property
+    def _labels(self) -> list[str]:
+        return [self._pages.texts("meeting.join"), self._pages.texts("meeting.decline")]
+
+    def _name(self, who: str) -> str:
+        person = self._journal.state.people.get(who)
+        return person.name if person is not None else who
+
+    def leave(self, meeting: MeetingState, person: str) -> None:
+        """A person leaves, or says that they do not come."""
+        if person in meeting.joined:
+            self._meetings.leave(meeting, person)
+        else:
+            self._meetings.answered(meeting, person, DECLINED, named=self._asked_as(meeting, person))
+
+    def concerns(self, meeting: MeetingState, person: str) -> bool:
+        """Whether a person is in a meeting, or is asked to it by themselves."""
+        return person in meeting.joined or self._asked_as(meeting, person) not in (None, ANYONE)
+
+    def chosen(self, page: str, person: str, label: str) -> bool:
+        """Take an answer to the question of a page; False when it does not ask whether somebody joins a meeting."""
+        state = self._journal.state
+        for meeting in self._meetings.going_on():
+            for who, ask in meeting.asks.items():
+                question = state.questions.get("|".join(question_of(meeting, who, ask.times)))
+                if question is not None and question.page == page:
+                    self._answer(meeting, person, who, label)
+                    return True
+        return False
+
+    def _answer(self, meeting: MeetingState, person: str, asked_as: str, label: str) -> None:
+        """Only who was asked can answer; anybody can who is asked as whoever is here."""
+        if self._asked_as(meeting, person) != asked_as:
+            text = self._pages.texts("session.question_for", name=self._name(asked_as))
+            self._pages.tell(text, meeting.place)
+            return
+        answer = JOINED if label == self._labels[0] else DECLINED
+        self._meetings.answered(meeting, person, answer, named=asked_as)
+
+    def audience(self, person: str, place: Address | None, text: str = "") -> MeetingState | None:
+        """The meeting that hears what a person says in a place (None: where the session lives); None when none does.
+
+        It is the one they are in, else one they were asked to, else one with people that goes on there. Who has left it
+        or does not want to come is heard by the session as before, until they say that they join; and so is what names
+        another agent first.
+        """
+        if person.startswith(SCHEDULE):
+            return None
+        here = [m for m in self._meetings.going_on() if m.hears_from(place) and m.status != "created"]
+        found = [
+            *(m for m in here if person in m.joined),
+            *(m for m in here if self._asked_as(m, person) is not None),
+            *(m for m in here if m.status == "active" and (m.people or place) and not self._stays_away(m, person)),
+            *(m for m in here if self._stays_away(m, person) and self._joins(text)),
+        ]
+        meeting = found[0] if found else None
+        return None if meeting is None or self._names_another(meeting, text) else meeting
+
+    def said(self, meeting: MeetingState, message: Message) -> Message | None:
+        """What a person said as all in the meeting hear it; None when it only answers whether they come."""
+        person = str(message.sender_id)
+        if person not in meeting.joined:
+            asked_as = self._asked_as(meeting, person)
+            comes_back = asked_as is None and self._stays_away(meeting, person)
+            answer = self._answer_in_words(message) if asked_as is not None or comes_back else None
+            if answer is None and asked_as is not None and refuses(message.content, self._pages.texts):
+                answer = rejected(message.content.strip()[:MAX_REASON_CHARS])
+                self._confirm_refusal(meeting, asked_as)
+            self._meetings.answered(meeting, person, answer or JOINED, named=asked_as)
+            if answer is not None:
+                return None
+        kind = MessageType.MEETING_BROADCAST if message.type == MessageType.DIRECT else message.type
+        return replace(message, recipient_id=None, type=kind, meeting_id=MeetingId(meeting.id))
+
+    def _answer_in_words(self, message: Message) -> str | None:
+        """What somebody answers who was asked; None when they just say something. A reason may follow a refusal."""
+        join, decline = self._labels
+        chosen = answer_of(message, self._labels)
+        if chosen in self._labels:
+            return JOINED if chosen == join else DECLINED
+        refusal = re.match(rf"{re.escape(decline)}\b[\s,.:;-]*(?P<reason>.*)", chosen, re.IGNORECASE | re.DOTALL)
+        if refusal is not None:
+            return rejected(refusal["reason"].strip()[:MAX_REASON_CHARS]) if refusal["reason"].strip() else DECLINED
+        return None
+
+    def _joins(self, text: str) -> bool:
+        """Whether somebody says that they join, and no more."""
+        return text.strip().casefold() == self._labels[0].casefold()
+
+    def _confirm_refusal(self, meeting: MeetingState, asked_as: str) -> None:
+        """Say how words were understood, and how to come after all where the meeting does not end by it."""
+        ends = meeting.status == "inviting" and meeting.asks[asked_as].required
+        key = "meeting.declined" if ends else "meeting.declined_in_words"
+        self._pages.tell(self._pages.texts(key, number=meeting.id, join=self._labels[0]), meeting.place)
+
+    def _asked_as(self, meeting: MeetingState, person: str) -> str | None:
+        """The name under which a person is asked to a meeting: their id, whom they are declared to be, or anybody."""
+        known = self._journal.state.people.get(person)
+        names = (person, known.declared if known is not None else None, str(ANYONE))
+        return next((name for name in names if name in meeting.pending), None)
+
+    def _stays_away(self, meeting: MeetingState, person: str) -> bool:
+        known = self._journal.state.people.get(person)
+        answers = [meeting.invited.get(name, "") for name in (person, known.declared or "" if known else "")]
+        return any(answer == LEFT or answer.startswith(rejected("")) for answer in answers)
+
+    def _names_another(self, meeting: MeetingState, text: str) -> bool:
+        """Whether the text begins with the name of an agent that is not in the meeting."""
+        words = text.lower()
+        named = [a for a in self._journal.state.agents.values() if _begins_with_name(words, a.klass.lower())]
+        return bool(named) and all(agent.id not in meeting.joined for agent in named)
+
+
+def _begins_with_name(words: str, name: str) -> bool:
+    prefixes: Sequence[str] = (f"@{name}", f"{name}:", f"{name},")
+    return words.startswith(tuple(prefixes))

@@ -1,0 +1,1 @@
+"""A model's reply, read into statements while it is written."""

@@ -1,0 +1,229 @@
+"""Top-level Python statements out of a stream of tokens, each as soon as it is complete."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import warnings
+from collections.abc import Generator
+
+from runtime.execution.free.reply.items import Broken, Remark, ReplyItem, SayItem, Statement
+from runtime.execution.free.reply.lexer import INSIGNIFICANT, Kind, Token
+from runtime.execution.free.reply.say_literal import say_items
+
+_COMPOUND = frozenset({"if", "for", "while", "with", "try", "def", "class", "async"})
+_CONTINUATIONS = frozenset({"elif", "else", "except", "finally"})
+_DEPTH = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+
+
+class StatementReader:
+    """Takes tokens, gives items. A statement is parsed once, when its end is seen; `broken` is set by a Broken."""
+
+    def __init__(self) -> None:
+        self.broken = False
+        self._line = 1
+        self._source: list[str] = []
+        self._first_line = 1
+        self._dollar_names: set[str] = set()
+        self._say: Generator[list[SayItem], Token, list[SayItem]] | None = None
+        self._head = ""
+        self._last = Token(Kind.NEWLINE, "", 0)
+        self._last_significant = self._last
+        self._depth = 0
+        self._at_line_start = True
+        self._after_semicolon = False
+        self._indent: list[str] = []
+        self._is_indented = False
+        self._comment: list[str] = []
+        self._compound = False
+        self._decorated = False
+        self._held: list[tuple[int, str]] = []
+
+    def take(self, token: Token) -> list[ReplyItem]:
+        """What this token completes."""
+        items: list[ReplyItem] = []
+        if self._at_line_start:
+            if self._take_blank(token, items):
+                self._line += token.text.count("\n")
+                return items
+            self._begin(token, items)
+        if not self.broken:
+            self._take_code(token, items)
+        self._line += token.text.count("\n")
+        self._last = token
+        return items
+
+    def finish(self) -> list[ReplyItem]:
+        """What is left when no more code comes; a statement that is not whole is Broken."""
+        items: list[ReplyItem] = []
+        if self.broken:
+            return items
+        if self._at_line_start:
+            self._end_blank_line(items)
+        else:
+            self._at_line_start = True
+        self._flush(items)
+        self._release_held(items)
+        return items
+
+    def _take_blank(self, token: Token, items: list[ReplyItem]) -> bool:
+        """Reads the beginning of a logical line as long as it holds no code."""
+        if token.kind is Kind.SPACE:
+            self._indent.append(token.text)
+        elif token.kind is Kind.COMMENT:
+            self._comment.append(token.text)
+        elif token.kind is Kind.NEWLINE:
+            self._end_blank_line(items)
+        else:
+            return False
+        return True
+
+    def _end_blank_line(self, items: list[ReplyItem]) -> None:
+        comment = "".join(self._comment)
+        line = "".join(self._indent) + comment
+        if self._compound:
+            if self._held or (comment and not self._indent):
+                self._held.append((self._line, line))
+            else:
+                self._source.append(line + "\n")
+        else:
+            self._add_remark(items, comment, self._line)
+        self._indent.clear()
+        self._comment.clear()
+        self._after_semicolon = False
+
+    @staticmethod
+    def _add_remark(items: list[ReplyItem], comment: str, line: int) -> None:
+        text = comment.strip().lstrip("#").strip()
+        if text:
+            items.append(Remark(text, line))
+
+    def _begin(self, token: Token, items: list[ReplyItem]) -> None:
+        """The first code of a logical line: goes on with the open compound statement or starts a new one."""
+        self._at_line_start = False
+        indented = bool(self._indent) and not self._after_semicolon
+        if self._compound and (indented or self._decorated or self._is_continuation(token)):
+            self._source.extend(text + "\n" for _, text in self._held)
+            self._held.clear()
+            self._source += self._indent
+            if not indented:
+                self._head = token.text
+        elif indented:
+            self._break(items, "unexpected indent", self._line)
+        else:
+            self._flush(items)
+            self._release_held(items)
+            self._head = token.text
+            self._first_line = self._line
+            self._say = say_items(self._line)
+            next(self._say)
+        self._is_indented = indented
+        self._indent.clear()
+        self._after_semicolon = False
+
+    @staticmethod
+    def _is_continuation(token: Token) -> bool:
+        return token.kind is Kind.WORD and token.text in _CONTINUATIONS
+
+    def _release_held(self, items: list[ReplyItem]) -> None:
+        if not self.broken:
+            for line, text in self._held:
+                self._add_remark(items, text, line)
+        self._held.clear()
+
+    def _take_code(self, token: Token, items: list[ReplyItem]) -> None:
+        if token.kind is Kind.UNCLOSED_STRING:
+            self._break(items, "unterminated string literal", self._line)
+            return
+        if self._starts_statement_in_brackets(token):
+            self._break(items, "a bracket was never closed", self._line)
+            return
+        if token.kind is Kind.OPERATOR:
+            self._depth = max(0, self._depth + _DEPTH.get(token.text, 0))
+        if self._depth == 0 and self._ends_statement(token):
+            self._end_logical_line(token, items)
+            return
+        self._source.append(token.text)
+        if token.kind is Kind.DOLLAR_NAME:
+            self._dollar_names.add(token.text)
+        if token.kind not in INSIGNIFICANT:
+            self._last_significant = token
+            self._feed_say(token, items)
+
+    def _ends_statement(self, token: Token) -> bool:
+        if token.kind is Kind.NEWLINE:
+            return True
+        return token.kind is Kind.OPERATOR and token.text == ";" and not self._compound and not self._heads_compound()
+
+    def _heads_compound(self) -> bool:
+        return self._head in _COMPOUND or self._head == "@"
+
+    def _starts_statement_in_brackets(self, token: Token) -> bool:
+        """A line that begins with `await` where an expression cannot: the bracket before it was forgotten."""
+        if (
+            not self._depth
+            or token.text != "await"
+            or token.kind is not Kind.WORD
+            or self._last.kind is not Kind.NEWLINE
+        ):
+            return False
+        before = self._last_significant
+        if before.kind is Kind.WORD:
+            return not keyword.iskeyword(before.text)
+        return before.kind in (Kind.STRING_END, Kind.DOLLAR_NAME) or before.text in (")", "]", "}")
+
+    def _feed_say(self, token: Token, items: list[ReplyItem]) -> None:
+        if self._say is None:
+            return
+        try:
+            items.extend(self._say.send(token))
+        except StopIteration as end:
+            items.extend(end.value)
+            self._say = None
+
+    def _end_logical_line(self, token: Token, items: list[ReplyItem]) -> None:
+        self._at_line_start = True
+        self._after_semicolon = token.text == ";"
+        if not self._after_semicolon:
+            self._source.append("\n")
+        if self._is_indented:
+            return
+        if self._heads_compound() or self._last_significant.text == ":":
+            self._compound = True
+        self._decorated = self._head == "@"
+        if not self._compound:
+            self._flush(items)
+
+    def _flush(self, items: list[ReplyItem]) -> None:
+        """Gives the statement that was read, if there is one."""
+        source = "".join(self._source).rstrip()
+        dollar_names = frozenset(self._dollar_names)
+        self._source.clear()
+        self._dollar_names.clear()
+        self._say = None
+        self._compound = self._decorated = False
+        if not source:
+            return
+        error = _syntax_error(source)
+        if error is None:
+            items.append(Statement(source, self._first_line, dollar_names))
+            return
+        self._source.append(source)
+        self._break(items, error[0], self._first_line + error[1] - 1)
+
+    def _break(self, items: list[ReplyItem], message: str, line: int) -> None:
+        self.broken = True
+        items.append(Broken(message, line, "".join(self._source)))
+
+
+def _syntax_error(source: str) -> tuple[str, int] | None:
+    """Why `source` is not Python and on which of its lines; None when it is."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(source)
+    except SyntaxError as error:
+        return error.msg, error.lineno or 1
+    except (ValueError, RecursionError, MemoryError) as error:
+        return str(error) or type(error).__name__, 1
+    return None

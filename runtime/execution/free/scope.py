@@ -1,0 +1,122 @@
+"""What the names in a frame's replies mean, and where it stands: for the verifier and for running statements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from runtime.execution.execution_context import ExecutionContext
+from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.signatures import BUILT_IN
+from runtime.execution.free.position import CallShape, Position
+from runtime.execution.free.statement import assigned_names, called_names
+from runtime.execution.triggers.kinds import triggers_of
+from runtime.language.program import AgentSpec, PlaybookSpec
+from runtime.tape.frame_state import SHARED
+
+
+class StatementScope:
+    """One frame of an LLM playbook as its statements see it: variables, arguments, locals and what can be called."""
+
+    def __init__(
+        self,
+        machine: ExecutionContext,
+        frame: Frame,
+        agent: AgentSpec,
+        playbook: PlaybookSpec,
+        callable_now: Callable[[], Mapping[str, CallShape]],
+        state_types: Mapping[str, str],
+    ) -> None:
+        self._machine = machine
+        self._frame = frame
+        self._agent = agent
+        self._playbook = playbook
+        self._callable_now = callable_now
+        self._functions = callable_now()
+        self._types = state_types
+        self._steps = {step.line: str(step.op) for step in playbook.walk_steps()}
+        others = [other for other in machine.program.agents if other.name != agent.name]
+        self._triggers = dict(_trigger_names(agent, others))
+        self._closed = frozenset(f"{o.name}.{each.name}" for o in others for each in o.playbooks if not each.public)
+        self._state_params = {param.name for param in playbook.params if param.state}
+
+    def look_again(self) -> None:
+        """See what can be called now: tools of remote agents come and go."""
+        self._functions = self._callable_now()
+
+    def functions(self, sources: Sequence[str]) -> frozenset[str]:
+        """What `sources` may call. A playbook that is called like an agent is what they call by the plain name."""
+        agents = {name.partition(".")[0] for name in self._functions if "." in name}
+        alike = agents & self._functions.keys()
+        if not alike:
+            return frozenset(self._functions) | self._remote_calls(sources)
+        called = {name for source in sources for name in called_names(source)}
+        plain = alike & called
+        left_out = {name for name in self._functions if "." in name and name.partition(".")[0] in plain}
+        return (frozenset(self._functions) - left_out - (alike - plain)) | self._remote_calls(sources)
+
+    def _remote_calls(self, sources: Sequence[str]) -> frozenset[str]:
+        """Calls of remote agents' tools, known or not: whether they can be made, their servers say."""
+        remote = self._machine.program.remote_agents
+        called = {name for source in sources for name in called_names(source)} if remote else set()
+        return frozenset(name for name in called if name.partition(".")[0] in remote and "." in name)
+
+    def value_of(self, name: str) -> Any:
+        """The value of a plain name as the next statement would see it. Raises KeyError."""
+        return self.names(self._frame.agent.variables)[name]
+
+    def names(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+        """What plain names mean, where the agent's variables have these values."""
+        state = self._frame.state
+        own = {name: value for name, value in state.kwargs.items() if name not in self._state_params}
+        named = {**variables, **own, **state.locals}
+        return {name: value for name, value in named.items() if name not in BUILT_IN}
+
+    def used(self, variables: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Any]:
+        """Those of the names that occur in `sources`."""
+        used = {node.id for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+        return {name: value for name, value in self.names(variables).items() if name in used}
+
+    def state_names(self) -> set[str]:
+        """The plain names that mean variables of the agent."""
+        return (set(self._types) | set(self._frame.agent.variables) | {"__"}) - set(self._frame.state.locals)
+
+    def _definitions(self) -> set[str]:
+        return {name for source in self._frame.state.prelude for name in assigned_names(ast.parse(source))}
+
+    def position(self) -> Position:
+        """Where the frame is now."""
+        frame = self._frame
+        builtins = self._machine.builtins
+        names = set(self.names(frame.agent.variables)) | self.state_names() | self._definitions()
+        shared = frozenset({SHARED} if frame.state.meeting is not None and SHARED not in names else ())
+        return Position(
+            playbook=self._playbook.name,
+            steps=self._steps,
+            functions=self._functions,
+            names=names | shared,
+            check_target=lambda text: builtins.utterances.target(frame, text),
+            check_source=lambda text: builtins.source(frame, text),
+            types=self._types,
+            variables=frozenset(self.state_names()),
+            triggers=self._triggers,
+            unlisted=self._unlisted(),
+            closed=self._closed,
+            read_only=shared,
+        )
+
+    def _unlisted(self) -> frozenset[str]:
+        machine = self._machine
+        agents = (a for a in machine.program.agents if a.name in machine.program.remote_agents)
+        return frozenset(agent.name for agent in agents if machine.servers.trouble(agent) is not None)
+
+
+def _trigger_names(agent: AgentSpec, others: Sequence[AgentSpec]) -> Iterator[tuple[str, str]]:
+    """Every trigger by the codes that replies may use, with the name by which its playbook is called."""
+    for owner, playbook, trigger in triggers_of(agent, others):
+        if owner.name == agent.name:
+            yield f"{playbook.name}:{trigger.code}", playbook.name
+            yield f"{owner.name}:{playbook.name}:{trigger.code}", playbook.name
+        else:
+            yield f"{owner.name}:{playbook.name}:{trigger.code}", f"{owner.name}.{playbook.name}"

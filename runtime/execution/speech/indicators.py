@@ -1,0 +1,128 @@
+"""What people see besides text: marks on their messages, and choices that go when a question is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from runtime.channels.outbox import Outbox, PageSpec
+from runtime.core.address import Address, address_data
+from runtime.core.errors import StorageError
+from runtime.core.message import Choice, Mark
+from runtime.tape.journal import Journal
+from runtime.tape.people_state import ClosedQuestion, QuestionState
+
+SpecOf = Callable[[str, str, Mapping[int, str], str | None, Address | None], PageSpec]
+"""A page's spec from its id, its agent, its parts, what it answers, and its place."""
+
+
+class Indicators:
+    """The marks and the closed questions of one session: on the tape until the platform shows them as they should be.
+
+    `marking` is noted when a mark is wanted and `marked` when it is there; "queued" stays on the tape until another
+    takes its place. `closed` is noted when a question's choices have to go and `settled` when they are gone. What was
+    not seen to be there is asked for again after a restart.
+    """
+
+    def __init__(self, journal: Journal, outbox: Outbox, address: Address, spec_of: SpecOf) -> None:
+        self._journal = journal
+        self._outbox = outbox
+        self._address = address
+        self._spec_of = spec_of
+        self._open: dict[str, tuple[QuestionState, str]] = {}
+        self._settling: set[str] = set()
+        self.under_way = 0
+        self.on_rest: Callable[[], None] = lambda: None
+        """Called when nothing is under way any more."""
+
+    def restore(self) -> None:
+        """Ask again for what was not seen to be there. Called once, after the tapes were read."""
+        for message, mark in list(self._journal.state.marks.items()):
+            self._put(message, mark)
+        self._look_at_questions()
+        for closed in list(self._journal.state.closed.values()):
+            self._settle(closed)
+
+    def mark(self, message: str, mark: Mark, place: Address | None = None) -> bool:
+        """Put a mark on a person's message, by the platform's id; False when the platform has none.
+
+        `place` is where it was written, for one of which that is not known yet.
+        """
+        if not self._put(message, mark, place):
+            return False
+        at = {} if place is None else {"place": address_data(place)}
+        self._journal.note("marking", pid=message, mark=mark, **at)
+        return True
+
+    def forget(self, message: str) -> None:
+        """The message is gone, and its mark with it."""
+        if message in self._journal.state.marks:
+            self._journal.note("marked", pid=message)
+
+    def noted(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Hears every fact: a question that is no longer open is closed; a page that was shown can be settled."""
+        if kind == "shown":
+            closed = self._journal.state.closed.get(data["page"])
+            if closed is not None:
+                self._settle(closed)
+        elif kind == "ask" or self._open:
+            self._look_at_questions()
+
+    def _look_at_questions(self) -> None:
+        state = self._journal.state
+        for key in [key for key in self._open if key not in state.questions]:
+            self._close(*self._open.pop(key))
+        for key, question in state.questions.items():
+            if key not in self._open:
+                self._open[key] = (question, state.frames[question.frame].agent)
+
+    def _close(self, question: QuestionState, agent: str) -> None:
+        self._journal.note(
+            "closed",
+            page=question.page,
+            agent=agent,
+            text=question.text,
+            free=not question.options,
+            reply=question.reply_to,
+            parts=question.parts,
+            place=question.place and address_data(question.place),
+        )
+        self._settle(self._journal.state.closed[question.page])
+
+    def _settle(self, closed: ClosedQuestion) -> None:
+        """Take the choices away, once all of the page stands there."""
+        if closed.page in self._journal.state.pages or closed.page in self._settling:
+            return
+        self._settling.add(closed.page)
+        self.under_way += 1
+        spec = self._spec_of(closed.page, closed.agent, closed.parts, closed.reply_to, closed.place)
+        free = (Choice("free", "", free=True),) if closed.free else ()
+        self._outbox.settle(replace(spec, choices=free), closed.text, done=partial(self._settled, closed.page))
+
+    def _settled(self, page: str, kept: bool) -> None:
+        if kept:
+            self._settling.discard(page)
+        self._ended("settled" if kept else None, page=page)
+
+    def _put(self, message: str, mark: Mark, place: Address | None = None) -> bool:
+        at = place or self._journal.state.written_at.get(message) or self._address
+        if not self._outbox.mark(at, message, mark, done=partial(self._marked, message, mark)):
+            return False
+        self.under_way += 1
+        return True
+
+    def _marked(self, message: str, mark: Mark, kept: bool) -> None:
+        there = kept and mark != "queued" and self._journal.state.marks.get(message) == mark
+        self._ended("marked" if there else None, pid=message)
+
+    def _ended(self, kind: str | None, **data: Any) -> None:
+        self.under_way -= 1
+        with suppress(StorageError):  # the session is gone; the next one asks again
+            if kind is not None:
+                self._journal.note(kind, **data)
+                self._journal.hurry()
+        if not self.under_way:
+            self.on_rest()

@@ -1,0 +1,1 @@
+"""Checks that compiled steps say what their author wrote."""

@@ -1,0 +1,176 @@
+"""Is a compiled agent still the one its author wrote?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from runtime.language.flow import jump_target
+from runtime.language.lowering.checks.lost_words import lost_clauses
+from runtime.language.lowering.phrases import CALL, PBASM, plain
+from runtime.language.pbasm.notation import signature
+from runtime.language.pbasm.step_lines import given_steps
+from runtime.language.problems import Problems
+from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, TriggerKind
+from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook
+from runtime.language.trigger_words import trigger_kind
+
+_CODE = re.compile(r"^(?:T\d+:[A-Z]+|N\d+)\b:?\s*")
+_VARIABLE = re.compile(r"\$[A-Za-z_]\w*(?::[A-Za-z]\w*)?")
+_CALLED = re.compile(r"\b[A-Za-z_][\w.]*(?=\((?!s\)))")
+_SELF = re.compile(r"\bself\.")
+_SETTLED = frozenset({Op.YLD, Op.RET, Op.JMP, Op.CHK})
+"""What stands for all the words of a step."""
+_BECOME_CODES = frozenset({"EndProgram", "Return", "Yld"})
+
+
+def compare(source: ParsedAgent, compiled: Sequence[AgentSpec]) -> list[str]:
+    """What differs, as sentences: agents, playbooks, signatures, triggers, steps, notes and Python."""
+    if [agent.name for agent in compiled] != [source.name]:
+        found = ", ".join(agent.name for agent in compiled) or "none"
+        return [f"expected the one agent {source.name}, found {found}"]
+    agent = compiled[0]
+    differences = []
+    if agent.kind is not source.kind:
+        differences.append(f"{source.name} is of type {source.kind}, not {agent.kind}")
+    if [fence.source for fence in agent.fences] != [fence.source for fence in source.fences]:
+        differences.append("the python fences must be copied byte for byte, all of them and in order")
+    wanted = {playbook.name: playbook for playbook in source.playbooks if playbook.kind == "llm"}
+    found_names = [playbook.name for playbook in agent.playbooks if playbook.kind == "llm"]
+    there = frozenset(found_names)
+    differences += [f"the playbook {name} is missing" for name in wanted if name not in there]
+    differences += [f"there is no playbook {name} in the source" for name in found_names if name not in wanted]
+    if not differences and found_names != list(wanted):
+        differences.append(f"the playbooks must be in the order of the source: {', '.join(wanted)}")
+    for playbook in agent.playbooks:
+        if playbook.kind == "llm" and playbook.name in wanted:
+            differences += _compare_playbook(wanted[playbook.name], playbook)
+    return differences
+
+
+def _compare_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[str]:
+    differences = []
+    if signature(source) != signature(compiled):
+        differences.append(f"the signature must be {signature(source)}, not {signature(compiled)}")
+    for what, before, after in (
+        ("triggers", len(source.triggers), len(compiled.triggers)),
+        ("notes", len(source.notes), len(compiled.notes)),
+    ):
+        if before != after:
+            differences.append(f"{source.name} has {before} {what} in the source, {after} in the compiled text")
+    for number, (item, trigger) in enumerate(zip(source.triggers, compiled.triggers, strict=False), 1):
+        text = _CODE.sub("", item.text)
+        if _words(text) != _words(trigger.text):
+            differences.append(f"{source.name}: the text of trigger T{number} must be the author's: {text}")
+        elif trigger_kind(text) is TriggerKind.BGN is not trigger.kind:
+            differences.append(f"{source.name}: trigger T{number} is the beginning: its code is BGN")
+    for number, (item, note) in enumerate(zip(source.notes, compiled.notes, strict=False), 1):
+        text = _CODE.sub("", item.text)
+        if _words(text) != _words(_CODE.sub("", note)):
+            differences.append(f"{source.name}: the text of note N{number} must be the author's: {text}")
+    return differences + _compare_steps(source, compiled)
+
+
+def _compare_steps(source: ParsedPlaybook, compiled: PlaybookSpec) -> list[str]:
+    given = given_steps(source.steps, Problems())
+    if given is not None:
+        same = _lines(given) == _lines(compiled.steps)
+        return [] if same else [f"the steps of {source.name} are PBAsm already: copy them"]
+    differences = []
+    before, after = len(source.steps), len(compiled.steps)
+    if before != after:
+        differences.append(f"{source.name} has {before} top-level steps in the source, {after} in the compiled text")
+    for item, step in zip(source.steps, compiled.steps, strict=False):
+        differences += _compare_step(source.name, item, step)
+    return differences
+
+
+def _lines(steps: Sequence[Step]) -> list[tuple[str, str, str]]:
+    return [(inner.line, inner.op, inner.text) for step in steps for inner in step.walk()]
+
+
+def _words(text: str) -> list[str]:
+    """What is compared of the author's own words: not their case, and not the marks between them."""
+    return re.findall(r"[\w$]+", text.lower())
+
+
+def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
+    """A step may fold its details into one line or spell out what its sentence holds, within reason: that no word is
+    lost is compared elsewhere."""
+    most = sum(1 for inner in item.walk() if not inner.children)
+    after = sum(1 for inner in step.walk() if not inner.children)
+    clauses = sum(inner.text.count(mark) for inner in item.walk() for mark in (";", ",", " and ", " then ")) + 3
+    if after > most * 2 + clauses:
+        return [f"{playbook}:{step.line} has {after} instructions for {most} steps of the source; invent none"]
+    return [f"{playbook}:{step.line} has lost {lost} of the source" for lost in _lost(item, step)]
+
+
+def _lost(item: ListItem, step: Step) -> list[str]:
+    """The variables, calls and clauses of a step of the source that its compiled form has not."""
+    before, after = ("\n".join(inner.text for inner in whole.walk()) for whole in (item, step))
+    texts = [PBASM.sub(r"\2", plain(inner.text)) for inner in item.walk()]
+    rows = [f"{inner.op} {inner.text}" for inner in step.walk()]
+    worded = len(texts) > 1 or not (step.op in _SETTLED or is_call(step))
+    clauses = [f'"{lost}"' for text in texts for lost in lost_clauses(text, rows) if worded or lost != text]
+    return lost_names(before, after) or clauses
+
+
+def is_call(step: Step) -> bool:
+    """Whether a step is a call of a built-in that the words stand for: "Wait five minutes" is Sleep(300)."""
+    called = CALL.match(step.text)
+    return step.op is Op.QUE and called is not None and called[1] != "Say"
+
+
+def lost_names(said: str, compiled: str) -> list[str]:
+    """The variables, with their types, and the calls of an author's text that a compiled one has not."""
+    before, after = _SELF.sub("", said), _SELF.sub("", compiled)
+    kept = {*_VARIABLE.findall(after), *_CALLED.findall(after), *_BECOME_CODES}
+    kept |= {name.partition(":")[0] for name in kept}
+    lost = [name for pattern in (_VARIABLE, _CALLED) for name in dict.fromkeys(pattern.findall(before))]
+    return [name for name in lost if name not in kept and name.lower() != "say"]
+
+
+def relocate(source: ParsedAgent, compiled: AgentSpec) -> AgentSpec:
+    """The compiled agent at the places of its source, with what its author wrote that is not lowered."""
+    wanted = {playbook.name: playbook for playbook in source.playbooks}
+    return replace(
+        compiled,
+        span=source.span,
+        description=source.description,
+        metadata=dict(source.metadata),
+        fences=source.fences,
+        playbooks=tuple(_relocate_playbook(wanted[playbook.name], playbook) for playbook in compiled.playbooks),
+    )
+
+
+def _relocate_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> PlaybookSpec:
+    triggers = tuple(
+        replace(trigger, span=item.span) for trigger, item in zip(compiled.triggers, source.triggers, strict=True)
+    )
+    return replace(
+        compiled,
+        span=source.span,
+        description=source.description,
+        metadata=dict(source.metadata),
+        triggers=triggers,
+        steps=given_steps(source.steps, Problems()) or _relocate_steps(source.steps, compiled.steps, None),
+    )
+
+
+def _goes_back(step: Step) -> bool:
+    """Whether a step is the JMP at the end of a loop to the line of that loop."""
+    return step.op is Op.JMP and not step.children and jump_target(step) == step.line.rpartition(".")[0]
+
+
+def _relocate_steps(items: Sequence[ListItem], steps: Sequence[Step], parent: ListItem | None) -> tuple[Step, ...]:
+    """Each step at its item; one that has none (a JMP, a clause of the same sentence) at its parent's."""
+    extra = max(0, len(steps) - len(items)) if parent is not None else 0
+    skipped = extra - 1 if extra and _goes_back(steps[-1]) else extra
+    placed = []
+    for index, step in enumerate(steps):
+        own = items[index - skipped] if 0 <= index - skipped < len(items) else None
+        item = own or parent
+        children = _relocate_steps(own.children if own else (), step.children, item)
+        placed.append(replace(step, span=item.span if item else step.span, children=children))
+    return tuple(placed)

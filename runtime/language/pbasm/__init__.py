@@ -1,0 +1,1 @@
+"""PBAsm, the compiled form of a program."""

@@ -1,0 +1,227 @@
+"""PBAsm, the compiled form of a program: reading it strictly and writing it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+import yaml
+
+from runtime.language.pbasm.step_lines import read_steps
+from runtime.language.problems import Problems, SourceLine
+from runtime.language.program import (
+    AgentKind,
+    AgentSpec,
+    Param,
+    PlaybookSpec,
+    Program,
+    PythonFence,
+    Step,
+    Trigger,
+    TriggerKind,
+)
+from runtime.language.syntax.blocks import Fence, Heading, scan
+from runtime.language.syntax.fences import is_code
+from runtime.language.syntax.humans import check_people
+from runtime.language.syntax.listing import is_item
+from runtime.language.syntax.metadata import AGENT_KEYS, PERSON_KEYS, PLAYBOOK_KEYS, read_preamble
+from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
+from runtime.language.trigger_words import trigger_kind
+
+HEADER = "<!-- PBAsm 1 -->"
+_COMMENT = "<!--"
+_TRIGGER = re.compile(r"(T\d+):([A-Z]+)\s+(.+)\Z")
+_NOTE = re.compile(r"N\d+\b")
+
+
+def read(text: str, file: str) -> Program:
+    """The program of a .pbasm text. Raises ProgramRejected when a code, number or jump is wrong."""
+    return link(parse(read_text(text, file if file.endswith(".pbasm") else f"{file}.pbasm")))
+
+
+def link(parsed: ParsedProgram) -> Program:
+    """A program whose agents are all compiled, ready to run. Raises ProgramRejected."""
+    problems = Problems()
+    agents = tuple(read_agent(agent, problems) for agent in parsed.agents)
+    check_people(parsed.agents, problems)
+    problems.stop_if_any()
+    return build(parsed.name, agents, parsed.metadata)
+
+
+def build(name: str, agents: Sequence[AgentSpec], metadata: Mapping[str, Any]) -> Program:
+    """A program of these agents, with its text and the digest of that."""
+    program = Program(name, tuple(agents), "", "", dict(metadata))
+    text = write(program)
+    return replace(program, pbasm=text, digest=hashlib.sha256(text.encode()).hexdigest())
+
+
+def read_agent(agent: ParsedAgent, problems: Problems) -> AgentSpec:
+    """An agent whose steps and triggers carry their codes; what is wrong is noted."""
+    playbooks = tuple(_playbook(playbook, problems) for playbook in agent.playbooks)
+    return AgentSpec(
+        agent.name, agent.kind, agent.span, agent.description, dict(agent.metadata), playbooks, agent.fences
+    )
+
+
+def _playbook(parsed: ParsedPlaybook, problems: Problems) -> PlaybookSpec:
+    coded = parsed.kind == "llm"
+    triggers = [_trigger(item, number, coded, problems) for number, item in enumerate(parsed.triggers, 1)]
+    codes = Counter(trigger.code for trigger in triggers if trigger)
+    for item, trigger in zip(parsed.triggers, triggers, strict=True):
+        if trigger and codes[trigger.code] > 1:
+            message = f"the trigger code {trigger.code} is given twice"
+            problems.at_span(item.span, message, text=item.shown, word=trigger.code)
+    return PlaybookSpec(
+        parsed.name,
+        parsed.kind,
+        parsed.span,
+        parsed.params,
+        parsed.returns,
+        parsed.description,
+        dict(parsed.metadata),
+        tuple(filter(None, triggers)),
+        read_steps(parsed.steps, problems),
+        number_notes(parsed.notes),
+    )
+
+
+def coded_trigger(item: ListItem) -> Trigger | None:
+    """The trigger of an item that has its number and code; None for one that has not, or of an unknown code."""
+    match = _TRIGGER.match(item.text)
+    known = match is not None and match[2] in TriggerKind.__members__
+    return Trigger(match[1], TriggerKind(match[2]), match[3], item.span) if match and known else None
+
+
+def check_trigger_codes(agents: Sequence[ParsedAgent], problems: Problems) -> None:
+    """Note triggers with a number and an unknown code in agents that are not compiled yet: `T1:EVNT When asked`."""
+    for playbook in (playbook for agent in agents if not agent.compiled for playbook in agent.playbooks):
+        for number, item in enumerate(playbook.triggers, 1):
+            if _TRIGGER.match(item.text):
+                _trigger(item, number, coded=True, problems=problems)
+
+
+def _trigger(item: ListItem, number: int, coded: bool, problems: Problems) -> Trigger | None:
+    if trigger := coded_trigger(item):
+        return trigger
+    match = _TRIGGER.match(item.text)
+    if not coded and not match:
+        return Trigger(f"T{number}", trigger_kind(item.text), item.text, item.span)
+    kinds = ", ".join(TriggerKind)
+    near = get_close_matches(match[2], TriggerKind, n=1) if match else []
+    hint = f"Did you mean {near[0]}? " if near else ""
+    hint += f"Expected for example: T{number}:EVT When the user asks for help. Codes: {kinds}."
+    message = f"there is no trigger code {match[2]}" if match else "a trigger needs its number and code"
+    problems.at_span(item.span, message, text=item.shown, hint=hint, word=match[2] if match else "")
+    return None
+
+
+def number_notes(notes: Sequence[ListItem]) -> tuple[str, ...]:
+    """The notes with their codes: "N1 text"."""
+    return tuple(
+        item.text if _NOTE.match(item.text) else f"N{number} {item.text}" for number, item in enumerate(notes, 1)
+    )
+
+
+def write(program: Program) -> str:
+    """The text of a program; reading it gives the same program, apart from the places."""
+    front = f"---\n{_yaml(program.metadata)}---\n" if program.metadata else ""
+    return front + "\n".join([f"{HEADER}\n", *(write_agent(agent) for agent in program.agents)])
+
+
+def write_agent(agent: AgentSpec) -> str:
+    """The text of one agent."""
+    kind = "" if agent.kind is AgentKind.AI else f":{agent.kind}"
+    keys = PERSON_KEYS if agent.kind is AgentKind.HUMAN else AGENT_KEYS
+    parts = [f"# {agent.name}{kind}\n{_preamble(agent.metadata, agent.description, keys)}"]
+    parts += [_fence(fence) for fence in agent.fences]
+    parts += [_write_playbook(playbook) for playbook in agent.playbooks if playbook.kind == "llm"]
+    return "\n".join(parts)
+
+
+def signature(playbook: PlaybookSpec | ParsedPlaybook) -> str:
+    """`Name($a:int = 1) -> str`."""
+    returns = f" -> {playbook.returns}" if playbook.returns else ""
+    return f"{playbook.name}({', '.join(_param(param) for param in playbook.params)}){returns}"
+
+
+def _param(param: Param) -> str:
+    text = f"{'$' if param.state else ''}{param.name}"
+    if param.type is not None:
+        text += f":{param.type}"
+    return text if param.default is None else f"{text} = {param.default}"
+
+
+def _write_playbook(playbook: PlaybookSpec) -> str:
+    keys = PLAYBOOK_KEYS
+    listed = not playbook.steps and is_item(playbook.description.partition("\n")[0])
+    parts = [f"## {signature(playbook)}\n{_preamble(playbook.metadata, playbook.description, keys, quoted=listed)}"]
+    if playbook.triggers:
+        rows = [f"- {trigger.code}:{trigger.kind} {trigger.text}\n" for trigger in playbook.triggers]
+        parts.append("### Triggers\n" + "".join(rows))
+    if playbook.steps:
+        parts.append("### Steps\n" + "".join(_write_steps(playbook.steps, 0)))
+    if playbook.notes:
+        parts.append("### Notes\n" + "".join(f"- {note}\n" for note in playbook.notes))
+    return "".join(parts)
+
+
+def _write_steps(steps: Sequence[Step], depth: int) -> Iterator[str]:
+    for step in steps:
+        yield f"{'  ' * depth}- {step.line}:{step.op} {step.text}".rstrip() + "\n"
+        yield from _write_steps(step.children, depth + 1)
+
+
+def _fence(fence: PythonFence) -> str:
+    mark = "```"
+    while mark in fence.source:
+        mark += "`"
+    return f"{mark}python\n{fence.source}{'' if not fence.source else chr(10)}{mark}\n"
+
+
+def _metadata(metadata: Mapping[str, Any]) -> str:
+    if not metadata:
+        return ""
+    rows = "".join(f"  {row}\n" for row in _yaml(metadata).splitlines())
+    return f"metadata:\n{rows}---\n"
+
+
+def _preamble(metadata: Mapping[str, Any], description: str, keys: frozenset[str], *, quoted: bool = False) -> str:
+    """Metadata and description; one that would be read as something else than prose stands among the metadata."""
+    if not description:
+        return _metadata(metadata)
+    if quoted or not _is_prose(description, keys):
+        return _metadata({**metadata, "description": description})
+    return f"{_metadata(metadata)}{description}\n"
+
+
+def _is_prose(text: str, keys: frozenset[str]) -> bool:
+    problems = Problems()
+    blocks = scan([SourceLine(row, "", number) for number, row in enumerate(text.split("\n"), 1)], problems)
+    if any(isinstance(block, Heading) or (isinstance(block, Fence) and is_code(block)) for block in blocks):
+        return False
+    preamble = read_preamble(blocks, keys, problems)
+    return not preamble.metadata and preamble.description == text and not preamble.described and not problems
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines are written on one and quoted, so that nothing in them looks like Markdown."""
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    style = '"' if "\n" in value or _COMMENT in value else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def _yaml(values: Mapping[str, Any]) -> str:
+    text = yaml.dump(dict(values), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30)
+    return text.replace(_COMMENT, r"<\x21--")

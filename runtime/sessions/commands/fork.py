@@ -1,0 +1,145 @@
+"""A conversation goes on in a second place as well, from where it stands; here it stays as it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+import anyio
+
+from runtime.core.address import Address
+from runtime.core.errors import AdapterError, ArchiveUnavailable, InboxFull, TapeConflict
+from runtime.core.ids import SessionId
+from runtime.core.message import Quote
+from runtime.sessions.node_context import NodeContext
+from runtime.sessions.succession import Succession, name_within, title_of, words_within
+from runtime.stores.inbox import FORK, Inbox, InboxEvent
+from runtime.stores.sessions import SessionRecord, SessionStore
+from runtime.tape.journal import Journal
+from runtime.tape.tape import Branch
+
+OPENED_WITHIN_S = 60.0
+"""How long a fork waits for its platform."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a fork goes on from, and where it was asked for, as the text of its event has it; `link` leads there where
+    links do."""
+
+    branch: Branch
+    home: Address
+    link: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> Origin:
+        """The inverse of `str`. Raises ValueError."""
+        session, seq, more = text.split(" ", 2)
+        home, link = json.loads(more)
+        return cls(Branch(SessionId(session), int(seq)), Address(*home), link)
+
+    def __str__(self) -> str:
+        home = [self.home.platform, self.home.conversation, self.home.thread]
+        return f"{self.branch.session} {self.branch.seq} {json.dumps([home, self.link])}"
+
+
+class Forks:
+    """Opens forks of one session in memory."""
+
+    def __init__(self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox) -> None:
+        self._record = record
+        self._journal = journal
+        self._around = around
+        self._inbox = inbox
+
+    async def open(self, event: InboxEvent) -> str:
+        """Open a place and have a session begin there that goes on from here; what people here are told of it.
+
+        Done again after a crash it comes to the same: what was opened is on the tape before anything begins there.
+        """
+        await self._journal.commit()
+        exchanges = self._journal.state.exchanges
+        seq = max(self._journal.rested, exchanges[-1].seq if exchanges else 0)
+        if not seq:
+            return self._say("nothing_to_fork")
+        last = self._last_said(seq)
+        title = title_of(event.text) or title_of(
+            self._say("fork_title", text=last.text if last else self._record.program)
+        )
+        try:
+            with anyio.fail_after(OPENED_WITHIN_S):
+                opened = await self._opened(event, title, seq)
+        except (AdapterError, TimeoutError) as error:
+            return self._say("fork_failed", error=str(error) or self._say("no_answer"))
+        if opened is None:
+            return self._say("no_threads")
+        place, seq = opened
+        here = await self._around.outbox.link(self._record.address)
+        origin = Origin(self._record.at(seq), self._record.address, here or "")
+        begins = InboxEvent(
+            id=f"fork.{event.id}",
+            address=place,
+            person_id=event.person_id,
+            person_name=event.person_name,
+            text=str(origin),
+            sent_at=event.sent_at,
+            kind=FORK,
+            quote=last,
+            private=event.private,
+            program=self._record.program,
+        )
+        try:
+            await self._inbox.add(begins)
+        except InboxFull:
+            self._journal.note("forked", event=event.id)
+            return self._say("fork_failed", error=self._around.texts("inbound.full"))
+        self._journal.note("forked", event=event.id)
+        there = await self._around.outbox.link(place)
+        return self._say("forked_to", link=there, title=title) if there else self._say("forked", title=title)
+
+    async def _opened(self, event: InboxEvent, title: str, seq: int) -> tuple[Address, int] | None:
+        known = self._journal.state.threads.get(event.id)
+        if known is None:
+            address, nonce = self._record.address, f"fork.{self._record.id}.{event.id}"
+            opened = await self._around.outbox.open_thread(address, title, nonce=nonce)
+            if opened is None:
+                return None
+            place = {"platform": opened.platform, "conversation": opened.conversation, "thread": opened.thread}
+            self._journal.note("thread", event=event.id, seq=seq, **place)
+            await self._journal.commit()
+            known = self._journal.state.threads[event.id]
+        return Address(known.platform, known.conversation, known.thread), known.seq
+
+    def _last_said(self, seq: int) -> Quote | None:
+        """What the fork goes on after."""
+        before = [one for one in self._journal.state.exchanges if one.seq < seq]
+        return Quote(before[-1].message or "", before[-1].name, before[-1].text) if before else None
+
+    def _say(self, key: str, **values: object) -> str:
+        return self._around.texts(f"session.{key}", **values)
+
+
+async def why_lost(event: InboxEvent, store: SessionStore) -> str:
+    """Why no session can begin with an event of kind FORK: what it goes on from is not there; "" where it is."""
+    try:
+        branch = Origin.read(event.text).branch
+    except (ValueError, TypeError):
+        return "it names nothing that a fork could go on from"
+    try:
+        async for _ in store.read_session(branch.session, after=branch.seq - 1, until=branch.seq):
+            return ""
+    except (ArchiveUnavailable, TapeConflict) as error:
+        return str(error)
+    return f"the session {branch.session} that it goes on from was deleted, or has no fact {branch.seq}"
+
+
+def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> Succession:
+    """The session that an event of kind FORK begins."""
+    origin, quote = Origin.read(event.text), event.quote
+    key = "fork_begins" if quote is None else "fork_begins_after"
+    said = {} if quote is None else {"name": name_within(quote.author), "text": words_within(quote.text)}
+    told = [around.texts(f"session.{key}", **said)]
+    if origin.link:
+        told.append(around.texts("session.fork_link", link=origin.link))
+    begun = replace(record, seq=origin.branch.seq, parent=origin.branch)
+    return Succession(begun, " ".join(told), home=origin.home)

@@ -1,0 +1,168 @@
+"""What people order of meetings: looking, inviting, sharing, leaving and ending."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from runtime.agents.supervisor import Supervisor
+from runtime.core.clock import Clock
+from runtime.core.errors import PlaybookError, UnknownTarget
+from runtime.core.texts import Texts
+from runtime.execution.speech.pages import Pages
+from runtime.meetings.shared_state import SharedState
+from runtime.sessions.commands.meeting_view import list_of, shown_value, view_of
+from runtime.sessions.succession import name_within, words_within
+from runtime.stores.inbox import InboxEvent
+from runtime.tape.journal import Journal
+from runtime.tape.state import MeetingState
+
+_INVITATION = re.compile(r"@?(?P<name>.+?)(?:\s+to\s+(?:meeting\s+)?(?P<number>\d+))?\s*", re.IGNORECASE | re.DOTALL)
+_ABOUT = re.compile(r"\s*(?:meeting\s+)?(?P<number>\d+)?\s*(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_SET = re.compile(r"set\s+(?P<name>\S+)\s+(?P<value>.*\S)\s*", re.IGNORECASE | re.DOTALL)
+
+
+class MeetingCommands:
+    """The commands about the meetings of one session. Which of them is meant is found out where no number is given:
+    the one that is held where the command was given, else the one that the person is in, else the only one."""
+
+    def __init__(self, journal: Journal, supervisor: Supervisor, pages: Pages, clock: Clock) -> None:
+        self._journal = journal
+        self._supervisor = supervisor
+        self._meeting_host = supervisor.meeting_host
+        self._pages = pages
+        self._texts: Texts = pages.texts
+        self._clock = clock
+
+    def table(self) -> Mapping[str, Callable[[InboxEvent], Awaitable[None]]]:
+        """The commands by the kinds of their events."""
+        return {"meeting": self._meeting, "invite": self._invite, "leave": self._leave}
+
+    async def _meeting(self, event: InboxEvent) -> None:
+        found = _ABOUT.fullmatch(event.text)
+        assert found is not None  # it takes every text
+        meeting, rest = self._meant(event, found["number"]), found["rest"].strip()
+        if not rest:
+            self._answer(event, self._view(meeting))
+        elif isinstance(meeting, str):
+            self._answer(event, meeting)
+        elif rest.lower() == "end":
+            await self._end(event, meeting)
+        elif (setting := _SET.fullmatch(rest)) is not None:
+            self._set(event, meeting, setting["name"], setting["value"])
+        else:
+            self._tell(event, "usage")
+
+    def _view(self, meeting: MeetingState | str) -> str:
+        state, now_s = self._journal.state, self._clock.now().timestamp()
+        if not isinstance(meeting, str):
+            return view_of(state, meeting, now_s, self._texts)
+        going_on = self._meeting_host.meetings.going_on()
+        return list_of(going_on, now_s, self._texts) if len(going_on) > 1 else meeting
+
+    async def _end(self, event: InboxEvent, meeting: MeetingState) -> None:
+        if not (event.by_owner or event.private or event.person_id in meeting.joined):
+            self._tell(event, "may_not", number=meeting.id)
+            return
+        await self._meeting_host.end(meeting, event.person_id)
+        self._tell(event, "ended", number=meeting.id)
+
+    def _set(self, event: InboxEvent, meeting: MeetingState, name: str, text: str) -> None:
+        value = _data(text)
+        try:
+            version = SharedState(self._journal).write(meeting, name, value, by=event.person_id)
+        except PlaybookError as error:
+            self._tell(event, "not_set", error=error)
+        else:
+            self._tell(
+                event, "set", name=name_within(name), value=shown_value(value), number=meeting.id, version=version
+            )
+
+    async def _invite(self, event: InboxEvent) -> None:
+        found = _INVITATION.fullmatch(event.text.strip())
+        if found is None:
+            self._tell(event, "invite_usage")
+            return
+        meeting, name = self._meant(event, found["number"]), self._as_written(found["name"])
+        if isinstance(meeting, str):
+            self._answer(event, meeting)
+            return
+        try:
+            who = self._supervisor.attendee(name, meeting.host)
+        except UnknownTarget:
+            called_so = self._journal.state.people_named(name)
+            key, known = (
+                ("ambiguous", ", ".join(map(name_within, called_so))) if called_so else ("nobody", self._known())
+            )
+            self._tell(event, key, name=words_within(name), known=known)
+            return
+        called = name_within(self._meeting_host.name(who))
+        if who in meeting.joined:
+            self._tell(event, "in_already", name=called, number=meeting.id)
+        elif await self._meeting_host.invite(meeting, event.person_id, [name]):
+            self._tell(event, "invited", name=called, number=meeting.id)
+        else:
+            self._tell(event, "invited_already", name=called, number=meeting.id)
+
+    def _as_written(self, name: str) -> str:
+        """The class of an agent as the program writes it; people may write it in any case."""
+        return next((klass for klass in self._supervisor.classes() if klass.lower() == name.lower()), name)
+
+    def _known(self) -> str:
+        state = self._journal.state
+        names = dict.fromkeys(
+            [*self._supervisor.classes(), *(name_within(person.name) for person in state.people.values())]
+        )
+        return self._texts("meeting.known", names=", ".join(names))
+
+    async def _leave(self, event: InboxEvent) -> None:
+        number = event.text.strip().lower().removeprefix("meeting").strip()
+        person = event.person_id
+        mine = [
+            m for m in self._meeting_host.meetings.going_on() if self._meeting_host.human_attendees.concerns(m, person)
+        ]
+        meeting = self._meant(event, number or None, among=mine) if mine else self._texts("meeting.not_in")
+        if isinstance(meeting, str):
+            self._answer(event, meeting)
+        elif meeting not in mine:
+            self._tell(event, "not_in_it", number=meeting.id)
+        else:
+            key = "left" if person in meeting.joined else "declined"
+            await self._meeting_host.person_leaves(meeting, person)
+            self._tell(event, key, number=meeting.id)
+
+    def _meant(
+        self, event: InboxEvent, number: str | None, *, among: list[MeetingState] | None = None
+    ) -> MeetingState | str:
+        """The meeting that is meant, or the sentence why that is not clear."""
+        going_on = self._meeting_host.meetings.going_on()
+        if not going_on:
+            return self._texts("meeting.none")
+        numbers = ", ".join(f"{m.id} ({words_within(m.topic)})" for m in going_on)
+        if number is not None:
+            going = self._texts("meeting.going", numbers=numbers)
+            unknown = self._texts("meeting.unknown", number=number, going=going)
+            return next((m for m in going_on if m.id == number), unknown)
+        here = [m for m in going_on if event.place is not None and m.hears_from(event.place)]
+        joined = [m for m in going_on if event.person_id in m.joined]
+        for found in (here, joined, going_on) if among is None else (here, among):
+            if len(found) == 1:
+                return found[0]
+        return self._texts("meeting.which", numbers=numbers)
+
+    def _tell(self, event: InboxEvent, key: str, **values: object) -> None:
+        self._answer(event, self._texts(f"meeting.{key}", **values))
+
+    def _answer(self, event: InboxEvent, text: str) -> None:
+        """Answer there where it was asked."""
+        self._pages.tell(text, event.place)
+
+
+def _data(text: str) -> Any:
+    """What somebody wrote as a value: data where it reads as JSON, else the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,87 @@
+"""What comes of a fork goes back to where it was asked for: one message, which names the facts that led to it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from runtime.core.address import Address
+from runtime.core.errors import InboxFull
+from runtime.core.ids import AgentId, MessageId, SessionId
+from runtime.core.message import Message, message_to_data
+from runtime.sessions.node_context import NodeContext
+from runtime.sessions.succession import words_within
+from runtime.stores.inbox import MERGED, Inbox, InboxEvent
+from runtime.stores.sessions import SessionRecord
+from runtime.tape.journal import Journal
+
+MAX_RESULT_CHARS = 2_000
+"""What was said last is cut here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was said last in a fork that has ended, and which of its facts led to that."""
+
+    session: SessionId
+    first: int
+    last: int
+    text: str
+
+    @classmethod
+    def read(cls, text: str) -> Result:
+        """The inverse of `str`. Raises ValueError."""
+        session, first, last, said = text.split(" ", 3)
+        return cls(SessionId(session), int(first), int(last), said)
+
+    def __str__(self) -> str:
+        return f"{self.session} {self.first} {self.last} {self.text}"
+
+
+class Merge:
+    """Gives a session's result back if it is a fork, and takes in those of its forks."""
+
+    def __init__(self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox) -> None:
+        self._record = record
+        self._journal = journal
+        self._around = around
+        self._inbox = inbox
+
+    async def give_back(self) -> None:
+        """Put the result of a fork that has ended into the inbox of where it is from, once."""
+        home = self._journal.state.home
+        if home is None or not self._journal.state.ended:
+            return
+        await self._journal.commit()
+        result = Result(self._record.id, home.first, self._journal.state.seq, await self._said_last(home.first))
+        event = InboxEvent(
+            id=f"merged.{self._record.id}",
+            address=Address(home.platform, home.conversation, home.thread),
+            person_id="",
+            person_name="",
+            text=str(result),
+            sent_at=self._around.clock.now(),
+            kind=MERGED,
+        )
+        with suppress(InboxFull):  # it stays owed, and the session with it, until a restart
+            await self._inbox.add(event)
+            self._journal.note("returned")
+
+    async def _said_last(self, first: int) -> str:
+        said = ""
+        async for fact in self._around.store.read_session(self._record.id, after=first - 1):
+            if fact.kind == "fin" and "pos" in fact.data:
+                said = fact.data["text"]
+        return said[:MAX_RESULT_CHARS]
+
+    def take(self, event: InboxEvent) -> str:
+        """Let the first agent know what came of a fork, with the next message; what people are told."""
+        result = Result.read(event.text)
+        agent = next(iter(self._journal.state.agents), None)
+        if agent is not None:
+            content = f"A copy of this conversation went on elsewhere and has ended. Said last there: {result.text}"
+            data = message_to_data(Message(MessageId(event.id), AgentId("fork"), "Fork", content, event.sent_at))
+            self._journal.note(
+                "merged", agent=agent, message=data, session=result.session, first=result.first, last=result.last
+            )
+        return self._around.texts("session.merged", text=words_within(result.text))

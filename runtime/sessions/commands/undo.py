@@ -1,0 +1,102 @@
+"""What people said last is undone: the session goes on from before it, as another one in the same place."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, replace
+
+from runtime.agents.supervisor import Supervisor
+from runtime.core.address import Address
+from runtime.core.ids import SessionId
+from runtime.execution.speech.pages import Pages
+from runtime.sessions.inbound.event_handler import EventHandler
+from runtime.sessions.node_context import NodeContext
+from runtime.sessions.succession import Succession, name_within, words_within
+from runtime.stores.inbox import InboxEvent
+from runtime.stores.sessions import SessionRecord
+from runtime.tape.journal import Journal
+from runtime.tape.people_state import MAX_EXCHANGES, ExchangeState
+
+
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """The exchanges to undo, the earliest first, and what people are told of it."""
+
+    exchanges: tuple[ExchangeState, ...]
+    notice: str
+
+    @property
+    def seq(self) -> int:
+        """The fact after which the session goes on; 0 for its beginning."""
+        return self.exchanges[0].seq
+
+
+class Undo:
+    """For one session in memory. An exchange is what somebody said while nothing went on, and all that came of it."""
+
+    def __init__(
+        self,
+        record: SessionRecord,
+        journal: Journal,
+        supervisor: Supervisor,
+        pages: Pages,
+        intake: EventHandler,
+        around: NodeContext,
+    ) -> None:
+        self._record = record
+        self._journal = journal
+        self._supervisor = supervisor
+        self._pages = pages
+        self._intake = intake
+        self._around = around
+
+    def undoing(self, event: InboxEvent) -> Undoing | str:
+        """What `/undo` undoes, or the sentence why it does nothing."""
+        wanted = event.text.strip() or "1"
+        if not wanted.isdecimal() or not 1 <= len(wanted) <= len(str(MAX_EXCHANGES)) or int(wanted) == 0:
+            return self._say("undo_usage", limit=MAX_EXCHANGES)
+        exchanges = tuple(self._journal.state.exchanges[-int(wanted) :])
+        if not exchanges:
+            return self._say("nothing_to_undo")
+        others = [one.name for one in exchanges if one.person != event.person_id]
+        if others and not event.private and not event.by_owner:
+            return self._say("undo_not_yours", name=name_within(others[-1]))
+        first = exchanges[0]
+        key = "undone_all" if first.seq == 0 else "undone" if len(exchanges) == 1 else "undone_several"
+        said = {"name": name_within(first.name), "text": words_within(first.text)}
+        return Undoing(exchanges, self._say(key, count=len(exchanges), **said))
+
+    async def withdraw(self, undoing: Undoing) -> None:
+        """Stop what goes on, show nothing more of what is undone, and mark what will not be answered."""
+        with self._pages.quiet():  # what ends by it has not ended in what goes on from before
+            _, unread = await self._supervisor.stop()
+        self._intake.stopped(unread, ())
+        self._pages.withdraw()
+        for exchange in undoing.exchanges:
+            for message in (exchange.message, *exchange.also):
+                if message is not None:
+                    self._pages.signs.mark(message, "stopped")
+
+    def succession(self, undoing: Undoing) -> Succession:
+        """The session that goes on from before what is undone, in the same place."""
+        parent = self._record.at(undoing.seq)
+        now = self._around.clock.now()
+        record = replace(
+            self._record,
+            id=SessionId(uuid.uuid4().hex),
+            started_at=now,
+            seq=parent.seq,
+            ended=False,
+            parent=parent,
+            replaced_by=None,
+            taken_in="",
+        )
+        home = self._journal.state.home
+        if home is None or home.first <= undoing.seq:  # what stays says where the result goes
+            place = None
+        else:
+            place = Address(home.platform, home.conversation, home.thread)
+        return Succession(record, undoing.notice, self._record.id, place, taken_in=self._record.taken_in)
+
+    def _say(self, key: str, **values: object) -> str:
+        return self._around.texts(f"session.{key}", **values)

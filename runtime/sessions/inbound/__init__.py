@@ -1,0 +1,1 @@
+"""Acts of people and participants, brought to the agents of a session."""

@@ -1,0 +1,82 @@
+"""What people did in one conversation and its session has not taken: in order, but for a stop, which overtakes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runtime.core.signals import Signal
+from runtime.stores.inbox import InboxEntry
+
+_OVERTAKEN = frozenset({"message", "edit", "choice"})
+"""What a stop makes void when it came before it. Commands, deletions and reactions keep their place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Somebody wants everything to stop; `passed` is what was said before and need not be answered."""
+
+    entry: InboxEntry
+    passed: tuple[InboxEntry, ...] = ()
+
+    @property
+    def entries(self) -> tuple[InboxEntry, ...]:
+        """All that is taken with it, in order."""
+        return (*self.passed, self.entry)
+
+
+class Backlog:
+    """Bounded by the shard's inbox, from which an entry is taken when it was processed."""
+
+    def __init__(self) -> None:
+        self._entries: deque[InboxEntry] = deque()
+        self._stops: deque[Stop] = deque()
+        self._changed = Signal()
+        self._held = False
+
+    def __len__(self) -> int:
+        """How many can be received."""
+        return len(self._stops) + (0 if self._held else len(self._entries))
+
+    def hold(self) -> None:
+        """Hand nothing out any more but stops: what waits stays in the inbox, for whoever comes after us."""
+        self._held = True
+
+    def put(self, entry: InboxEntry) -> None:
+        """The newest entry."""
+        if entry.event.kind == "stop":
+            passed = tuple(e for e in self._entries if e.event.kind in _OVERTAKEN)
+            self._entries = deque(e for e in self._entries if e.event.kind not in _OVERTAKEN)
+            self._stops.append(Stop(entry, passed))
+        else:
+            self._entries.append(entry)
+        self._changed.send()
+
+    def put_back(self, entries: Sequence[InboxEntry]) -> None:
+        """Entries that were taken and not processed: before all others."""
+        later = [*(entry for stop in self._stops for entry in stop.entries), *self._entries]
+        self._entries.clear()
+        self._stops.clear()
+        for entry in (*entries, *later):
+            self.put(entry)
+
+    def take(self) -> InboxEntry | None:
+        """The oldest entry that is no stop; None when there is none."""
+        return self._entries.popleft() if self._entries and not self._held else None
+
+    def take_stop(self) -> Stop | None:
+        """The oldest stop; None when there is none."""
+        return self._stops.popleft() if self._stops else None
+
+    async def receive(self) -> InboxEntry:
+        """The oldest entry that is no stop; waits for it."""
+        while self._held or not self._entries:
+            await self._changed.wait()
+        return self._entries.popleft()
+
+    async def receive_stop(self) -> Stop:
+        """The oldest stop; waits for it."""
+        while not self._stops:
+            await self._changed.wait()
+        return self._stops.popleft()

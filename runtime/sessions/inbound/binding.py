@@ -1,0 +1,96 @@
+"""Which of the humans that a program declares the people in a conversation are."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Sequence
+
+from runtime.core.clock import Clock
+from runtime.core.ids import is_human_word, parse_agent_id, parse_meeting_id
+from runtime.language.syntax.humans import HumanSpec
+from runtime.stores.inbox import InboxEvent
+from runtime.tape.journal import Journal
+from runtime.tape.people_state import PersonState
+
+MAX_NAME_CHARS = 80
+"""So much of a name is kept. Chosen: longer than people's names are, and short in a line of text."""
+
+_TURNING = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+
+
+class Binding:
+    """Notes the people of one session as they take part, and binds each to one declared human at most.
+
+    A human whose program says `person:` is only one of these. Else they are who shows their name, else, where the
+    program declares one human in all, whoever takes part first. First come, and it stays so: everybody else is heard
+    by the name they show. Whoever writes on two platforms is two people here.
+    """
+
+    def __init__(self, journal: Journal, humans: Sequence[HumanSpec], classes: Collection[str], clock: Clock) -> None:
+        """`classes` are those of the agents, whose names tell nobody apart."""
+        self._journal = journal
+        self._classes = frozenset(klass.casefold() for klass in classes)
+        self._humans = humans
+        self._clock = clock
+
+    def meet(self, event: InboxEvent) -> None:
+        """Know of whoever did something, from now on."""
+        id_, name = event.person_id, plain_name(event.person_name) or event.person_id
+        known = self._people.get(id_)
+        spec = self._fitting(id_, name) if known is None or known.declared is None else None
+        if known is None or known.name != name:
+            alike = {"alike": True} if spec is None and self._is_anothers(name) else {}
+            self._journal.note("person", id=id_, name=name, since=self._clock.now().timestamp(), **alike)
+        if spec is not None:
+            self._bind(id_, spec)
+
+    def _is_anothers(self, name: str) -> bool:
+        """Whether a name means somebody else: a human of the program, an agent, or whom programs mean by it."""
+        words = name.casefold() in {*self._classes, "meeting"} or is_human_word(name)
+        numbered = parse_agent_id(name) is not None or parse_meeting_id(name) is not None
+        return words or numbered or any(human.is_called(name) for human in self._humans)
+
+    def claim(self, event: InboxEvent) -> tuple[str, dict[str, object]]:
+        """What comes of somebody saying that they are a declared human: the key of the answer, and its values."""
+        wanted = event.text.strip()
+        spec = next((spec for spec in self._humans if spec.is_called(wanted)), None)
+        if spec is None:
+            known = ", ".join(spec.declared for spec in self._humans)
+            return ("iam_unknown", {"name": wanted, "known": known}) if known else ("iam_nobody", {})
+        holder = self._holder(spec)
+        if holder not in (None, event.person_id):
+            return "iam_taken", {"name": spec.declared, "person": self._people[str(holder)].name}
+        if spec.people and event.person_id not in spec.people:
+            return "iam_reserved", {"name": spec.declared}
+        if holder is None:
+            self._bind(event.person_id, spec)
+        return "iam_bound", {"name": spec.declared, "person": self._people[event.person_id].name}
+
+    @property
+    def _people(self) -> dict[str, PersonState]:
+        return self._journal.state.people
+
+    def _holder(self, spec: HumanSpec) -> str | None:
+        """The id of whoever is this human."""
+        return next((id_ for id_, person in self._people.items() if person.declared == spec.declared), None)
+
+    def _fitting(self, person: str, name: str) -> HumanSpec | None:
+        free = [spec for spec in self._humans if self._holder(spec) is None]
+        named = next((spec for spec in free if person in spec.people), None)
+        free = [spec for spec in free if not spec.people]
+        named = named or next((spec for spec in free if spec.is_called(name)), None)
+        return named or (free[0] if free and len(self._humans) == 1 else None)
+
+    def _bind(self, person: str, spec: HumanSpec) -> None:
+        self._journal.note("bound", id=person, human=spec.declared)
+
+
+def plain_name(name: str) -> str:
+    """The name that somebody shows as it is known here: on one line, of readable characters, not too long."""
+    readable = "".join(" " if _is_control(character) else character for character in name)
+    return " ".join(readable.split())[:MAX_NAME_CHARS].strip()
+
+
+def _is_control(character: str) -> bool:
+    """Control characters, and those that turn the direction of what follows them."""
+    return unicodedata.category(character) == "Cc" or character in _TURNING

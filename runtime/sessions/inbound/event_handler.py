@@ -1,0 +1,321 @@
+"""What people do, brought to the agents it concerns: messages, and what becomes of messages afterwards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from runtime.agents.supervisor import Supervisor
+from runtime.core.address import Address, address_data
+from runtime.core.ids import SCHEDULE, AgentId, MeetingId, MessageId, PersonId
+from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote, message_to_data
+from runtime.execution.calls.ask import Questions
+from runtime.execution.speech.pages import Pages
+from runtime.sessions.inbound.binding import Binding
+from runtime.sessions.node_context import Busy
+from runtime.sessions.succession import WORDS_CHARS
+from runtime.stores.inbox import InboxEvent
+from runtime.tape.frame_state import takes
+from runtime.tape.journal import Journal
+from runtime.tape.people_state import QuestionState
+from runtime.tape.state import MeetingState, SessionState
+
+_MAX_PRESSES = 200
+"""Presses that were answered with words and are remembered, so that pressing on is not."""
+
+_TAKES = frozenset({"took", "start", "anew", "steer", "answered"})
+
+
+class EventHandler:
+    """Takes the events of one session that are not commands; each becomes facts, for the commit that consumes it.
+
+    A message to an agent at work is acknowledged at once: by a mark, or, where the platform has none, by a sentence,
+    once until the agent has taken what waits.
+    """
+
+    def __init__(
+        self, journal: Journal, supervisor: Supervisor, pages: Pages, questions: Questions, binding: Binding, busy: Busy
+    ) -> None:
+        self._journal = journal
+        self._supervisor = supervisor
+        self._pages = pages
+        self._questions = questions
+        self.binding = binding
+        """Which of the humans of the program the people are."""
+        self._busy = busy
+        self._marked: dict[str, str] = {}
+        self._told: set[str] = set()
+        self._since = 0
+        self._pressed: dict[tuple[str, str], None] = {}
+        self._kinds: dict[str, Callable[[InboxEvent], Awaitable[None]]] = {
+            "message": self._message,
+            "edit": self._edit,
+            "deletion": self._deletion,
+            "reaction": self._reaction,
+            "choice": self._choice,
+        }
+
+    def restore(self) -> None:
+        """What waits to be read was marked so before the restart."""
+        marks = self._journal.state.marks
+        for agent in self._journal.state.agents.values():
+            self._marked |= {m.id: m.platform_id for m in agent.queue if m.platform_id in marks and m.platform_id}
+
+    async def take(self, event: InboxEvent, since: int) -> None:
+        """Bring an event to whom it concerns; what nobody knows how to take is handled as a message.
+
+        `since` is the last fact before all that is noted of it.
+        """
+        self._since = since
+        await self._kinds.get(event.kind, self._message)(event)
+
+    def begun(self, event: InboxEvent, since: int) -> None:
+        """Write down that an exchange begins with what somebody did, unless one is going on."""
+        state = self._journal.state
+        seq = self._journal.rested if self._journal.at_work() else since
+        if not state.exchanges or seq > state.exchanges[-1].seq:
+            said = event.text or ", ".join(str(file["name"]) for file in event.attachments)
+            who = {"person": event.person_id, "name": event.person_name, "pid": event.message_id}
+            self._journal.note("exchange", seq=seq, text=said[: WORDS_CHARS + 1], **who)
+        elif event.message_id is not None:
+            self._journal.note("during", pid=event.message_id)
+
+    def heard(self, event: InboxEvent, agent: AgentId) -> None:
+        """Write down that a person's message went to `agent`."""
+        self._journal.note(
+            "heard",
+            pid=event.message_id,
+            message=f"in.{event.id}",
+            agent=agent,
+            person=event.person_id,
+            name=event.person_name,
+            private=event.private,
+            text=event.text,
+            **({} if event.place is None else {"place": address_data(event.place)}),
+        )
+
+    def noted(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Hears every fact: what was waiting and is taken now is marked as seen."""
+        self._pages.signs.noted(kind, data)
+        if kind in _TAKES:
+            self._mark(data.get("mids") or (), "seen")
+            self._told.discard(data.get("agent") or self._owner(data))
+
+    def stopped(self, messages: Iterable[Message], events: Iterable[InboxEvent]) -> None:
+        """Mark what will not be answered any more."""
+        self._told.clear()
+        passed = [(message.platform_id, None) for message in messages]
+        for pid, place in (*passed, *((event.message_id, event.place) for event in events)):
+            if pid is not None:
+                self._pages.signs.mark(pid, "stopped", place)
+
+    def ended(self) -> None:
+        """Mark what waited and will not be read any more."""
+        for pid, mark in list(self._journal.state.marks.items()):
+            if mark == "queued":
+                self._pages.signs.mark(pid, "stopped")
+
+    def _owner(self, data: Mapping[str, Any]) -> str:
+        frame = self._journal.state.frames.get(data.get("f", ""))
+        return frame.agent if frame is not None else ""
+
+    def _mark(self, messages: Iterable[str], mark: Mark) -> None:
+        for message in messages:
+            pid = self._marked.pop(message, None)
+            if pid is not None:
+                self._pages.signs.mark(pid, mark)
+
+    async def _message(self, event: InboxEvent) -> None:
+        meeting = self._supervisor.meeting_host.human_attendees.audience(event.person_id, event.place, event.text)
+        if meeting is not None:
+            await self._in_meeting(event, meeting)
+            return
+        question = self._questions.open_on(event.choice, event.person_id) if event.choice else None
+        if question is not None and question.wants(event.person_id):
+            asked_by = AgentId(self._journal.state.frames[question.frame].agent)
+            self.begun(event, self._since)
+            self.heard(event, asked_by)
+            answer = self._message_of(event, asked_by, type=MessageType.CHOICE, answers=question.page)
+            await self._supervisor.hear(answer, asked_by)
+            return
+        quoted = event.quote.message_id if event.quote is not None else None
+        agent = self._supervisor.recipient(event.text, quoted, event.person_id)
+        self.begun(event, self._since)
+        self.heard(event, agent)
+        await self._hear(self._message_of(event, agent), agent)
+
+    async def _in_meeting(self, event: InboxEvent, meeting: MeetingState) -> None:
+        """All in the meeting hear it; nobody is interrupted by it."""
+        host, message = AgentId(meeting.host), self._message_of(event, None)
+        self.begun(event, self._since)
+        self.heard(event, host)
+        working = all(self._works(AgentId(who), message) for who in meeting.joined if who.isdecimal())
+        if await self._supervisor.meeting_host.heard(meeting, message) and working and not message.aside:
+            self._acknowledge(message, host)
+
+    async def _edit(self, event: InboxEvent) -> None:
+        """Who has not read it reads the new text; who has is told, in a meeting each of those who are in it."""
+        known = self._journal.state.heard.get(event.message_id or "")
+        if known is None or known.text == event.text:
+            return
+        agent, before = AgentId(known.agent), known.text
+        unread, meeting = self._unread_by(known.message), self._said_in(known.message)
+        for reader in unread or ([agent] if meeting is not None else []):
+            self._journal.note("changed", agent=reader, message=known.message, pid=event.message_id, text=event.text)
+        readers = self._readers(agent, meeting, unread)
+        if not readers:
+            return
+        self.begun(event, self._since)
+        if meeting is None:  # what was said in a meeting stays known as it stands in its history
+            self.heard(event, agent)
+        about = {} if meeting is None else {"meeting_id": MeetingId(meeting.id)}
+        for reader in readers:
+            told = self._message_of(event, None if meeting else reader, type=MessageType.EDITED, before=before, **about)
+            if meeting is None:
+                await self._hear(told, reader)
+            else:
+                self._supervisor.meeting_host.hear(reader, told)
+
+    async def _deletion(self, event: InboxEvent) -> None:
+        known = self._journal.state.heard.get(event.message_id or "")
+        if known is None:
+            return
+        agent = AgentId(known.agent)
+        unread, meeting = self._unread_by(known.message), self._said_in(known.message)
+        readers = self._readers(agent, meeting, unread)
+        for reader in unread or ([agent] if meeting is not None else []):
+            self._journal.note("recalled", agent=reader, message=known.message, pid=event.message_id)
+            self._supervisor.forget(reader, known.message)
+        if not readers:
+            self._marked.pop(known.message, None)
+            self._pages.signs.forget(event.message_id or "")
+        for reader in readers:
+            self._aside(self._message_of(event, reader, type=MessageType.DELETED, content=known.text), reader)
+
+    def _said_in(self, message: str) -> MeetingState | None:
+        """The meeting that goes on in which a person's message was said, one of the latest there."""
+        going_on = self._supervisor.meeting_host.meetings.going_on()
+        return next((m for m in going_on if any(said.id == message for said in m.history)), None)
+
+    def _readers(self, agent: AgentId, meeting: MeetingState | None, unread: Sequence[str]) -> list[AgentId]:
+        """The agents that have read what went to `agent`, or was said in a meeting to all in it."""
+        to = [agent] if meeting is None else [AgentId(who) for who in meeting.joined if who.isdecimal()]
+        return [reader for reader in to if reader not in unread]
+
+    def _unread_by(self, message: str) -> list[str]:
+        """The agents that have not read a message yet: several of a meeting, else the one that it went to."""
+        agents = self._journal.state.agents.values()
+        return [agent.id for agent in agents if any(waiting.id == message for waiting in agent.queue)]
+
+    async def _reaction(self, event: InboxEvent) -> None:
+        said = self._journal.state.said.get(event.message_id or "")
+        agent = self._journal.state.agents.get(said.agent) if said is not None else None
+        if said is None or agent is None:
+            return
+        quote = Quote(event.message_id or "", agent.klass, said.text)
+        self._aside(
+            self._message_of(event, AgentId(agent.id), type=MessageType.REACTION, quote=quote), AgentId(agent.id)
+        )
+
+    def _aside(self, message: Message, agent: AgentId) -> None:
+        self._journal.note("aside", agent=agent, message=message_to_data(message))
+
+    async def _choice(self, event: InboxEvent) -> None:
+        found = self._questions.open_for(event.choice or "", event.person_id)
+        if found is None:
+            if self._first_press(event):
+                self._pages.tell(self._pages.texts("session.question_closed"), event.place)
+            return
+        question, label = found
+        if self._supervisor.meeting_host.human_attendees.chosen(question.page, event.person_id, label):
+            self.begun(event, self._since)
+            return
+        if not question.wants(event.person_id):
+            if self._first_press(event):
+                self._refuse(question, event.place)
+            return
+        agent = AgentId(self._journal.state.frames[question.frame].agent)
+        self.begun(event, self._since)
+        more = {"content": label, "type": MessageType.CHOICE, "answers": question.page}
+        await self._supervisor.hear(self._message_of(event, agent, **more), agent)
+
+    def _message_of(self, event: InboxEvent, agent: AgentId | None, **other: Any) -> Message:
+        return message_of(event, agent, self._journal.state, **other)
+
+    def _first_press(self, event: InboxEvent) -> bool:
+        """Whether this person was not answered for this choice yet."""
+        press = (event.person_id, event.choice or "")
+        if press in self._pressed:
+            return False
+        self._pressed[press] = None
+        while len(self._pressed) > _MAX_PRESSES:
+            del self._pressed[next(iter(self._pressed))]
+        return True
+
+    def _refuse(self, question: QuestionState, place: Address | None) -> None:
+        state = self._journal.state
+        asked = list(question.each.values()) or [question.of or ""]
+        names = [state.people[person].name for person in asked if person in state.people and question.wants(person)]
+        self._pages.tell(self._pages.texts("session.question_for", name=", ".join(names)), place)
+
+    async def _hear(self, message: Message, agent: AgentId) -> None:
+        working = not message.aside and self._works(agent, message)
+        if working and self._busy == "interrupt":
+            await self._supervisor.interrupt(agent)
+            working = False
+        await self._supervisor.hear(message, agent)
+        if working and not message.sender_id.startswith(SCHEDULE):
+            self._acknowledge(message, agent)
+
+    def _works(self, agent: AgentId, message: Message) -> bool:
+        """Whether the agent is at work and no part of it waits for such a message."""
+        state = self._journal.state
+        waits = (w for w in state.waits.values() if state.frames[w.frame].agent == agent and w.source is not None)
+        return bool(state.roots(agent)) and not any(takes(wait.source or {}, message) for wait in waits)
+
+    def _acknowledge(self, message: Message, agent: AgentId) -> None:
+        pid = message.platform_id
+        place = self._journal.state.written_at.get(pid or "")
+        for key, question in self._journal.state.questions.items():
+            waits = key in self._journal.state.waits  # nobody waits for who joins a meeting: other words are no answer
+            certain = (question.of is not None or question.each) and not question.wants(str(message.sender_id))
+            if waits and certain and self._journal.state.frames[question.frame].agent == agent:
+                self._refuse(question, place)
+                return
+        if pid is not None and self._pages.signs.mark(pid, "queued"):
+            self._marked[message.id] = pid
+        elif agent not in self._told:
+            self._told.add(agent)
+            self._pages.tell(self._pages.texts("session.queued"), place)
+
+
+def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **other: Any) -> Message:
+    """The event as a message to `agent`, from whom `state` knows them to be; `other` are fields that differ."""
+    known = state.people.get(event.person_id)
+    fields: dict[str, Any] = {
+        "content": event.text,
+        "attachments": tuple(Attachment(**dict(a)) for a in event.attachments),
+        "quote": event.quote,
+        "aside": _is_aside(event, state),
+    }
+    return Message(
+        id=MessageId(f"in.{event.id}"),
+        sender_id=PersonId(event.person_id),
+        sender_class=known.declared or HUMAN_CLASS if known else HUMAN_CLASS,
+        created_at=event.sent_at,
+        recipient_id=agent,
+        from_human=True,
+        sender_name=state.called(event.person_id) if known else event.person_name,
+        platform_id=event.message_id,
+        **(fields | other),
+    )
+
+
+def _is_aside(event: InboxEvent, state: SessionState) -> bool:
+    """Whether somebody speaks to another person: it begins with `@` and their name, and is no option of a question."""
+    words = event.text.strip().casefold()
+    if not words.startswith("@") or any(words == o.casefold() for q in state.questions.values() for o in q.options):
+        return False
+    others = (person for id_, person in state.people.items() if id_ != event.person_id)
+    return any(re.match(rf"@{re.escape(name.casefold())}(?!\w)", words) for other in others for name in other.names())

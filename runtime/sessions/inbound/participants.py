@@ -1,0 +1,156 @@
+"""What participants in other processes do: events of the inbox, brought to the seats that they have in a session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from runtime.agents.remote_agent import RemoteAgent
+from runtime.agents.supervisor import Supervisor
+from runtime.core.clock import Clock
+from runtime.core.errors import ExecutionError, RoutingError
+from runtime.core.ids import AgentId, MessageId
+from runtime.core.message import HUMAN_CLASS, Message, MessageType, message_to_data
+from runtime.execution.speech.delivery import Delivery, addressed
+from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.targets import Target, resolve_target
+from runtime.meetings.invitations import JOINED
+from runtime.meetings.shared_state import SharedState
+from runtime.stores.inbox import InboxEvent
+from runtime.tape.journal import Journal
+
+Deed = Literal["fetched", "say", "answer", "leave", "share"]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What a participant does in its seat.
+
+    "fetched": it has acknowledged `messages`; "say": `text` to whom `to` names, as programs name them; "answer": to the
+    invitation into `meeting`, `text` is JOINED or REJECTED with a reason; "leave" `meeting`; "share" in `meeting` under
+    `name` the value that `text` is as JSON, where version `expected` is there. `number` is its own name for the act.
+    """
+
+    seat: str
+    does: Deed
+    number: str = ""
+    messages: tuple[str, ...] = ()
+    to: str = ""
+    text: str = ""
+    meeting: str = ""
+    name: str = ""
+    expected: int | None = None
+
+    @classmethod
+    def read(cls, text: str) -> Act:
+        """The inverse of `str`. Raises ValueError, KeyError or TypeError."""
+        data = json.loads(text)
+        return cls(**{**data, "messages": tuple(data["messages"])})
+
+    def __str__(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+class Participants:
+    """The participants in other processes, as one session hears them. What they do becomes facts, for the commit that
+    consumes the event; what cannot be done they are told."""
+
+    def __init__(
+        self, journal: Journal, supervisor: Supervisor, pages: Pages, delivery: Delivery, clock: Clock
+    ) -> None:
+        self._journal = journal
+        self._supervisor = supervisor
+        self._pages = pages
+        self._delivery = delivery
+        self._clock = clock
+        self._deeds: Mapping[Deed, Callable[[RemoteAgent, Act], Awaitable[None]]] = {
+            "fetched": self._fetched,
+            "say": self._say,
+            "answer": self._answer,
+            "leave": self._leave,
+            "share": self._share,
+        }
+
+    async def take(self, event: InboxEvent) -> None:
+        """Bring an act to its seat; one in another session, such as one that was undone, and one about something that
+        was stopped come to nothing."""
+        act = Act.read(event.text)
+        remote = self._supervisor.remote([*act.seat.split("/"), ""][1])
+        if remote is None or remote.seat.id != act.seat:
+            return
+        try:
+            await self._deeds[act.does](remote, act)
+        except (RoutingError, ExecutionError) as error:
+            self._tell(remote, act, str(error))
+
+    async def _fetched(self, remote: RemoteAgent, act: Act) -> None:
+        remote.fetched(act.messages)
+
+    async def _say(self, remote: RemoteAgent, act: Act) -> None:
+        state = self._journal.state
+        rooms = [meeting.id for meeting in state.meetings.values() if remote.id in meeting.joined]
+        going_on = [id_ for id_ in rooms if state.meetings[id_].status != "ended"]
+        here = going_on[0] if len(going_on) == 1 else None
+        target = resolve_target(act.to, state, self._supervisor, meeting=here)
+        if target.meeting is not None and remote.id not in state.meetings[target.meeting].joined:
+            raise RoutingError(f"{remote.state.klass} is not in meeting {target.meeting}; it has to be invited first")
+        channel = self._supervisor.channel(remote.id, target)
+        if not act.text.strip():
+            return
+        whom = None if state.private or target.person is None else state.people[target.person].name
+        message = self._message(remote, replace(act, text=addressed(act.text, whom)), target)
+        if any(not str(hearer.id).isdecimal() for hearer in channel.participants):
+            page = self._delivery.show(remote.id, target, message.content)
+            if page is not None:
+                self._pages.expect_message(message.id, page)
+        await channel.send(message)
+        if target.meeting is not None:
+            self._journal.note("spoke", id=target.meeting, message=message_to_data(message))
+
+    def _message(self, remote: RemoteAgent, act: Act, target: Target) -> Message:
+        klass = None
+        if target.recipient is not None:
+            other = self._journal.state.agents.get(str(target.recipient))
+            klass = other.klass if other is not None else HUMAN_CLASS
+        return Message(
+            id=MessageId(f"{remote.state.participant}.{act.number}"),
+            sender_id=remote.id,
+            sender_class=remote.state.klass,
+            content=act.text,
+            created_at=self._clock.now(),
+            recipient_id=target.recipient,
+            recipient_class=klass,
+            type=MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST,
+            meeting_id=target.meeting,
+            target_agent_ids=target.agents,
+        )
+
+    async def _answer(self, remote: RemoteAgent, act: Act) -> None:
+        meeting = self._journal.state.meetings.get(act.meeting)
+        if meeting is not None and remote.id in meeting.joined and act.text == JOINED:
+            return  # it was asked again before it could answer
+        if meeting is None or remote.id not in meeting.pending:
+            raise RoutingError(f"{remote.state.klass} is not asked to join meeting {act.meeting}")
+        self._supervisor.meeting_host.meetings.answered(meeting, remote.id, act.text)
+
+    async def _leave(self, remote: RemoteAgent, act: Act) -> None:
+        meeting = self._journal.state.meetings.get(act.meeting)
+        if meeting is None or remote.id not in meeting.joined:
+            raise RoutingError(f"{remote.state.klass} is not in meeting {act.meeting}")
+        self._supervisor.meeting_host.meetings.leave(meeting, remote.id)
+
+    async def _share(self, remote: RemoteAgent, act: Act) -> None:
+        meeting = self._journal.state.meetings.get(act.meeting)
+        if meeting is None:
+            raise RoutingError(f"there is no meeting {act.meeting}")
+        value = json.loads(act.text)
+        SharedState(self._journal).write(meeting, act.name, value, by=remote.id, expected=act.expected)
+
+    def _tell(self, remote: RemoteAgent, act: Act, why: str) -> None:
+        """Tell a participant that what it did came to nothing."""
+        notice: dict[str, Any] = {"type": MessageType.UNDELIVERED, "recipient_id": AgentId(remote.id)}
+        text = f"{act.does} {act.number} came to nothing: {why}"
+        id_ = MessageId(f"{remote.state.participant}.{act.number}.undelivered")
+        remote.accept(Message(id_, remote.id, "Parley", text, self._clock.now(), **notice))

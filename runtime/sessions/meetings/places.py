@@ -1,0 +1,213 @@
+"""The places of one session's meetings: opened for those with people, and told of what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import anyio
+
+from runtime.core.address import Address, address_data
+from runtime.core.errors import AdapterError, InboxFull
+from runtime.core.ids import ANYONE
+from runtime.execution.speech.pages import Pages
+from runtime.meetings.placement import meeting_held_at
+from runtime.sessions.node_context import NodeContext
+from runtime.sessions.succession import Succession, name_within, title_of, words_within
+from runtime.stores.catalog import WholeSession
+from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent
+from runtime.stores.meeting_places import HeldMeeting, PlaceStore
+from runtime.stores.sessions import SessionRecord
+from runtime.tape.fold import apply
+from runtime.tape.journal import Journal
+from runtime.tape.state import MeetingState, SessionState
+
+OPENED_WITHIN_S = 60.0
+"""How long a meeting waits for its place before it is held where the session lives."""
+
+LINK_WITHIN_S = 5.0
+"""How long a platform is asked for a link; without an answer there is none in what is said."""
+
+_OF_THE_SESSION = frozenset({"new", "undo", FORK_WANTED})
+"""Commands that are about the session as a whole, and have to be given where it lives."""
+
+UNANSWERED_IN_PLACES = frozenset({"edit", "deletion", "reaction"})
+"""What is passed over where no meeting is held any more; all else is answered."""
+
+
+class MeetingPlaces:
+    """Implements `runtime.meetings.places.Places` for one session.
+
+    A place is known in the store before anything is said in it, and on the tape with what is said there first; what is
+    asked of the platform has a name of its own, so that a crash opens no second one where the platform can tell.
+    """
+
+    def __init__(
+        self, record: SessionRecord, journal: Journal, pages: Pages, around: NodeContext, inbox: Inbox
+    ) -> None:
+        self._record = record
+        self._journal = journal
+        self._pages = pages
+        self._around = around
+        self._inbox = inbox
+        self._going_on: dict[str, Address] = {}
+        self._link: str | None = None
+
+    async def open(self, meeting: MeetingState, people: Sequence[str], /) -> None:
+        """See `Places`."""
+        store = self._around.places
+        if (meeting.place or meeting.left) is not None or store is None or not self._around.meetings.threads:
+            return
+        await self._journal.commit()
+        done = anyio.Event()
+        self._pages.tasks.start_soon(self._open, meeting, people, store, done)
+        await done.wait()
+
+    async def _open(self, meeting: MeetingState, people: Sequence[str], store: PlaceStore, done: anyio.Event) -> None:
+        """Open a place to the end, also when its meeting is stopped meanwhile: then that is said there."""
+        nonce = f"meeting.{self._record.id}.{meeting.id}"
+        place = await self._opened(meeting, nonce)
+        if place is not None:
+            await store.put(place, self._held(meeting))
+            await self.find_way_home()
+            there = await self._link_to(place)
+            self._journal.note("place", id=meeting.id, place=address_data(place), nonce=nonce)
+            if meeting.status == "ended":
+                self._tell("meeting_place_ended", place)
+            else:
+                self._going_on[meeting.id] = place
+                self._invite(meeting, people, place, there)
+            await self._journal.commit()
+        done.set()
+
+    async def _opened(self, meeting: MeetingState, nonce: str) -> Address | None:
+        title = title_of(meeting.topic) or self._say("meeting_title", id=meeting.id)
+        try:
+            with anyio.fail_after(OPENED_WITHIN_S):
+                return await self._around.outbox.open_thread(self._record.address, title, nonce=nonce)
+        except (AdapterError, TimeoutError) as error:
+            self._around.bus.publish(
+                "meeting.placeless", session_id=self._record.id, meeting_id=meeting.id, error=str(error) or "no answer"
+            )
+            return None
+
+    def _invite(self, meeting: MeetingState, people: Sequence[str], place: Address, there: str | None) -> None:
+        """Say in the place what it is, and where the session lives who is asked to come there.
+
+        They are mentioned in the place, once, when they are asked.
+        """
+        said = {"host": self._journal.state.agents[meeting.host].klass, "topic": words_within(meeting.topic)}
+        self._pages.tell(self._say("meeting_place", **said) + self._way_home(), place)
+        said["people"] = ", ".join(map(self._name, people))
+        opened = self._say("meeting_opened_at", link=there, **said) if there else self._say("meeting_opened", **said)
+        self._pages.tell(opened)
+
+    def _name(self, who: str) -> str:
+        known = self._journal.state.people.get(who)
+        if known is not None:
+            return name_within(known.name)
+        return self._say("meeting_everybody") if who == ANYONE else name_within(who)
+
+    def _way_home(self) -> str:
+        return f" {self._say('meeting_home', link=self._link)}" if self._link else ""
+
+    def _held(self, meeting: MeetingState) -> HeldMeeting:
+        return HeldMeeting(self._record.address, self._record.id, meeting.id)
+
+    async def restore(self, succession: Succession | None) -> None:
+        """Take up the places of meetings that go on. Called once, after the tapes were read.
+
+        What goes on in the place of another session has that one's places from now on.
+        """
+        state, store = self._journal.state, self._around.places
+        held = {m.id: m.place for m in state.meetings.values() if m.place is not None and m.status != "ended"}
+        self._going_on = {} if state.ended else held
+        if self._going_on or (succession is not None and succession.places):
+            await self.find_way_home()
+        if store is None:
+            return
+        for meeting, place in self._going_on.items():
+            if await store.get(place) != self._held(state.meetings[meeting]):
+                await store.put(place, self._held(state.meetings[meeting]))
+
+    async def find_way_home(self) -> None:
+        """Look up where a link leads to the session's own conversation, for what is said in places from now on."""
+        self._link = self._link or await self._link_to(self._record.address)
+
+    async def _link_to(self, address: Address) -> str | None:
+        with anyio.move_on_after(LINK_WITHIN_S):
+            return await self._around.outbox.link(address)
+        return None
+
+    def noted(self) -> None:
+        """Hears every fact: that a meeting is over is said where it was held."""
+        if not self._going_on:
+            return
+        state = self._journal.state
+        self._going_on = {m: place for m, place in self._going_on.items() if state.meetings[m].place == place}
+        for meeting in [m for m in self._going_on if state.ended or state.meetings[m].status == "ended"]:
+            self._tell("meeting_place_ended", self._going_on.pop(meeting))
+
+    @property
+    def all(self) -> list[Address]:
+        """The places of all meetings so far."""
+        return [m.place for m in self._journal.state.meetings.values() if m.place is not None]
+
+    def undone(self, places: Sequence[Address]) -> None:
+        """Say in these places that their meetings were undone."""
+        for place in places:
+            self._tell("meeting_place_undone", place)
+
+    async def turned_away(self, event: InboxEvent) -> bool:
+        """Whether what was done in a place is no business of the session; then it was answered there.
+
+        A new session that is asked for where a meeting was held begins there, in a conversation like any other.
+        """
+        if event.place is None:
+            return False
+        goes_on = meeting_held_at(self._journal.state, event.place) is not None and not self._journal.state.ended
+        if goes_on and event.kind not in _OF_THE_SESSION:
+            return False
+        if goes_on:
+            await self.find_way_home()
+            self._tell("meeting_place_only", event.place)
+        elif event.kind == "new" and self._around.places is not None:
+            if not await given_back(event, self._around.places, self._inbox):
+                self._pages.tell(self._around.texts("inbound.full"), event.place)
+        elif event.kind not in UNANSWERED_IN_PLACES:
+            await self.find_way_home()
+            self._tell("meeting_place_over", event.place)
+        return True
+
+    def _tell(self, key: str, place: Address) -> None:
+        self._pages.tell(self._say(key) + self._way_home(), place)
+
+    def _say(self, key: str, **values: object) -> str:
+        return self._around.texts(f"session.{key}", **values)
+
+
+async def keep_places(whole: WholeSession, store: PlaceStore) -> None:
+    """Keep what the places of a session were opened for that was taken in from elsewhere, unless they are known."""
+    state = SessionState()
+    for fact in whole.facts:
+        apply(state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
+    for meeting in state.meetings.values():
+        place = meeting.place or meeting.left
+        if place is not None and await store.get(place) is None:
+            await store.put(place, HeldMeeting(whole.record.address, whole.record.id, meeting.id))
+
+
+async def given_back(event: InboxEvent, store: PlaceStore, inbox: Inbox) -> bool:
+    """Make a place a conversation like any other, and do there what was done; False when its inbox is full.
+
+    Can be called again for the same event.
+    """
+    place = event.place or event.address
+    held = await store.get(place)
+    if held is not None:
+        await store.release(place, held.session)
+    try:
+        await inbox.add(replace(event, address=place, place=None))
+    except InboxFull:
+        return False
+    return True

@@ -1,0 +1,99 @@
+"""What people see of meetings in which they are not: all that is said, who met and what came of it, or nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.core.address import Address
+from runtime.core.texts import Texts
+from runtime.execution.frames.outcomes import reason
+from runtime.execution.speech.pages import Pages
+from runtime.language.program import Program
+from runtime.meetings.placement import place_of
+from runtime.meetings.showing import MeetingHabits, Show
+from runtime.sessions.succession import words_within
+from runtime.tape.journal import Journal
+from runtime.tape.state import MeetingState
+from runtime.tape.talk import told
+
+MAX_OUTCOME_CHARS = 500
+"""So much of what came of a meeting is shown."""
+
+
+class MeetingReports:
+    """The minutes of one session's meetings, kept for people."""
+
+    def __init__(self, program: Program, journal: Journal, pages: Pages, texts: Texts, habits: MeetingHabits) -> None:
+        self._program = program
+        self._journal = journal
+        self._pages = pages
+        self._texts = texts
+        self._habits = habits
+        self._held: dict[str, tuple[str, Show]] = {}
+        """Meetings that go on, and what is shown of each, by the frames that hold them."""
+
+    def restore(self) -> None:
+        """Take up the meetings that go on. Called once, after the tapes were read."""
+        for meeting in self._journal.state.meetings.values():
+            if meeting.status == "active":
+                self._held[meeting.frame] = (meeting.id, self._shown(meeting))
+
+    def open_to_people(self, meeting: MeetingState) -> bool:
+        """Whether people who are not in the meeting see what is said there. What was begun is said to its end."""
+        if self._shown(meeting) == "all" or meeting.people or (meeting.place or meeting.left) is not None:
+            return True
+        to = f"meeting {meeting.id}"
+        return any(page.to == to and page.status == "open" for page in self._journal.state.pages.values())
+
+    def noted(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Hears every fact: a meeting that begins or ends is told of, where that is what people want."""
+        if kind == "meeting_active":
+            self._begun(self._journal.state.meetings[data["id"]])
+        elif kind == "ret" and data["f"] in self._held:
+            number, shown = self._held.pop(data["f"])
+            self._ended(self._journal.state.meetings[number], shown, data)
+
+    def _begun(self, meeting: MeetingState) -> None:
+        shown = self._shown(meeting)
+        self._held[meeting.frame] = (meeting.id, shown)
+        if shown == "summaries" and not meeting.people and meeting.place is None:
+            said = {"topic": words_within(meeting.topic), "people": ", ".join(map(self._name, meeting.joined))}
+            self._tell("meeting_begun", self._around(meeting), **said)
+
+    def _ended(self, meeting: MeetingState, shown: Show, data: Mapping[str, Any]) -> None:
+        """A meeting that people of this conversation did not follow: they were not in it, or it had a place."""
+        if shown == "none" or (meeting.place is None and (shown == "all" or meeting.people)):
+            return
+        outcome = self._outcome(meeting, data)
+        key = "meeting_failed" if data.get("exc") else "meeting_came_to" if outcome else "meeting_over"
+        self._tell(key, self._around(meeting), topic=words_within(meeting.topic), outcome=outcome)
+
+    def _outcome(self, meeting: MeetingState, data: Mapping[str, Any]) -> str:
+        """What the host's playbook came to: its value, else what the host wrote of it, else what was said last."""
+        value = reason(data["exc"], self._texts) if data.get("exc") else data.get("val")
+        if value in (None, ""):
+            value = data.get("sum") or (told(meeting.talk) if meeting.place is None else "")
+        if value in (None, ""):
+            return ""
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        text = " ".join(text.split())
+        return text if len(text) <= MAX_OUTCOME_CHARS else text[: MAX_OUTCOME_CHARS - 1].rstrip() + "…"
+
+    def _shown(self, meeting: MeetingState) -> Show:
+        klass, frame = self._journal.state.agents[meeting.host].klass, self._journal.state.frames.get(meeting.frame)
+        spec = self._program.agent(klass)
+        playbook = spec.playbook(frame.playbook) if spec is not None and frame is not None else None
+        return self._habits.shown(playbook.metadata if playbook is not None else {})
+
+    def _around(self, meeting: MeetingState) -> Address | None:
+        """Where those are among whom the host called the meeting."""
+        return place_of(self._journal.state, meeting.frame.rpartition(":")[0], "notice")
+
+    def _name(self, who: str) -> str:
+        state = self._journal.state
+        return state.agents[who].klass if who in state.agents else state.people[who].name
+
+    def _tell(self, key: str, place: Address | None, **values: object) -> None:
+        self._pages.tell(self._texts(f"session.{key}", **values), place)

@@ -1,0 +1,89 @@
+"""What every session of a node shares."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from runtime.bus import Bus
+from runtime.channels.mailbox import Mailboxes, NoMailboxes
+from runtime.channels.outbox import Outbox
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.core.texts import Texts, english
+from runtime.execution.calls.files import Files
+from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
+from runtime.execution.execution_context import TRANSCRIPT_CHARS
+from runtime.execution.frames.step_watcher import WatchSession
+from runtime.language.program import Program
+from runtime.llm.client import LLMClient
+from runtime.meetings.showing import MeetingHabits
+from runtime.sandbox.executor import Sandbox
+from runtime.sessions.alarm import Alarm
+from runtime.sessions.resting import Resting
+from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.sessions import SessionStore
+
+Busy = Literal["queue", "steer", "interrupt"]
+"""What becomes of a person's message to an agent at work: handled afterwards, shown to the work, or instead of it."""
+
+Allowance = Callable[[Address, str | None], Awaitable[str | None]]
+"""Asked before every call of a model, for a conversation and the person who caused it: the sentence why not, or None.
+"""
+
+
+async def unlimited(_address: Address, _person: str | None, /) -> str | None:
+    """Models may always be called."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeContext:
+    """What every session of a node shares.
+
+    `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
+    is by the same name, "queue" where it says nothing. The past of a playbook is summed up when it has more than
+    `transcript_chars`. Without an `alarm` sessions that wait for a time stay in memory; without `places` meetings are
+    held where their sessions live. `texts_on` are the texts of platforms by name, with commands as they are written
+    there; where it says nothing, `texts` are. `debugger` watches the sessions, where somebody debugs.
+    """
+
+    programs: Mapping[str, Program]
+    store: SessionStore
+    outbox: Outbox
+    sandbox: Sandbox
+    llm: LLMClient
+    clock: Clock
+    bus: Bus
+    idle_s: float = 900.0
+    files: Files | None = None
+    texts: Texts = field(default_factory=english)
+    texts_on: Mapping[str, Texts] = field(default_factory=dict)
+    busy: Mapping[str, Busy] = field(default_factory=dict)
+    allowance: Allowance = unlimited
+    servers: RemoteServers = field(default_factory=NoRemoteServers)
+    alarm: Alarm | None = None
+    mailboxes: Mailboxes = field(default_factory=NoMailboxes)
+    transcript_chars: int = TRANSCRIPT_CHARS
+    questions_alone: bool = False
+    """For small models: see `Machine.alone`."""
+    places: PlaceStore | None = None
+    meetings: MeetingHabits = field(default_factory=MeetingHabits)
+    debugger: WatchSession | None = None
+    resting: Resting = field(default_factory=Resting)
+
+    def on(self, platform: str) -> NodeContext:
+        """The same with the texts of a platform."""
+        texts = self.texts_on.get(platform, self.texts)
+        return self if texts is self.texts else replace(self, texts=texts)
+
+    def program(self, name: str) -> Program:
+        """The program of that name, the first for "". One that is not served here any more has no agents."""
+        if not name:
+            return next(iter(self.programs.values()))
+        return self.programs.get(name) or Program(name, (), "", "")
+
+    def program_name(self, asked: str) -> str:
+        """The name under which a session that begins now keeps its program."""
+        return asked or next(iter(self.programs))

@@ -1,0 +1,1 @@
+"""The Valkey server that comes with Parley."""

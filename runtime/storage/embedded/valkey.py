@@ -1,0 +1,300 @@
+"""The server that comes with us: a Valkey of our own on a unix socket, its data in the data directory.
+
+    gateway ──pipe──> sh (its own session) ──> valkey-server ──> appendonlydir/
+                       └─ reads the pipe; at its end it stops the server
+
+The pipe ends however the gateway ends, so the server never outlives it. The shell, the server and nobody else hold a
+lock on `valkey.lock`, so a directory never has two servers. What the server has answered is in its append-only file:
+killing any of the three loses nothing; losing power may cost the last second (runtime/storage/embedded/flushing.py).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+
+import anyio
+from anyio.abc import Process, SocketStream
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from runtime.core.background import beside
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.errors import ConfigError, StorageUnavailable
+from runtime.storage.embedded.data_directory import prepare, socket_path
+from runtime.storage.embedded.flushing import keep_flushed
+from runtime.storage.embedded.server_binary import find_server_binary
+from runtime.storage.encoding.notice import OnEvent, unheard
+
+RESTARTS_PER_MINUTE = 5
+
+_START_LIMIT_S = 60.0
+_STOP_LIMIT_S = 2.0
+_ANSWER_LIMIT_S = 2.0
+_FIRST_PAUSE_S = 0.002
+_LONGEST_PAUSE_S = 0.1
+_LOG_LIMIT_BYTES = 1_000_000
+_SHOWN_LOG_BYTES = 500
+
+_LOG_GROWTH_PERCENT = 50
+"""So much longer than what it holds may the log grow before the server writes it anew; by default twice as long."""
+
+_GUARD = """
+umask 077
+exec 3<&0
+"$@" </dev/null 3<&- &
+server=$!
+{ read -r _ <&3; kill -TERM $server; } 2>/dev/null &
+guard=$!
+exec 3<&-
+wait $server
+status=$?
+kill -KILL $guard 2>/dev/null
+wait $guard 2>/dev/null
+exit $status
+"""
+
+
+def server_arguments(data_dir: Path, socket: Path) -> list[str]:
+    """Settings for a server that only this user reaches, that forgets nothing and evicts nothing."""
+    settings = {
+        "port": "0",
+        "unixsocket": str(socket),
+        "unixsocketperm": "700",
+        "dir": str(data_dir),
+        "appendonly": "yes",
+        "appendfsync": "no",
+        "auto-aof-rewrite-percentage": str(_LOG_GROWTH_PERCENT),
+        "save": "",
+        "maxmemory-policy": "noeviction",
+        "databases": "1",
+        "loglevel": "warning",
+    }
+    return [part for name, value in settings.items() for part in (f"--{name}", value)]
+
+
+class EmbeddedValkey(AbstractAsyncContextManager[Path]):
+    """`async with EmbeddedValkey(data_dir) as socket`: a server that answers at `socket`, as long as the block lasts.
+
+    A server that already runs for this directory is used and left alone. One that dies is started again, at most
+    `RESTARTS_PER_MINUTE` times; `on_event` hears storage.lost and storage.back. Raises ConfigError when there is
+    nothing to start, StorageUnavailable when it does not start or dies too often.
+    """
+
+    def __init__(self, data_dir: Path, *, on_event: OnEvent = unheard, clock: Clock | None = None) -> None:
+        self._data_dir = data_dir
+        self._on_event = on_event
+        self._clock = clock or SystemClock()
+        self._running = self._run()
+        self._server: _OwnServer | _OtherServer
+
+    async def __aenter__(self) -> Path:
+        return await self._running.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._running.__aexit__(kind, error, trace)
+
+    @asynccontextmanager
+    async def _run(self) -> AsyncIterator[Path]:
+        data_dir, socket = prepare(self._data_dir), socket_path(self._data_dir)
+        self._server = await _obtain(data_dir, socket)
+        try:
+            async with beside() as tasks:
+                tasks.start_soon(self._supervise, data_dir, socket)
+                tasks.start_soon(keep_flushed, data_dir / "appendonlydir", self._clock, self._on_event)
+                yield socket
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._server.stop()
+
+    async def _supervise(self, data_dir: Path, socket: Path) -> None:
+        restarts: deque[float] = deque(maxlen=RESTARTS_PER_MINUTE)
+        while True:
+            why = await self._server.ended()
+            self._on_event("storage.lost", server=str(socket), reason=why)
+            now = self._clock.monotonic()
+            if len(restarts) == RESTARTS_PER_MINUTE and now - restarts[0] < 60:
+                raise StorageUnavailable(
+                    f"The server of {data_dir} died {RESTARTS_PER_MINUTE + 1} times within a minute ({why}). "
+                    f"See {_log_path(data_dir)}.{_log_end(data_dir)}"
+                )
+            restarts.append(now)
+            self._server = await _obtain(data_dir, socket)
+            self._on_event("storage.back", server=str(socket), seconds=self._clock.monotonic() - now)
+
+
+class _OwnServer:
+    """A server that we started, behind its guard."""
+
+    def __init__(self, guard: Process) -> None:
+        self._guard = guard
+
+    @property
+    def has_ended(self) -> bool:
+        return self._guard.returncode is not None
+
+    async def ended(self) -> str:
+        status = await self._guard.wait()
+        await self._guard.aclose()
+        return f"signal {status - 128}" if status > 128 else f"exit code {status}"
+
+    async def stop(self) -> None:
+        """Closing the pipe makes the guard stop the server; what does not stop in time is killed."""
+        assert self._guard.stdin is not None
+        await self._guard.stdin.aclose()
+        with anyio.move_on_after(_STOP_LIMIT_S):
+            await self._guard.wait()
+        if self._guard.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._guard.pid, signal.SIGKILL)
+            await self._guard.wait()
+
+
+class _OtherServer:
+    """A server that another process started for the same directory; its end is the end of our connection."""
+
+    def __init__(self, connection: SocketStream) -> None:
+        self._connection = connection
+
+    async def ended(self) -> str:
+        with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            await self._connection.receive()
+        await self._connection.aclose()
+        return "its owner stopped it"
+
+    async def stop(self) -> None:
+        await self._connection.aclose()
+
+
+async def _obtain(data_dir: Path, socket: Path) -> _OwnServer | _OtherServer:
+    """Start a server or find the one that holds the lock; one that is just coming or going is waited for."""
+    try:
+        with anyio.fail_after(_START_LIMIT_S):
+            pause_s = _FIRST_PAUSE_S
+            while True:
+                lock = _try_lock(data_dir / "valkey.lock")
+                if lock is not None:
+                    try:
+                        return await _start(data_dir, socket, lock)
+                    finally:
+                        os.close(lock)
+                connection = await _connect(socket, data_dir)
+                if connection is not None:
+                    return _OtherServer(connection)
+                await anyio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+    except TimeoutError:
+        raise StorageUnavailable(
+            f"The server of {data_dir} was not ready within {_START_LIMIT_S:.0f} s. "
+            f"See {_log_path(data_dir)}.{_log_end(data_dir)}"
+        ) from None
+
+
+def _try_lock(path: Path) -> int | None:
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    return handle
+
+
+async def _start(data_dir: Path, socket: Path, lock: int) -> _OwnServer:
+    command = [str(find_server_binary()), *server_arguments(data_dir, socket)]
+    _close_to_others(data_dir / "appendonlydir")
+    log = _open_log(data_dir)
+    try:
+        with anyio.CancelScope(shield=True):
+            guard = await anyio.open_process(
+                ["/bin/sh", "-c", _GUARD, "parley-valkey", *command],
+                stdout=log,
+                stderr=log,
+                env={"LC_ALL": "C"},
+                start_new_session=True,
+                pass_fds=(lock,),
+            )
+    except OSError as error:
+        raise ConfigError(f"The server {command[0]} cannot be started: {error.strerror}.") from error
+    finally:
+        os.close(log)
+    server = _OwnServer(guard)
+    try:
+        await _wait_until_ready(server, data_dir, socket)
+    except BaseException:
+        with anyio.CancelScope(shield=True):
+            await server.stop()
+        raise
+    return server
+
+
+async def _wait_until_ready(server: _OwnServer, data_dir: Path, socket: Path) -> None:
+    pause_s = _FIRST_PAUSE_S
+    while (connection := await _connect(socket, data_dir)) is None:
+        if server.has_ended:
+            raise StorageUnavailable(
+                f"The server of {data_dir} did not start ({await server.ended()}).{_log_end(data_dir)}"
+            )
+        await anyio.sleep(pause_s)
+        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+    await connection.aclose()
+
+
+async def _connect(socket: Path, data_dir: Path) -> SocketStream | None:
+    """A connection to the server of this directory; None while there is none that has loaded its data."""
+    try:
+        with anyio.fail_after(_ANSWER_LIMIT_S):
+            connection = await anyio.connect_unix(socket)
+            try:
+                if await _serves(connection, data_dir):
+                    return connection
+            except BaseException:
+                await connection.aclose()
+                raise
+            await connection.aclose()
+    except (OSError, TimeoutError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.IncompleteRead):
+        return None
+    return None
+
+
+async def _serves(connection: SocketStream, data_dir: Path) -> bool:
+    answer = BufferedByteReceiveStream(connection)
+    await connection.send(b"PING\r\nCONFIG GET dir\r\n")
+    if await answer.receive_until(b"\r\n", 1000) != b"+PONG":
+        return False
+    header = [await answer.receive_until(b"\r\n", 1000) for _ in range(4)]
+    return header[0] == b"*2" and await answer.receive_until(b"\r\n", 10_000) == os.fsencode(data_dir)
+
+
+def _close_to_others(folder: Path) -> None:
+    """Files that a server wrote before it was told to let nobody else read them."""
+    if folder.is_dir():
+        folder.chmod(0o700)
+        for path in folder.iterdir():
+            path.chmod(0o600)
+
+
+def _log_path(data_dir: Path) -> Path:
+    return data_dir / "valkey.log"
+
+
+def _open_log(data_dir: Path) -> int:
+    path = _log_path(data_dir)
+    fresh = path.exists() and path.stat().st_size > _LOG_LIMIT_BYTES
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_APPEND | (os.O_TRUNC if fresh else 0), 0o600)
+
+
+def _log_end(data_dir: Path) -> str:
+    """The last words of the server's log, to be shown with an error."""
+    try:
+        text = _log_path(data_dir).read_bytes()[-_SHOWN_LOG_BYTES:].decode(errors="replace").strip()
+    except OSError:
+        return ""
+    return f" Its last words: {text}" if text else ""

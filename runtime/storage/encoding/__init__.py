@@ -1,0 +1,1 @@
+"""The stored forms of data: JSON, whole or sealed."""

@@ -1,0 +1,114 @@
+"""How events, addresses and facts are written down: JSON, the same in every store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from runtime.core.address import Address, address_data
+from runtime.core.ids import SessionId, TapeId
+from runtime.core.message import Quote
+from runtime.stores.inbox import InboxEvent
+from runtime.stores.meeting_places import HeldMeeting
+from runtime.tape.tape import Fact
+
+UNREADABLE_AT = Address("parley", "unreadable")
+"""Where events are that nobody can read."""
+
+UNREADABLE_KIND = "unreadable"
+"""Their kind."""
+
+_LONG_AGO = datetime.fromtimestamp(0, UTC)
+
+
+def to_json(value: object) -> str:
+    """Compact JSON; equal data gives equal text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def address_to_json(address: Address) -> str:
+    return to_json([address.platform, address.conversation, address.thread])
+
+
+def address_from_json(text: str) -> Address:
+    return Address(*json.loads(text))
+
+
+def held_to_json(held: HeldMeeting) -> str:
+    return to_json({"home": address_data(held.home), "session": held.session, "meeting": held.meeting})
+
+
+def held_from_json(text: str) -> HeldMeeting | None:
+    """None for what cannot be read: then the place is a conversation like any other."""
+    try:
+        data = json.loads(text)
+        return HeldMeeting(Address(*data["home"]), SessionId(data["session"]), data["meeting"])
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def event_to_json(event: InboxEvent) -> str:
+    data: dict[str, Any] = {
+        "id": event.id,
+        "address": [event.address.platform, event.address.conversation, event.address.thread],
+        "person": event.person_id,
+        "name": event.person_name,
+        "text": event.text,
+        "at": event.sent_at.isoformat(),
+        "kind": event.kind,
+        "files": [dict(file) for file in event.attachments],
+        "mid": event.message_id,
+        "quote": None if event.quote is None else [event.quote.message_id, event.quote.author, event.quote.text],
+        "choice": event.choice,
+        "private": event.private,
+        "program": event.program,
+    }
+    if event.by_owner:
+        data["owner"] = True
+    if event.place is not None:
+        data["place"] = address_data(event.place)
+    return to_json(data)
+
+
+def event_from_json(text: str) -> InboxEvent:
+    data = json.loads(text)
+    return InboxEvent(
+        id=data["id"],
+        address=Address(*data["address"]),
+        person_id=data["person"],
+        person_name=data["name"],
+        text=data["text"],
+        sent_at=datetime.fromisoformat(data["at"]),
+        kind=data["kind"],
+        attachments=tuple(data["files"]),
+        message_id=data.get("mid"),
+        quote=Quote(*data["quote"]) if data.get("quote") else None,
+        choice=data.get("choice"),
+        private=data.get("private", True),
+        program=data.get("program", ""),
+        by_owner=data.get("owner", False),
+        place=Address(*data["place"]) if data.get("place") else None,
+    )
+
+
+def event_from_entry(entry_id: str, fields: Mapping[str, str]) -> InboxEvent:
+    """The event of an entry. What cannot be read is one that no session takes, with the entry's text as it is: it
+    ends among the dead letters, and those behind it are read."""
+    text = fields.get("e", "")
+    try:
+        return event_from_json(text)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return InboxEvent(entry_id, UNREADABLE_AT, "", "", text, _LONG_AGO, kind=UNREADABLE_KIND)
+
+
+def fact_fields(fact: Fact) -> tuple[str, str, str]:
+    """A fact's kind, time and data; its tape and number are its place."""
+    return fact.kind, fact.at.isoformat(), json.dumps(fact.data, ensure_ascii=False, separators=(",", ":"))
+
+
+def fact_from_fields(tape: TapeId, seq: int, fields: tuple[str, str, str]) -> Fact:
+    kind, at, data = fields
+    content: Mapping[str, Any] = json.loads(data)
+    return Fact(tape=tape, seq=seq, kind=kind, at=datetime.fromisoformat(at), data=content)

@@ -1,0 +1,1 @@
+"""The stores in memory, for tests and for trying things out."""

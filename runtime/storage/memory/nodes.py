@@ -1,0 +1,46 @@
+"""The roster of nodes in memory: for tests and for trying things out."""
+
+from __future__ import annotations
+
+import anyio
+
+from runtime.core.clock import Clock, SystemClock
+from runtime.stores.nodes import Living
+from runtime.stores.sessions import LeaseHolder
+
+
+class MemoryNodeStore:
+    """Implements `runtime.stores.nodes.NodeStore`."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._until: dict[str, float] = {}
+        self._count = 0
+        self._changed = anyio.Event()
+
+    async def announce(self, holder: LeaseHolder, /) -> Living:
+        known = holder.node in (await self.living()).nodes
+        self._until[holder.node] = self._clock.monotonic() + holder.ttl_s
+        if not known:
+            await self.tell()
+        return await self.living()
+
+    async def living(self) -> Living:
+        now = self._clock.monotonic()
+        self._until = {node: until for node, until in self._until.items() if until > now}
+        return Living({node: until - now for node, until in self._until.items()}, str(self._count))
+
+    async def leave(self, holder: LeaseHolder, /) -> None:
+        self._until.pop(holder.node, None)
+        await self.tell()
+
+    async def tell(self) -> None:
+        self._count += 1
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+    async def news(self, after: str, /, *, wait_s: float) -> str:
+        with anyio.move_on_after(wait_s):
+            while str(self._count) == after:
+                await self._changed.wait()
+        return str(self._count)

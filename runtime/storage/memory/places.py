@@ -1,0 +1,24 @@
+"""Places of meetings, in memory: for tests and for trying things out."""
+
+from __future__ import annotations
+
+from runtime.core.address import Address
+from runtime.core.ids import SessionId
+from runtime.stores.meeting_places import HeldMeeting
+
+
+class MemoryPlaceStore:
+    """Implements `runtime.stores.meeting_places.PlaceStore`."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, HeldMeeting] = {}
+
+    async def put(self, place: Address, held: HeldMeeting, /) -> None:
+        self.held[place.key] = held
+
+    async def get(self, place: Address, /) -> HeldMeeting | None:
+        return self.held.get(place.key)
+
+    async def release(self, place: Address, session: SessionId, /) -> None:
+        if place.key in self.held and self.held[place.key].session == session:
+            del self.held[place.key]

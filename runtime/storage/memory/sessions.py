@@ -1,0 +1,349 @@
+"""The stores in memory: what every store must do, in the fewest words. For tests and for trying things out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import anyio
+
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.errors import InboxFull, LeaseLost, TapeConflict
+from runtime.core.ids import SessionId
+from runtime.storage.encoding.codec import event_from_json, event_to_json, fact_fields
+from runtime.storage.memory.tapes import MemoryTapes, StoredFact
+from runtime.stores.inbox import CONVERSATION_BOUND, CROWDING, InboxEntry, InboxEvent, crowded, shard_of
+from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
+from runtime.tape.snapshot import Snapshot
+from runtime.tape.tape import Fact
+
+
+@dataclass(slots=True)
+class _HeldLease:
+    node: str = ""
+    token: int = 0
+    expires_s: float = 0.0
+
+
+class MemoryLeaseStore:
+    """Implements `runtime.stores.sessions.LeaseStore`."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._leases: dict[str, _HeldLease] = {}
+
+    async def acquire(self, name: str, holder: LeaseHolder, /) -> int | None:
+        lease, now = self._leases.setdefault(name, _HeldLease()), self._clock.monotonic()
+        if lease.node != holder.node and lease.expires_s > now:
+            return None
+        lease.node, lease.token, lease.expires_s = holder.node, lease.token + 1, now + holder.ttl_s
+        return lease.token
+
+    async def renew(self, name: str, holder: LeaseHolder, token: int, /) -> bool:
+        lease = self._leases.get(name)
+        if lease is None or (lease.node, lease.token) != (holder.node, token):
+            return False
+        lease.expires_s = self._clock.monotonic() + holder.ttl_s
+        return True
+
+    async def release(self, name: str, holder: LeaseHolder, token: int, /) -> None:
+        if await self.renew(name, holder, token):
+            self._leases[name].expires_s = 0.0
+
+    def node(self, name: str) -> str | None:
+        """Who holds a lease now."""
+        lease = self._leases.get(name)
+        return lease.node if lease is not None and lease.expires_s > self._clock.monotonic() else None
+
+    def check(self, shard: int, token: int) -> None:
+        """Raise LeaseLost unless `token` is the shard's latest."""
+        lease = self._leases.get(f"shard:{shard}", _HeldLease())
+        if lease.token != token:
+            raise LeaseLost(f"Shard {shard} was taken over: token {lease.token}, ours is {token}.")
+
+
+class MemoryInbox:
+    """Implements `runtime.stores.inbox.Inbox`. `bound` is how many events may wait in one shard."""
+
+    def __init__(
+        self, leases: MemoryLeaseStore, *, bound: int = 10_000, conversation_bound: int = CONVERSATION_BOUND
+    ) -> None:
+        self._leases = leases
+        self.bound = bound
+        self._conversation_bound = conversation_bound
+        self._seen: set[tuple[str, str]] = set()
+        self._waiting: dict[int, dict[int, str]] = {}
+        self._count = 0
+        self._news = anyio.Event()
+        self.dead: list[tuple[InboxEntry, str]] = []
+
+    async def add(self, event: InboxEvent, /) -> bool:
+        conversation = event.address.key
+        shard = shard_of(conversation)
+        waiting = self._waiting.setdefault(shard, {})
+        if (conversation, event.id) in self._seen:
+            return False
+        if len(waiting) >= self.bound:
+            raise InboxFull(f"{self.bound} events wait in shard {shard}; the one of {conversation} was not taken.")
+        if event.kind in CROWDING and self._waiting_in(conversation) >= self._conversation_bound:
+            raise crowded(conversation, self._conversation_bound)
+        self._seen.add((conversation, event.id))
+        self._append(waiting, event)
+        return True
+
+    def _waiting_in(self, conversation: str) -> int:
+        waiting = self._waiting[shard_of(conversation)].values()
+        return sum(event_from_json(text).address.key == conversation for text in waiting)
+
+    def _append(self, waiting: dict[int, str], event: InboxEvent) -> None:
+        self._count += 1
+        waiting[self._count] = event_to_json(event)
+        self._news.set()
+        self._news = anyio.Event()
+
+    async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
+        with anyio.move_on_after(wait_s):
+            while not (entries := self._behind(after)):
+                await self._news.wait()
+            return entries
+        return []
+
+    def _behind(self, after: Mapping[int, str]) -> list[InboxEntry]:
+        return [
+            InboxEntry(shard, f"{number}-0", event_from_json(text))
+            for shard, entry_id in after.items()
+            for number, text in self._waiting.get(shard, {}).items()
+            if number > _number(entry_id)
+        ]
+
+    async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
+        self._leases.check(entry.shard, token)
+        if self.consume(entry.shard, entry.entry_id):
+            self.dead.append((entry, reason))
+
+    async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
+        self._leases.check(entry.shard, token)
+        self.consume(entry.shard, entry.entry_id)
+
+    def put_again(self, event: InboxEvent) -> bool:
+        """Take in an event that was discarded; False when the shard is full."""
+        waiting = self._waiting.setdefault(shard_of(event.address.key), {})
+        if len(waiting) >= self.bound:
+            return False
+        self._append(waiting, event)
+        return True
+
+    async def still_waiting(self, entries: Sequence[InboxEntry], /) -> Sequence[InboxEntry]:
+        return [entry for entry in entries if self.has(entry.shard, [entry.entry_id])]
+
+    def has(self, shard: int, entry_ids: Sequence[str]) -> bool:
+        """Whether all these entries are waiting."""
+        return all(_number(entry_id) in self._waiting.get(shard, {}) for entry_id in entry_ids)
+
+    def consume(self, shard: int, entry_id: str) -> bool:
+        """Take an entry out; False when it is not there."""
+        return self._waiting.get(shard, {}).pop(_number(entry_id), None) is not None
+
+
+@dataclass(slots=True)
+class _Session:
+    record: SessionRecord
+    last_commit: Commit
+    facts: list[StoredFact] = field(default_factory=list)
+    snapshot: Snapshot | None = None
+
+
+class MemorySessionStore(MemoryTapes):
+    """Implements `runtime.stores.sessions.SessionStore`."""
+
+    def __init__(self, leases: MemoryLeaseStore, inbox: MemoryInbox) -> None:
+        super().__init__()
+        self._leases = leases
+        self._inbox = inbox
+        self._sessions: dict[SessionId, _Session] = {}
+        self._current: dict[str, SessionId] = {}
+        self._awake: set[tuple[int, SessionId]] = set()
+        self._pages: dict[tuple[int, SessionId], set[str]] = {}
+
+    async def commit(self, commit: Commit, /) -> None:
+        self._leases.check(commit.lease.shard, commit.lease.token)
+        session = self._sessions.get(commit.session)
+        if session is not None and replace(session.last_commit, lease=commit.lease) == commit:
+            return
+        if session is not None and session.record.replaced_by is not None:
+            raise TapeConflict(
+                f"Session {commit.session} was replaced, and takes nothing more.",
+                expected=commit.expect,
+                actual=session.record.seq,
+            )
+        known = self._sessions.get(commit.replaces or commit.session)
+        if known is not None and commit.taken_in not in (None, known.record.taken_in):
+            text = f"Session {known.record.id} was taken in anew from a file."
+            raise TapeConflict(text, expected=commit.expect, actual=known.record.seq)
+        actual = self._beginning(commit) if session is None else session.record.seq
+        if actual != commit.expect or (session is None and commit.begin is None):
+            raise TapeConflict(
+                f"Session {commit.session} is at fact {actual}, not at {commit.expect}, or has not begun.",
+                expected=commit.expect,
+                actual=actual,
+            )
+        numbers = range(commit.expect + 1, commit.expect + 1 + len(commit.facts))
+        for number, fact in zip(numbers, commit.facts, strict=True):
+            if fact.seq != number:
+                text = f"A fact of {fact.tape} is numbered {fact.seq}, not {number}."
+                raise TapeConflict(text, expected=number, actual=fact.seq)
+        if not self._inbox.has(commit.lease.shard, commit.consume):
+            text = f"An event that session {commit.session} takes is not in the inbox any more."
+            raise TapeConflict(text, expected=commit.expect, actual=commit.expect)
+        self._apply(commit)
+
+    def _beginning(self, commit: Commit) -> int:
+        """The number after which a session begins. Raises TapeConflict when there is nothing that it can go on from."""
+        begin = commit.begin
+        if begin is not None and commit.replaces is not None:
+            replaced = self._sessions.get(commit.replaces)
+            if replaced is None or replaced.record.address.key != begin.address.key:
+                text = f"Session {commit.session} replaces {commit.replaces}, which is not of its conversation."
+                raise TapeConflict(text, expected=commit.expect, actual=0)
+        if begin is None or begin.parent is None:
+            return 0
+        parent = self._sessions.get(begin.parent.session)
+        has = 0 if parent is None else parent.record.seq
+        if parent is None or has < begin.parent.seq:
+            raise TapeConflict(
+                f"Session {commit.session} cannot go on from {begin.parent.session}, which has {has} facts.",
+                expected=begin.parent.seq,
+                actual=has,
+            )
+        return begin.parent.seq
+
+    def _apply(self, commit: Commit) -> None:
+        if commit.begin is not None:
+            known = self._sessions.get(commit.session)
+            facts = [] if known is None else known.facts
+            self._sessions[commit.session] = _Session(replace(commit.begin, ended=False), commit, facts)
+            self._current[commit.begin.address.key] = commit.session
+        if commit.replaces is not None:
+            self._replace(commit.replaces, commit.session)
+        session = self._sessions[commit.session]
+        session.facts += [(fact.tape, fact_fields(fact)) for fact in commit.facts]
+        session.last_commit = commit
+        session.record = replace(session.record, seq=commit.expect + len(commit.facts))
+        self._apply_work(commit)
+        if commit.end:
+            session.record = replace(session.record, ended=True)
+            if self._current.get(session.record.address.key) == commit.session:
+                del self._current[session.record.address.key]
+        self.tell()
+
+    def _replace(self, old: SessionId, new: SessionId) -> None:
+        replaced = self._sessions[old]
+        place = (shard_of(replaced.record.address.key), old)
+        replaced.record = replace(replaced.record, ended=True, replaced_by=new)
+        self._awake.discard(place)
+        self._pages.pop(place, None)
+
+    def _apply_work(self, commit: Commit) -> None:
+        place = (commit.lease.shard, commit.session)
+        for entry_id in commit.consume:
+            self._inbox.consume(commit.lease.shard, entry_id)
+        pages = self._pages.setdefault(place, set())
+        pages.update(commit.outbox_add)
+        pages.difference_update(commit.outbox_done)
+        if commit.awake is not None:
+            (self._awake.add if commit.awake else self._awake.discard)(place)
+
+    def mark_awake(self, shard: int, session: SessionId, *, awake: bool) -> None:
+        """Say whether a restart continues the session."""
+        (self._awake.add if awake else self._awake.discard)((shard, session))
+
+    async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
+        session = self._current.get(conversation)
+        return None if session is None else await self.session(shard, session)
+
+    async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None:
+        found = self._sessions.get(session)
+        return None if found is None or shard_of(found.record.address.key) != shard else found.record
+
+    async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
+        found, last = self._sessions.get(session), None
+        while found is not None:
+            kept, parent = found.snapshot, found.record.parent
+            if kept is not None and kept.version == version and (last is None or kept.seq <= last):
+                return kept
+            if parent is None:
+                break
+            last = parent.seq if last is None else min(last, parent.seq)
+            found = self._sessions.get(parent.session)
+        return None
+
+    async def keep_snapshot(
+        self, lease: Lease, session: SessionId, snapshot: Snapshot, /, *, taken_in: str | None = None
+    ) -> None:
+        self._leases.check(lease.shard, lease.token)
+        found = self._sessions.get(session)
+        if found is None or found.record.seq < snapshot.seq or taken_in not in (None, found.record.taken_in):
+            return
+        kept = found.snapshot
+        if kept is None or kept.version != snapshot.version or kept.seq < snapshot.seq:
+            found.snapshot = snapshot
+
+    async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:
+        places = self._awake | {place for place, pages in self._pages.items() if pages}
+        return {
+            session: frozenset(self._pages.get((place, session), ())) for place, session in places if place == shard
+        }
+
+    def stored(self, session: SessionId) -> Sequence[StoredFact] | None:
+        found = self._sessions.get(session)
+        return None if found is None else self._facts(found)
+
+    def _facts(self, session: _Session) -> list[StoredFact]:
+        """All its facts, first those that it has from the one it goes on from."""
+        parent = session.record.parent
+        if parent is None:
+            return session.facts
+        return self._facts(self._sessions[parent.session])[: parent.seq] + session.facts
+
+    def known(self) -> list[SessionId]:
+        """Every session."""
+        return list(self._sessions)
+
+    def shard(self, session: SessionId) -> int | None:
+        """Where a session is; None when there is none."""
+        found = self._sessions.get(session)
+        return None if found is None else shard_of(found.record.address.key)
+
+    def work(self, shard: int, session: SessionId) -> tuple[bool, frozenset[str]]:
+        """Whether it is awake, and its pages in the outbox."""
+        return (shard, session) in self._awake, frozenset(self._pages.get((shard, session), ()))
+
+    def remove(self, session: SessionId) -> None:
+        """Forget a session. Those that go on from it have its facts from then on."""
+        for fork in self._sessions.values():
+            if fork.record.parent is not None and fork.record.parent.session == session:
+                fork.facts = list(self._facts(fork))
+                fork.record = replace(fork.record, parent=None)
+        key = self._sessions.pop(session).record.address.key
+        self.tell()
+        self._awake.discard((shard_of(key), session))
+        self._pages.pop((shard_of(key), session), None)
+        if self._current.get(key) == session:
+            del self._current[key]
+
+    def take_in(self, record: SessionRecord, facts: Sequence[Fact], awake: bool, pages: frozenset[str]) -> None:
+        """Add a session from elsewhere."""
+        key = record.address.key
+        place = (shard_of(key), record.id)
+        unlike_any = Commit(Lease(place[0], 0), record.id, -1)
+        kept = [(fact.tape, fact_fields(fact)) for fact in facts]
+        self._sessions[record.id] = _Session(record, unlike_any, kept)
+        self._pages[place] = set(pages)
+        if awake:
+            self._awake.add(place)
+        if not record.ended:
+            self._current[key] = record.id
+
+
+def _number(entry_id: str) -> int:
+    return int(entry_id.partition("-")[0])

@@ -1,0 +1,61 @@
+"""Reading tapes in memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Sequence
+
+import anyio
+
+from runtime.core.ids import SessionId, TapeId
+from runtime.storage.encoding.codec import fact_from_fields
+from runtime.tape.tape import Fact, tape_in, tape_owner
+
+StoredFact = tuple[TapeId, tuple[str, str, str]]
+"""A fact as it is written down: its tape, and its kind, time and data."""
+
+
+class MemoryTapes(ABC):
+    """Implements `runtime.tape.tape.TapeReader`."""
+
+    def __init__(self) -> None:
+        self._news = anyio.Event()
+
+    @abstractmethod
+    def stored(self, session: SessionId) -> Sequence[StoredFact] | None:
+        """All facts of a session as they are now, with those of the one it goes on from; None when there is none."""
+
+    def tell(self) -> None:
+        """There are new facts, or a session is gone."""
+        news, self._news = self._news, anyio.Event()
+        news.set()
+
+    async def read_session(
+        self, session: SessionId, *, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[Fact]:
+        facts = list(self.stored(session) or ())[:until]
+        for seq, (tape, fields) in enumerate(facts, start=1):
+            if seq > after:
+                yield fact_from_fields(tape_in(tape, session), seq, fields)
+
+    async def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
+        async for fact in self.read_session(tape_owner(tape), after=after):
+            if fact.tape == tape:
+                yield fact
+
+    async def read_back(self, session: SessionId, *, before: int | None = None) -> AsyncIterator[Fact]:
+        until = None if before is None else max(0, before - 1)
+        for fact in reversed([fact async for fact in self.read_session(session, until=until)]):
+            yield fact
+
+    async def last_anchor(self, session: SessionId, kind: str, *, until: int | None = None) -> int | None:
+        found = [fact.seq async for fact in self.read_session(session, until=until) if fact.kind == kind]
+        return found[-1] if found else None
+
+    async def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
+        while self.stored(session) is not None:
+            news = self._news
+            async for fact in self.read_session(session, after=after):
+                after = fact.seq
+                yield fact
+            await news.wait()

@@ -1,0 +1,1 @@
+"""Connections to Redis servers: found, checked, and asked within time limits."""

@@ -1,0 +1,301 @@
+"""The one way to the servers: bounded pools, time limits, one error, and patience while a server is away.
+
+call ──> topology: who serves this key? ──> the call ──> is there a replica? it has what was written ──> answer
+  ^                                            │
+  └── a pause, then ask again who serves it <──┘ away, or a replica by now, or the slot is elsewhere
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+from anyio.abc import TaskGroup
+from redis import exceptions
+from redis.asyncio import Redis
+from redis.asyncio.client import Pipeline, PubSub
+
+from runtime.core.background import beside
+from runtime.core.clock import Clock, SystemClock
+from runtime.storage.encoding.notice import OnEvent, unheard
+from runtime.storage.encoding.sealing import PLAIN, Sealing
+from runtime.storage.redis.client.history import Histories
+from runtime.storage.redis.client.location import Location, locate
+from runtime.storage.redis.client.outage import Outage
+from runtime.storage.redis.client.script import Script
+from runtime.storage.redis.client.server import COMMAND_LIMIT_S, Server, command
+from runtime.storage.redis.client.streams import Entries, StreamWatch
+from runtime.storage.redis.client.topology import Topology, find_topology
+
+_FIRST_PAUSE_S = 0.01
+_LONGEST_PAUSE_S = 1.0
+_REPLICA_LIMIT_MS = 2000
+
+Answer = TypeVar("Answer")
+Chosen = TypeVar("Chosen")
+Call = Callable[["Redis"], Awaitable[Answer]]
+Ask = Callable[["Pipeline", str], object]
+
+
+class _NotReplicated(exceptions.ConnectionError):
+    """What was written is on the primary alone, though a replica follows it."""
+
+
+class RedisConnection:
+    """Calls the servers. Every call is repeated while its server is away, so every call must be idempotent; a
+    repetition writes something again, so that waiting for the replica covers what the first attempt wrote.
+
+    `patience_s` is how long a call waits for a server to come back; None waits for ever. `on_event` hears
+    storage.lost at the first failure, and storage.back at the first success when no call waits any more.
+    """
+
+    def __init__(
+        self,
+        location: Location,
+        tasks: TaskGroup,
+        *,
+        on_event: OnEvent = unheard,
+        patience_s: float | None = None,
+        clock: Clock | None = None,
+        sealing: Sealing = PLAIN,
+    ) -> None:
+        self.histories = Histories()
+        self.sealing = sealing
+        self._location = location
+        self._tasks = tasks
+        self._clock = clock or SystemClock()
+        self._outage = Outage(on_event, self._clock, patience_s)
+        self._topology: Topology | None = None
+        self._finding = anyio.Lock()
+
+    async def run(
+        self, script: Script, keys: Sequence[str], arguments: Sequence[str | int], *, replicated: bool = True
+    ) -> Any:
+        """Run a script; its text is sent only to a server that does not know it. All keys have one hash tag.
+
+        Where a replica follows, returns when one has what the script wrote; `replicated=False` does not wait for that.
+        """
+        rest = (len(keys), *keys, *arguments)
+
+        async def call(server: Server) -> Any:
+            try:
+                return await _command(server, replicated, "EVALSHA", script.digest, *rest)
+            except exceptions.NoScriptError:
+                return await _command(server, replicated, "EVAL", script.text, *rest)
+
+        return await self._shielded(call, keys[0])
+
+    async def write(self, name: str, key: str, *arguments: str | int) -> Any:
+        """One command that writes at a key. Waits for a replica like `run`."""
+        return await self._shielded(lambda server: _command(server, True, name, key, *arguments), key)
+
+    async def retrying(self, call: Call[Answer], key: str) -> Answer:
+        """The answer of `call` by the server of `key`, made again while that is away. Raises StorageUnavailable.
+
+        All keys of the call have the hash tag of `key`. A call under way is not cancelled: it ends by itself within
+        `COMMAND_LIMIT_S`. What it writes a replica may not have yet.
+        """
+        return await self._shielded(lambda server: call(server.client), key)
+
+    async def each(self, keys: Sequence[str], ask: Ask) -> list[Any]:
+        """The answers to one question about each of several keys, which different servers may have.
+
+        `ask` puts one command about a key into a batch; the command must not write.
+        """
+        places: dict[Server, list[str]] = {}
+        for key in keys:
+            places.setdefault(await self._patiently(_serving(key), _itself), []).append(key)
+        answers: dict[str, Any] = {}
+        for some in places.values():
+            found = await self.retrying(partial(_batch, some, ask), some[0])
+            answers.update(zip(some, found, strict=True))
+        for key in [key for key, answer in answers.items() if isinstance(answer, Exception)]:
+            answers[key] = await self.retrying(partial(_single, key, ask), key)
+        return [answers[key] for key in keys]
+
+    async def everywhere(self, call: Call[Answer]) -> Sequence[Answer]:
+        """The answers of all primaries, one after the other."""
+        return [await self.at_primary(number, call) for number in range(await self.primaries())]
+
+    async def primaries(self) -> int:
+        """How many servers have keys."""
+
+        async def count(topology: Topology) -> int:
+            return len(await topology.primaries())
+
+        return await self._patiently(count, _itself)
+
+    async def at_primary(self, number: int, call: Call[Answer]) -> Answer:
+        """The answer of one of the primaries, made again while it is away, then by whoever has its number by then."""
+
+        async def choose(topology: Topology) -> Server:
+            servers = await topology.primaries()
+            return servers[min(number, len(servers) - 1)]
+
+        return await self._patiently(choose, lambda server: _unbroken(call(server.client)))
+
+    async def kind(self) -> str:
+        """What the URL leads to: "alone", "sentinel" or "cluster"."""
+
+        async def kind(topology: Topology) -> str:
+            return topology.kind
+
+        return await self._patiently(kind, _itself)
+
+    @property
+    def failures(self) -> int:
+        """How many calls have failed so far; more than before means that servers may have changed."""
+        return self._outage.failures
+
+    async def read_streams(
+        self, after: Mapping[str, str], *, wait_s: float, count: int
+    ) -> Sequence[tuple[str, Entries]]:
+        """Entries of streams of one hash tag or, but in a Cluster, of any; as soon as one has some, nothing after
+        `wait_s`, or at once where that is 0. Can be cancelled at any time, which costs a connection."""
+
+        async def call(server: Server) -> Any:
+            answer: Any = None
+            streams: dict[Any, Any] = dict(after)
+            with anyio.fail_after(wait_s + COMMAND_LIMIT_S):
+                block = max(1, round(wait_s * 1000)) if wait_s else None
+                answer = await server.reader.xread(streams, count=count, block=block)
+            return answer or ()
+
+        return await self._patiently(_serving(next(iter(after))), call)
+
+    async def subscribed(self, *channels: str) -> PubSub:
+        """Channels that are listened to by now, on the server of the first one's name; to be closed by the caller.
+
+        In a Cluster what is published anywhere is heard everywhere.
+        """
+
+        async def call(server: Server) -> PubSub:
+            heard = server.reader.pubsub()
+            await heard.subscribe(*channels)
+            for _ in channels:
+                if await heard.get_message(timeout=COMMAND_LIMIT_S) is None:
+                    raise TimeoutError(f"{server} does not confirm a subscription")
+            return heard
+
+        return await self._patiently(_serving(channels[0]), call)
+
+    def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Have something done for many callers, which ends with the connection. It must not raise."""
+        self._tasks.start_soon(work)
+
+    def watch(self) -> StreamWatch:
+        """For one caller who waits for news in many streams, wherever they are."""
+        return StreamWatch(self.read_streams, self.kind, self._tasks)
+
+    async def aclose(self) -> None:
+        """Drop all connections."""
+        if self._topology is not None:
+            await self._topology.aclose()
+
+    async def _shielded(self, call: Callable[[Server], Awaitable[Answer]], key: str) -> Answer:
+        return await self._patiently(_serving(key), lambda server: _unbroken(call(server)))
+
+    async def _patiently(
+        self, choose: Callable[[Topology], Awaitable[Chosen]], attempt: Callable[[Chosen], Awaitable[Answer]]
+    ) -> Answer:
+        pause_s = _FIRST_PAUSE_S
+        with self._outage.patience() as patience:
+            while True:
+                chosen: Chosen | None = None
+                try:
+                    chosen = await choose(self._topology or await self._find())
+                    answer = await attempt(chosen)
+                except (exceptions.RedisError, TimeoutError, OSError) as error:
+                    patience.failed(error, pause_s)
+                    if self._topology is not None:
+                        self._topology.doubt(chosen if isinstance(chosen, Server) else None, error)
+                else:
+                    patience.succeeded()
+                    return answer
+                await self._clock.sleep_until(self._clock.monotonic() + pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    async def _find(self) -> Topology:
+        async with self._finding:
+            if self._topology is None:
+                self._topology = await find_topology(self._location, self._clock)
+            return self._topology
+
+
+@asynccontextmanager
+async def open_connection(
+    location: Path | str,
+    *,
+    on_event: OnEvent = unheard,
+    patience_s: float | None = None,
+    clock: Clock | None = None,
+    sealing: Sealing = PLAIN,
+) -> AsyncIterator[RedisConnection]:
+    """A connection to what a unix socket (a path) or a URL (redis, rediss, unix) leads to: a server alone, a Cluster,
+    or the primary that Sentinels watch. Raises ConfigError for a bad URL.
+
+    `sealing` is how the stores write content through it. Connects with the first call, not before; that also raises
+    ConfigError when it is left open what is meant.
+    """
+    place = locate(location)
+    async with beside() as tasks:
+        connection = RedisConnection(
+            place, tasks, on_event=on_event, patience_s=patience_s, clock=clock, sealing=sealing
+        )
+        try:
+            yield connection
+        finally:
+            tasks.cancel_scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await connection.aclose()
+
+
+def _serving(key: str) -> Callable[[Topology], Awaitable[Server]]:
+    return lambda topology: topology.server(key)
+
+
+async def _itself(chosen: Chosen) -> Chosen:
+    return chosen
+
+
+async def _unbroken(call: Awaitable[Answer]) -> Answer:
+    """A call that is not cancelled."""
+    answer: list[Answer] = []
+    with anyio.CancelScope(shield=True):
+        answer.append(await call)
+    return answer[0]
+
+
+async def _command(server: Server, replicated: bool, *parts: str | int) -> Any:
+    """Make one command; where replicas follow, return when one has what was written. Raises _NotReplicated."""
+    if not (replicated and await server.followed()):
+        return await command(server.client, *parts)
+    async with server.client.pipeline(transaction=False) as batch:
+        batch.execute_command(*parts)
+        batch.execute_command("WAIT", 1, _REPLICA_LIMIT_MS)
+        answer, replicas = await batch.execute(raise_on_error=False)
+    for found in (answer, replicas):
+        if isinstance(found, Exception):
+            raise found
+    if replicas:
+        server.confirmed()
+    elif await server.followed(look=True):
+        raise _NotReplicated(f"No replica of {server} has confirmed a write within {_REPLICA_LIMIT_MS} ms.")
+    return answer
+
+
+async def _batch(keys: Sequence[str], ask: Ask, client: Redis) -> list[Any]:
+    async with client.pipeline(transaction=False) as batch:
+        for key in keys:
+            ask(batch, key)
+        return list(await batch.execute(raise_on_error=False))
+
+
+async def _single(key: str, ask: Ask, client: Redis) -> Any:
+    async with client.pipeline(transaction=False) as batch:
+        ask(batch, key)
+        return (await batch.execute())[0]

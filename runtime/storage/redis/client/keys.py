@@ -1,0 +1,208 @@
+"""Every key there is. The part in braces decides the Cluster slot, so one script touches one slot. Content may be
+sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing.py`).
+
+{parley:17}:lease                  hash    node, token (only grows), expires (server ms): who may write in shard 17;
+                                           commits: how many there were; lasts: how long it is taken for (ms)
+{parley:17}:inbox                  stream  events that no session has taken: field e, JSON
+{parley:17}:seen:<n>:<conv>:<id>   string  the event was taken in; gone after 7 days; n is the length of <conv>
+{parley:17}:dead                   stream  events that could not be processed: e, id, reason
+{parley:17}:settled:<letter>       string  who replayed or dropped a dead letter just now; gone after a minute
+{parley:17}:current                hash    conversation key -> id of the session that lives there
+{parley:17}:awake                  set     ids of sessions that have work without a further event
+{parley:17}:outbox                 set     ["session","page"], JSON: pages no platform has in final form
+{parley:17}:timers                 zset    session that is out of memory -> when it is due, UTC seconds since the epoch
+{parley:17}:session:<session>      hash    address, program, started_at, seq, ended; last commit: digest, writer, call;
+                                           parent, parent_seq: what it goes on from; replaced_by; early: see there;
+                                           anchors: all of its anchors are known
+{parley:17}:sessions               zset    session -> when something was committed last, server ms
+{parley:17}:sessions-known         string  sessions from before there was this list are in it
+{parley:17}:news                   stream  the latest commits: field s, session; for who waits for facts
+{parley:17}:tapes:<session>        set     the session's tape ids
+{parley:17}:tape:<tape>            stream  facts: entry id <seq>-0, fields k (kind), t (time), d (data, JSON) and
+                                           v (what of the data is kept by its hash: {name: hash}, JSON)
+{parley:17}:anchors:<session>      zset    <kind>:<seq>, all of score 0: the session's own anchors
+{parley:17}:value:<hash>           hash    text: a large value, JSON; sessions: how many have it
+{parley:17}:values:<session>       set     hashes of the large values that the session has
+{parley:17}:early:<tape>           stream  the facts that came from a parent which was deleted
+{parley:17}:copy:<key>             stream  a tape that is being written anew under another key; gone after 10 minutes
+{parley:17}:snapshot:<session>     hash    seq, version, text: what the facts so far add up to
+{parley:17}:forks:<session>        hash    session that goes on from this one -> [shard, server ms], JSON
+{parley:17}:rooms                  zset    room -> time of its latest message, microseconds
+{parley:17}:room:<room>            hash    message id -> message, JSON
+{parley:17}:room-counters:<room>   hash    the last seq and version given out
+{parley:17}:room-seqs:<room>       zset    message id -> seq
+{parley:17}:room-versions:<room>   zset    message id -> version
+{parley:bot:telegram}:lease        hash    like a shard's: who holds that bot's connection
+{parley:nodes}                     hash    node -> until when it lives (server ms); :news is a stream: look again
+{parley:shares}                    hash    node -> its part of every shared limit, and until when it lives (server ms)
+{parley:file:<id>}                 hash    a file: type, size, and its pieces by number, Base64 (files.py)
+{parley:files}:order, :sizes, :total       zset, hash, string: which files are kept, how long each is, and all of them
+{parley:files}:entries, :accounts, :totals hash, zset, hash: whose each file is, each account's in order, and its bytes
+{parley:files}:last                        string: the number of the file that was counted last
+{parley:rooms}:news                channel what nodes tell each other of rooms; :<node> for one of them (room_news.py)
+{parley:<table>}                   hash    a table of texts by name: marks:discord, access:people, … (records.py)
+{parley:participant:<name>}:mail   stream  letters for a participant in another process: l, JSON (encoding/letters.py)
+{parley:participant:<name>}:seen   zset    letter -> 0 while it is there, then until when it is known, UTC seconds
+{parley:participant:<name>}:seat:<seat>    string  where a seat is, JSON; gone after 30 days without a letter
+{parley:participant:<name>}:reader, :readers   string, stream   which connection reads now, and the latest that did
+{parley:count:<name>}              string  a sum that vanishes; :once:<id> is an addition made (counters.py)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from runtime.core.ids import SessionId, TapeId
+
+SHARD_KEY = re.compile(r"\{parley:(\d+)\}:([a-z-]+):?(.*)", re.DOTALL)
+"""A key of a shard: the shard, what it is, and the rest."""
+
+SHARES = "{parley:shares}"
+"""The key of the nodes' parts of shared limits."""
+
+NODES = "{parley:nodes}"
+"""The key of the roster of nodes."""
+
+NODE_NEWS = "{parley:nodes}:news"
+"""The key of the stream that says that the roster has changed, or a lease was given back."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardKeys:
+    """The keys of one shard."""
+
+    shard: int
+
+    def _key(self, name: str) -> str:
+        return f"{{parley:{self.shard}}}:{name}"
+
+    @property
+    def lease(self) -> str:
+        return self._key("lease")
+
+    @property
+    def inbox(self) -> str:
+        return self._key("inbox")
+
+    def seen(self, conversation: str, event_id: str) -> str:
+        return self._key(f"seen:{len(conversation)}:{conversation}:{event_id}")
+
+    @property
+    def dead(self) -> str:
+        return self._key("dead")
+
+    def settled(self, number: str) -> str:
+        return self._key(f"settled:{number}")
+
+    @property
+    def current(self) -> str:
+        return self._key("current")
+
+    @property
+    def awake(self) -> str:
+        return self._key("awake")
+
+    @property
+    def outbox(self) -> str:
+        return self._key("outbox")
+
+    @property
+    def timers(self) -> str:
+        return self._key("timers")
+
+    def session(self, session: SessionId) -> str:
+        return self._key(f"session:{session}")
+
+    def tapes(self, session: SessionId) -> str:
+        return self._key(f"tapes:{session}")
+
+    def tape(self, tape: TapeId) -> str:
+        return self._key(f"tape:{tape}")
+
+    @property
+    def sessions(self) -> str:
+        return self._key("sessions")
+
+    @property
+    def sessions_known(self) -> str:
+        return self._key("sessions-known")
+
+    @property
+    def news(self) -> str:
+        return self._key("news")
+
+    def anchors(self, session: SessionId) -> str:
+        return self._key(f"anchors:{session}")
+
+    def value(self, digest: str) -> str:
+        return self._key(f"value:{digest}")
+
+    def values(self, session: SessionId) -> str:
+        return self._key(f"values:{session}")
+
+    def early(self, tape: TapeId) -> str:
+        return self._key(f"early:{tape}")
+
+    def snapshot(self, session: SessionId) -> str:
+        return self._key(f"snapshot:{session}")
+
+    def forks(self, session: SessionId) -> str:
+        return self._key(f"forks:{session}")
+
+    @property
+    def rooms(self) -> str:
+        return self._key("rooms")
+
+    def room(self, room: str) -> str:
+        return self._key(f"room:{room}")
+
+    def room_counters(self, room: str) -> str:
+        return self._key(f"room-counters:{room}")
+
+    def room_seqs(self, room: str) -> str:
+        return self._key(f"room-seqs:{room}")
+
+    def room_versions(self, room: str) -> str:
+        return self._key(f"room-versions:{room}")
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxKeys:
+    """The keys of one mailbox."""
+
+    participant: str
+
+    def _key(self, name: str) -> str:
+        return f"{{parley:participant:{self.participant}}}:{name}"
+
+    @property
+    def mail(self) -> str:
+        return self._key("mail")
+
+    @property
+    def seen(self) -> str:
+        return self._key("seen")
+
+    def seat(self, seat_id: str) -> str:
+        return self._key(f"seat:{seat_id}")
+
+    @property
+    def reader(self) -> str:
+        return self._key("reader")
+
+    @property
+    def readers(self) -> str:
+        return self._key("readers")
+
+
+def lease_key(name: str) -> str:
+    """The key of a lease by its name: `shard:<n>` or `bot:<platform>`."""
+    shard = shard_of_lease(name)
+    return f"{{parley:{name}}}:lease" if shard is None else ShardKeys(shard).lease
+
+
+def shard_of_lease(name: str) -> int | None:
+    """The shard that a lease of this name is for; None when it is for something else."""
+    kind, _, rest = name.partition(":")
+    return int(rest) if kind == "shard" else None

@@ -1,0 +1,118 @@
+"""Which failures are waited out, and when people hear of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from redis import exceptions
+
+from runtime.core.clock import Clock
+from runtime.core.errors import StorageUnavailable
+from runtime.storage.encoding.notice import OnEvent
+
+UNTOLD_S = 5.0
+"""So long a slot may be on its way to another server before that is told as a loss."""
+
+_REFUSED = (exceptions.AuthenticationError, exceptions.AuthorizationError)
+_MOVING = (exceptions.AskError, exceptions.TryAgainError)
+"""A slot has gone to another server, or is on its way; while it goes key by key its calls wait for the end of that."""
+
+_AWAY = (
+    exceptions.ConnectionError,
+    exceptions.TimeoutError,
+    exceptions.ReadOnlyError,
+    exceptions.ClusterDownError,
+    exceptions.OutOfMemoryError,
+    TimeoutError,
+    OSError,
+    *_MOVING,
+)
+_AWAY_TEXTS = ("MISCONF", "NOREPLICAS", "UNBLOCKED", "MASTERDOWN")
+"""Answers without a class of their own: no disk, too few replicas, no primary any more, a replica without one."""
+
+
+_NO_RIGHT_TEXTS = ("ACL failure", "The user executing the script can't")
+"""How a script is told that the right to a command is missing."""
+
+
+class Patience:
+    """What one call has met so far."""
+
+    def __init__(self, outage: Outage, clock: Clock, patience_s: float | None) -> None:
+        self._outage = outage
+        self._clock = clock
+        self._patience_s = patience_s
+        self._began = clock.monotonic()
+        self.waits = False
+
+    def failed(self, error: Exception, pause_s: float) -> None:
+        """Return when the call is to be made again after `pause_s`; else raises StorageUnavailable."""
+        self._outage.failures += 1
+        _refuse_hopeless(error)
+        if not self.waits:
+            self.waits = True
+            self._outage.waiting += 1
+        waited_s = self._clock.monotonic() - self._began
+        if not isinstance(error, _MOVING) or waited_s > UNTOLD_S:
+            self._outage.begin(error)
+        if self._patience_s is not None and waited_s + pause_s > self._patience_s:
+            raise StorageUnavailable(
+                f"The Redis server did not come back within {self._patience_s} s: {error}."
+            ) from error
+
+    def succeeded(self) -> None:
+        """The call has its answer."""
+        self.leave()
+        self._outage.end()
+
+    def leave(self) -> None:
+        """The call waits no longer."""
+        if self.waits:
+            self.waits = False
+            self._outage.waiting -= 1
+
+
+class Outage:
+    """Tells storage.lost at the first failure, and storage.back at the first success when no call waits any more."""
+
+    def __init__(self, on_event: OnEvent, clock: Clock, patience_s: float | None) -> None:
+        self.waiting = 0
+        self.failures = 0
+        self._on_event = on_event
+        self._clock = clock
+        self._patience_s = patience_s
+        self._lost_at: float | None = None
+
+    @contextmanager
+    def patience(self) -> Iterator[Patience]:
+        """For one call."""
+        patience = Patience(self, self._clock, self._patience_s)
+        try:
+            yield patience
+        finally:
+            patience.leave()
+
+    def begin(self, error: Exception) -> None:
+        """A call failed."""
+        if self._lost_at is None:
+            self._lost_at = self._clock.monotonic()
+            self._on_event("storage.lost", reason=str(error) or type(error).__name__)
+
+    def end(self) -> None:
+        """A call succeeded."""
+        if self._lost_at is not None and not self.waiting:
+            seconds = self._clock.monotonic() - self._lost_at
+            self._lost_at = None
+            self._on_event("storage.back", seconds=seconds)
+
+
+def _refuse_hopeless(error: Exception) -> None:
+    if isinstance(error, _REFUSED):
+        raise StorageUnavailable(f"The Redis server refuses us: {error}. Check the URL's password.") from error
+    if isinstance(error, exceptions.NoPermissionError) or str(error).startswith(_NO_RIGHT_TEXTS):
+        raise StorageUnavailable(
+            f"The Redis server's user may not do what is needed: {error}. See docs/operating.md for the rights."
+        ) from error
+    if not isinstance(error, _AWAY) and not str(error).startswith(_AWAY_TEXTS):
+        raise StorageUnavailable(f"The Redis server failed: {error}.") from error

@@ -1,0 +1,91 @@
+"""Whether the servers that a URL leads to can be trusted with conversations, and what they may lose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from redis.asyncio import Redis
+
+from runtime.core.errors import ConfigError
+from runtime.storage.embedded.server_binary import LEAST_VERSION
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.script import load_script
+
+_PROBE = load_script("probe")
+_PROBED = ["{parley:probe}:hash", "{parley:probe}:stream", "{parley:probe}:set", "{parley:probe}:zset"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCheck:
+    """`servers` is a line about what there is; `warnings` are what may be lost, and when."""
+
+    servers: str
+    warnings: Sequence[str]
+
+
+async def examine(connection: RedisConnection) -> ServerCheck:
+    """Ask all primaries, and write and remove something. Raises ConfigError for servers that will not do, and
+    StorageUnavailable when the rights are missing."""
+    told = await connection.everywhere(_tell)
+    for one in told:
+        _refuse_unfit(one)
+    await connection.run(_PROBE, _PROBED, [])
+    kind = await connection.kind()
+    return ServerCheck(_line(kind, told), [warning for one in told for warning in _warnings(kind, one)])
+
+
+async def _tell(client: Redis) -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    for section in ("server", "memory", "persistence", "replication"):
+        found |= await client.info(section)
+    return found
+
+
+def _refuse_unfit(told: Mapping[str, Any]) -> None:
+    version = tuple(int(part) for part in str(told["redis_version"]).split(".")[:2])
+    if version < LEAST_VERSION:
+        raise ConfigError(
+            f"PARLEY_REDIS_URL leads to {_version(told)}; Redis {LEAST_VERSION[0]}.{LEAST_VERSION[1]} "
+            "or newer, or any Valkey, is needed."
+        )
+    if str(told["maxmemory_policy"]).startswith("allkeys") and told["maxmemory"]:
+        raise ConfigError(
+            f"The Redis at PARLEY_REDIS_URL forgets conversations when its memory is full (maxmemory-policy "
+            f"{told['maxmemory_policy']}). Set maxmemory-policy to noeviction there."
+        )
+
+
+def _warnings(kind: str, told: Mapping[str, Any]) -> Sequence[str]:
+    warnings: list[str] = []
+    if told["role"] != "master":
+        warnings.append("it is a replica, and Parley waits until it is a primary; name the primary in PARLEY_REDIS_URL")
+    if not told["aof_enabled"]:
+        warnings.append("it writes no append-only file: a restart may lose the latest; set appendonly to yes")
+    if str(told["maxmemory_policy"]).startswith("volatile") and told["maxmemory"]:
+        warnings.append(
+            "when its memory is full it forgets which messages came already, and repetitions are answered twice; "
+            "set maxmemory-policy to noeviction"
+        )
+    if kind != "alone" and not told["connected_slaves"]:
+        warnings.append("no replica follows it: when it dies, its conversations wait until it is back")
+    return [f"the server at port {told['tcp_port']}: {warning}" for warning in warnings]
+
+
+def _line(kind: str, told: Sequence[Mapping[str, Any]]) -> str:
+    replicas = sum(int(one["connected_slaves"]) for one in told)
+    versions = " and ".join(dict.fromkeys(map(_version, told)))
+    if kind == "cluster":
+        return f"{versions} answers: a Cluster of {len(told)} primaries, {_count(replicas, 'replica')}"
+    if kind == "sentinel":
+        return f"{versions} answers: a primary that Sentinels watch, {_count(replicas, 'replica')}"
+    return f"{versions} answers" + (f", {_count(replicas, 'replica')}" if replicas else "")
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def _version(told: Mapping[str, Any]) -> str:
+    return f"Valkey {told['valkey_version']}" if "valkey_version" in told else f"Redis {told['redis_version']}"

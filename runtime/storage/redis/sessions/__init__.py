@@ -1,0 +1,1 @@
+"""Sessions on Redis: their tapes, records, index, archival and removal."""

@@ -1,0 +1,138 @@
+"""How facts are written down on Redis: small ones whole, large values of their data apart, by their hash."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from runtime.core.errors import ContentLocked
+from runtime.core.ids import TapeId
+from runtime.storage.encoding.codec import fact_fields, fact_from_fields
+from runtime.storage.encoding.sealing import MARK, PLAIN, Sealing, fact_binding, value_binding, values_home
+from runtime.storage.redis.client.keys import ShardKeys
+from runtime.tape.tape import ANCHORS, UNREADABLE, Fact
+
+LARGE_BYTES = 16 * 1024
+"""A value of a fact that is longer than this as JSON is kept by its hash."""
+
+
+_LONG_AGO = datetime.fromtimestamp(0, UTC)
+
+
+@dataclass(slots=True)
+class FactForms:
+    """Facts of one session as the scripts take them.
+
+    `keys` are the tapes and large values that the scripts' arguments name by number, from `first` on. `sealing` is how
+    their data is written.
+    """
+
+    shard: ShardKeys
+    first: int
+    sealing: Sealing = PLAIN
+    keys: list[str] = field(default_factory=list)
+    facts: list[str | int] = field(default_factory=list)
+    values: list[str | int] = field(default_factory=list)
+    anchors: list[str] = field(default_factory=list)
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    def add(self, fact: Fact, tape_key: str) -> None:
+        """Take in a fact for the stream `tape_key`."""
+        kind, at, data = fact_fields(fact)
+        named = ""
+        if len(data) > LARGE_BYTES // 4:  # a character has up to four bytes
+            data, large = _parted(fact.data)
+            named = _json({name: self._value(text) for name, text in large.items()}) if large else ""
+        if self.sealing is not PLAIN:
+            data = self.sealing.seal(fact_binding(fact.tape, fact.seq, kind, at, named), data)
+        self.facts += [self._number(tape_key), fact.seq, kind, at, data, named]
+        if kind in ANCHORS:
+            self.anchors.append(anchor_name(kind, fact.seq))
+
+    def arguments(self) -> list[str | int]:
+        """The lists of anchors, of large values and of facts, each with its length."""
+        values, facts = len(self.values) // 3, len(self.facts) // 6
+        return [len(self.anchors), *self.anchors, values, *self.values, facts, *self.facts]
+
+    def _value(self, text: str) -> str:
+        digest = self.sealing.digest(values_home(self.shard.shard), text)
+        key = self.shard.value(digest)
+        if key not in self._numbers:
+            sealed = self.sealing.seal(value_binding(self.shard.shard, digest), text)
+            self.values += [self._number(key), digest, sealed]
+        return digest
+
+    def _number(self, key: str) -> int:
+        if key not in self._numbers:
+            self._numbers[key] = self.first + len(self.keys)
+            self.keys.append(key)
+        return self._numbers[key]
+
+
+def large_values(fields: Mapping[str, str]) -> Mapping[str, str]:
+    """Which values of a fact are kept apart: the hash of each."""
+    try:
+        named: Mapping[str, str] = json.loads(fields.get("v", "{}"))
+    except ValueError:
+        return {}
+    return named
+
+
+@dataclass(frozen=True, slots=True)
+class FactReading:
+    """How the facts of a shard are read."""
+
+    shard: int
+    sealing: Sealing
+
+    def fact(
+        self, tape: TapeId, seq: int, fields: Mapping[str, str], large: Mapping[str, tuple[str, str | None]]
+    ) -> Fact:
+        """A fact from the fields of its entry, and its large values: the hash and the text of each.
+
+        One that cannot be read is of the kind `UNREADABLE`, with its fields as they are: no fold takes it, and who
+        reads many sessions goes on. Of one that is encrypted and cannot be opened `locked` says why.
+        """
+        try:
+            fact = self._read(tape, seq, fields, large)
+        except ContentLocked as error:
+            return Fact(tape, seq, UNREADABLE, _LONG_AGO, {"fields": dict(fields), "locked": str(error)})
+        except (ValueError, LookupError):
+            return Fact(tape, seq, UNREADABLE, _LONG_AGO, {"fields": dict(fields)})
+        return fact
+
+    def _read(
+        self, tape: TapeId, seq: int, fields: Mapping[str, str], large: Mapping[str, tuple[str, str | None]]
+    ) -> Fact:
+        kind, at, data = fields["k"], fields["t"], fields["d"]
+        if data.startswith(MARK):
+            data = self.sealing.open(fact_binding(tape, seq, kind, at, fields.get("v", "")), data)
+        fact = fact_from_fields(tape, seq, (kind, at, data))
+        values = {name: json.loads(self._value(digest, text)) for name, (digest, text) in large.items()}
+        return Fact(tape, seq, fact.kind, fact.at, {**fact.data, **values}) if values else fact
+
+    def _value(self, digest: str, text: str | None) -> str:
+        return self.sealing.open(value_binding(self.shard, digest), text or "")
+
+
+def anchor_name(kind: str, seq: int) -> str:
+    """An anchor as its session's list has it: the names of one kind stand in order."""
+    return f"{kind}:{seq:016d}"
+
+
+def anchor_seq(found: Sequence[str]) -> int | None:
+    """The number of the first of these anchors."""
+    return int(found[0].rpartition(":")[2]) if found else None
+
+
+def _parted(data: Mapping[str, object]) -> tuple[str, Mapping[str, str]]:
+    """The data without its large values, and these, as JSON."""
+    texts = {name: _json(value) for name, value in data.items()}
+    large = {name: text for name, text in texts.items() if len(text.encode()) > LARGE_BYTES}
+    return _json({name: value for name, value in data.items() if name not in large}), large
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

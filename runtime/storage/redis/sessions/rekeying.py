@@ -1,0 +1,262 @@
+"""Writing everything anew as it would be written now: after a key was replaced, or encryption switched on or off."""
+
+from __future__ import annotations
+
+import base64
+import re
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from redis.asyncio import Redis
+
+from runtime.core.errors import ContentLocked
+from runtime.core.ids import SessionId, TapeId
+from runtime.storage.encoding.events import EventForm
+from runtime.storage.encoding.letters import letter_anew, letter_key
+from runtime.storage.encoding.rooms import RoomForm
+from runtime.storage.encoding.sealing import (
+    AssociatedData,
+    Sealing,
+    fact_binding,
+    file_binding,
+    key_of,
+    snapshot_binding,
+    value_binding,
+)
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import SHARD_KEY, ShardKeys
+from runtime.storage.redis.client.scan import keys_like
+from runtime.storage.redis.client.script import load_script
+from runtime.storage.redis.sessions.locations import SessionPlaces
+from runtime.storage.redis.sessions.traces import RedisTraces
+from runtime.tape.tape import tape_owner
+
+_FIELD = load_script("field_reseal")
+_EVENTS = load_script("events_rewrite")
+_COPY = load_script("tape_copy")
+_SWAP = load_script("tape_swap")
+
+_MAIL_KEY = re.compile(r"\{parley:participant:.*\}:mail\Z", re.DOTALL)
+_FILE_KEY = re.compile(r"\{parley:file:([0-9a-f]+)\}\Z")
+_AT_ONCE = 200
+_COPY_KEPT_S = 600
+
+Entries = Sequence[tuple[str, Mapping[str, str]]]
+
+
+class Rekeying:
+    """Goes through all of the database. A gateway may be at work meanwhile; whoever is broken off begins again.
+
+    `platform` is the first part of the keys of rooms' conversations. What cannot be opened is left as it is.
+    """
+
+    def __init__(self, connection: RedisConnection, platform: str) -> None:
+        self._connection = connection
+        self._sealing = connection.sealing
+        self._places = SessionPlaces(connection)
+        self._events = EventForm(connection.sealing)
+        self._rooms = RoomForm(connection.sealing, platform)
+        self._in_entries: Mapping[str, Callable[[Mapping[str, str]], str]] = {
+            "tape": lambda entry: key_of(entry.get("d", "")),
+            "early": lambda entry: key_of(entry.get("d", "")),
+            "inbox": lambda entry: self._events.key_of(entry.get("e", "")),
+            "dead": lambda entry: self._events.key_of(entry.get("e", "")),
+            "mail": lambda entry: letter_key(entry["l"]),
+        }
+        """The id of the key of an entry, by the kind of its stream."""
+        self._in_fields: Mapping[str, Callable[[Mapping[str, str]], Iterable[str]]] = {
+            "value": lambda fields: [key_of(fields["text"])] if "text" in fields else [],
+            "snapshot": lambda fields: [key_of(fields["text"])] if "text" in fields else [],
+            "room": lambda fields: map(self._rooms.key_of, fields.values()),
+            "file": lambda fields: (key_of(base64.b64decode(piece)) for piece in _pieces(fields).values()),
+        }
+
+    async def survey(self) -> Counter[str]:
+        """How many entries there are under each key by its id; under "" those that are not encrypted."""
+        found: Counter[str] = Counter()
+        async for key in self._keys():
+            async for id_ in self._ids(key):
+                found[id_] += 1
+        return found
+
+    async def run(self) -> int:
+        """Write anew what is not as it would be written now; how many keys of the database had any of it."""
+        changed = 0
+        async for key in self._keys():
+            changed += await self._renew(key)
+        return changed
+
+    async def rewrite(self) -> bool:
+        """Have the server write its file anew, without what was there before; False where it may not be asked to."""
+        return await RedisTraces(self._connection).rewrite()
+
+    async def _keys(self) -> AsyncIterator[str]:
+        async for keys in keys_like(self._connection, "{parley:*"):
+            for key in sorted(set(keys)):
+                yield key
+
+    async def _ids(self, key: str) -> AsyncIterator[str]:
+        kind = _kind(key)
+        if kind in self._in_entries:
+            async for page in self._pages(key):
+                for _, fields in page:
+                    yield self._in_entries[kind](fields)
+        elif kind in self._in_fields:
+            for id_ in self._in_fields[kind](await self._fields(key)):
+                yield id_
+
+    async def _renew(self, key: str) -> bool:
+        in_shard, kind = SHARD_KEY.match(key), _kind(key)
+        if in_shard is None:
+            return await (self._renew_mail(key) if kind == "mail" else self._renew_file(key))
+        keys, rest = ShardKeys(int(in_shard[1])), in_shard[3]
+        if kind in ("tape", "early"):
+            return await self._renew_tape(keys, key, TapeId(rest))
+        if kind in ("inbox", "dead"):
+            return await self._renew_events(key)
+        if kind == "value":
+            return await self._renew_value(key, value_binding(keys.shard, rest))
+        if kind == "snapshot":
+            session = SessionId(rest)
+            sealing = await self._places.sealing(keys, session)
+            return await self._renew_text(
+                key, sealing, lambda has: snapshot_binding(session, int(has["seq"]), has["version"])
+            )
+        return kind == "room" and await self._renew_room(key, rest)
+
+    async def _renew_tape(self, keys: ShardKeys, key: str, tape: TapeId) -> bool:
+        """Copy a tape, and put the copy in its place when it has all of it: a tape is never without a fact."""
+        sealing = await self._places.sealing(keys, tape_owner(tape))
+        if await self._is_current(key, sealing):
+            return False
+        copy = f"{{parley:{keys.shard}}}:copy:{uuid.uuid4().hex}:{key}"
+        after, outcome, last = "-", "grown", ""
+        while outcome == "grown" and after != last:
+            last = after
+            async for page in self._pages(key, after):
+                entries = [part for id_, fields in page for part in self._entry(tape, sealing, id_, fields)]
+                if not await self._connection.run(_COPY, [key, copy], [_COPY_KEPT_S, *entries]):
+                    return False
+                after = f"({page[-1][0]}"
+            outcome = await self._connection.run(_SWAP, [key, copy], [])
+        return bool(outcome == "ok")
+
+    def _entry(self, tape: TapeId, sealing: Sealing, id_: str, fields: Mapping[str, str]) -> list[str | int]:
+        has = dict(fields)
+        if not sealing.is_current(has.get("d", "")):
+            seq = int(id_.partition("-")[0])
+            binding = fact_binding(tape, seq, has.get("k", ""), has.get("t", ""), has.get("v", ""))
+            has["d"] = self._anew(sealing, binding, has["d"])
+        return [id_, 2 * len(has), *(part for field in has.items() for part in field)]
+
+    async def _is_current(self, key: str, sealing: Sealing) -> bool:
+        """Whether nothing of a tape is to be written anew; what cannot be opened is not."""
+        async for page in self._pages(key):
+            for _, fields in page:
+                if not sealing.is_current(fields.get("d", "")) and self._here(key_of(fields.get("d", ""))):
+                    return False
+        return True
+
+    async def _renew_events(self, key: str) -> bool:
+        changes: list[str] = []
+        async for page in self._pages(key):
+            for id_, fields in page:
+                anew = self._events.anew(id_, fields)
+                changes += [part for field in anew.items() for part in (id_, *field)]
+        return bool(changes) and bool(await self._connection.run(_EVENTS, [key], changes))
+
+    async def _renew_mail(self, key: str) -> bool:
+        changes: list[str] = []
+        async for page in self._pages(key):
+            anew = {id_: letter_anew(fields["l"], self._sealing) for id_, fields in page}
+            changes += [part for id_, fields in page if anew[id_] != fields["l"] for part in (id_, "l", anew[id_])]
+        return bool(changes) and bool(await self._connection.run(_EVENTS, [key], changes))
+
+    async def _renew_value(self, key: str, binding: AssociatedData) -> bool:
+        """Where only some conversations are encrypted, a value that is not is of one of the others."""
+        text = (await self._fields(key)).get("text", "")
+        if self._sealing.selective and not key_of(text):
+            return False
+        return await self._renew_text(key, self._sealing.shared, lambda _: binding)
+
+    async def _renew_text(
+        self, key: str, sealing: Sealing, binding: Callable[[Mapping[str, str]], AssociatedData]
+    ) -> bool:
+        has = await self._fields(key)
+        text = has.get("text")
+        if text is None or sealing.is_current(text):
+            return False
+        return await self._replace(key, "text", text, self._anew(sealing, binding(has), text))
+
+    async def _renew_room(self, key: str, room: str) -> bool:
+        changed = False
+        for message, kept in (await self._fields(key)).items():
+            anew = self._rooms.anew(room, kept)
+            changed = (anew != kept and await self._replace(key, message, kept, anew)) or changed
+        return changed
+
+    async def _renew_file(self, key: str) -> bool:
+        named = _FILE_KEY.match(key)
+        if named is None:
+            return False
+        has, changed = await self._fields(key), False
+        if "size" not in has:
+            return False
+        for number, piece in _pieces(has).items():
+            content = base64.b64decode(piece)
+            if self._sealing.shared.is_current(content):
+                continue
+            binding = file_binding(named[1], int(has["size"]), number)
+            try:
+                anew = self._sealing.shared.seal_bytes(binding, self._sealing.open_bytes(binding, content))
+            except ContentLocked:
+                continue
+            written = base64.b64encode(anew).decode("ascii")
+            changed = await self._replace(key, str(number), piece, written) or changed
+        return changed
+
+    async def _replace(self, key: str, field: str, old: str, new: str) -> bool:
+        return new != old and bool(await self._connection.run(_FIELD, [key], [field, old, new]))
+
+    def _anew(self, sealing: Sealing, binding: AssociatedData, written: str) -> str:
+        try:
+            return sealing.seal(binding, self._sealing.open(binding, written))
+        except ContentLocked:
+            return written
+
+    def _here(self, key: str) -> bool:
+        return self._sealing.has(key)
+
+    async def _pages(self, key: str, after: str = "-") -> AsyncIterator[Entries]:
+        while True:
+
+            async def read(client: Redis, first: str = after) -> Any:
+                return await client.xrange(key, min=first, count=_AT_ONCE)
+
+            page: Entries = await self._connection.retrying(read, key)
+            if page:
+                yield page
+            if len(page) < _AT_ONCE:
+                return
+            after = f"({page[-1][0]}"
+
+    async def _fields(self, key: str) -> dict[str, str]:
+        async def read(client: Redis) -> dict[str, str]:
+            return {name: value async for name, value in client.hscan_iter(key, count=_AT_ONCE)}
+
+        return await self._connection.retrying(read, key)
+
+
+def _kind(key: str) -> str:
+    in_shard = SHARD_KEY.match(key)
+    if in_shard is not None:
+        return in_shard[2]
+    if _MAIL_KEY.match(key):
+        return "mail"
+    return "file" if _FILE_KEY.match(key) else ""
+
+
+def _pieces(fields: Mapping[str, str]) -> Mapping[int, str]:
+    return {int(name): piece for name, piece in fields.items() if name.isdecimal()}

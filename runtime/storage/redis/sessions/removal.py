@@ -1,0 +1,186 @@
+"""Taking sessions out of Redis; those that go on from one are given its facts before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from redis.asyncio import Redis
+
+from runtime.core.errors import SessionBusy
+from runtime.core.ids import SessionId, TapeId
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import ShardKeys
+from runtime.storage.redis.client.script import load_script
+from runtime.storage.redis.sessions.fact_writing import write_facts
+from runtime.storage.redis.sessions.locations import SessionPlaces
+from runtime.storage.redis.sessions.tapes import RedisTapes
+from runtime.stores.catalog import busy_session
+
+_DELETE = load_script("session_delete")
+_ADOPT = load_script("session_adopt")
+_SWEEP = load_script("session_sweep")
+
+_BEGINNING_MS = 60_000
+"""A fork that was noted and is not there for so long did not come about: its node died between the two."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fork:
+    """A session that was noted to go on from another; `settled`: so long ago that it is there, or never will be."""
+
+    id: SessionId
+    keys: ShardKeys
+    settled: bool
+
+
+class SessionRemoval:
+    """Removes sessions. Can be called again after it was broken off."""
+
+    def __init__(self, connection: RedisConnection, places: SessionPlaces, tapes: RedisTapes) -> None:
+        self._connection = connection
+        self._places = places
+        self._tapes = tapes
+
+    async def remove(self, session: SessionId, *, force: bool) -> bool:
+        """Take a session out; False when there is none. Raises SessionBusy."""
+        keys = await self._places.keys(session)
+        if keys is None:
+            return False
+        while True:
+            parent = await self._parent(keys, session)
+            await self._free_forks(keys, session, force)
+            tapes = await self.tapes(keys, session)
+            names = await self._names(keys, session, tapes)
+            outcome, node = await self._connection.run(_DELETE, names, [session, "1" if force else "", len(tapes)])
+            if outcome == "busy":
+                raise busy_session(session, node)
+            if outcome != "grown":
+                break
+        await self._connection.write("ZREM", keys.timers, session)
+        self._places.forget(session)
+        if parent is not None:
+            await self.strike(parent, session)
+        return True
+
+    async def sweep(self, keys: ShardKeys, session: SessionId) -> bool:
+        """Remove what there is beside the record of a session that has none; False when it has changed meanwhile."""
+        tapes = await self.tapes(keys, session)
+        values = await self._values(keys, session)
+        names = [
+            keys.session(session),
+            keys.tapes(session),
+            keys.snapshot(session),
+            keys.anchors(session),
+            keys.values(session),
+            *map(keys.tape, tapes),
+            *map(keys.early, tapes),
+            *map(keys.value, values),
+        ]
+        return bool(await self._connection.run(_SWEEP, names, [len(tapes)]))
+
+    async def _values(self, keys: ShardKeys, session: SessionId) -> Sequence[str]:
+        """The hashes of a session's large values."""
+
+        async def call(client: Redis) -> Any:
+            return await client.smembers(keys.values(session))
+
+        return sorted(await self._connection.retrying(call, keys.lease))
+
+    async def _names(self, keys: ShardKeys, session: SessionId, tapes: Sequence[TapeId]) -> list[str]:
+        values = await self._values(keys, session)
+        return [
+            keys.lease,
+            keys.session(session),
+            keys.awake,
+            keys.outbox,
+            keys.current,
+            keys.tapes(session),
+            keys.forks(session),
+            keys.snapshot(session),
+            keys.sessions,
+            keys.news,
+            keys.anchors(session),
+            keys.values(session),
+            *map(keys.tape, tapes),
+            *map(keys.early, tapes),
+            *map(keys.value, values),
+        ]
+
+    async def tapes(self, keys: ShardKeys, session: SessionId) -> Sequence[TapeId]:
+        """The names of a session's own tapes."""
+
+        async def call(client: Redis) -> Any:
+            return await client.smembers(keys.tapes(session))
+
+        return [TapeId(tape) for tape in sorted(await self._connection.retrying(call, keys.lease))]
+
+    async def _parent(self, keys: ShardKeys, session: SessionId) -> SessionId | None:
+        async def call(client: Redis) -> Any:
+            return await client.hget(keys.session(session), "parent")
+
+        found = await self._connection.retrying(call, keys.lease)
+        return None if found is None else SessionId(found)
+
+    async def forget_forks(self, session: SessionId) -> None:
+        """Forget those that do not go on from a session any more, or never did: nobody was there to say so."""
+        keys = await self._places.keys(session)
+        for fork in () if keys is None else await self._forks(keys, session):
+            seq, parent, _ = await self._branch(fork.keys, fork.id)
+            if (fork.settled if seq is None else parent != session) and keys is not None:
+                await self._connection.write("HDEL", keys.forks(session), fork.id)
+
+    async def _free_forks(self, keys: ShardKeys, session: SessionId, force: bool) -> None:
+        """Give every session that goes on from this one what it has from it."""
+        for fork in await self._forks(keys, session):
+            there = await self._free(fork.keys, fork.id, session)
+            if not (there or force or fork.settled):
+                raise SessionBusy(
+                    f"The session {fork.id} is about to go on from {session}; nothing was changed. "
+                    "Try again in a minute."
+                )
+            await self.strike(session, fork.id)
+
+    async def _forks(self, keys: ShardKeys, session: SessionId) -> Sequence[_Fork]:
+        async def call(client: Redis) -> Any:
+            async with client.pipeline(transaction=True) as batch:
+                batch.hgetall(keys.forks(session))
+                batch.time()
+                return await batch.execute()
+
+        noted: Mapping[str, str]
+        noted, (seconds, micros) = await self._connection.retrying(call, keys.lease)
+        now_ms = seconds * 1000 + micros // 1000
+        found = []
+        for fork, text in noted.items():
+            shard, since_ms = json.loads(text)
+            found.append(_Fork(SessionId(fork), ShardKeys(shard), now_ms - since_ms >= _BEGINNING_MS))
+        return found
+
+    async def _branch(self, keys: ShardKeys, session: SessionId) -> Sequence[str | None]:
+        """A session's last fact, its parent, and the parent's fact that it goes on from."""
+
+        async def call(client: Redis) -> Any:
+            return await client.hmget(keys.session(session), ["seq", "parent", "parent_seq"])
+
+        found: Sequence[str | None] = await self._connection.retrying(call, keys.lease)
+        return found
+
+    async def _free(self, keys: ShardKeys, fork: SessionId, parent: SessionId) -> bool:
+        """Make a fork whole by itself; False when there is no such session."""
+        seq, its_parent, parent_seq = await self._branch(keys, fork)
+        if seq is not None and its_parent == parent:
+            facts = self._tapes.read_session(fork, until=int(parent_seq or 0))
+            tapes = await write_facts(self._places, facts, fork, keys, keys.early, "parent")
+            if tapes is not None:
+                await self._connection.run(_ADOPT, [keys.session(fork), keys.tapes(fork)], [parent, *sorted(tapes)])
+        return seq is not None
+
+    async def strike(self, parent: SessionId, fork: SessionId) -> None:
+        """Forget that a session goes on from another."""
+        keys = await self._places.keys(parent)
+        if keys is None:
+            return
+        await self._connection.write("HDEL", keys.forks(parent), fork)

@@ -1,0 +1,287 @@
+"""Sessions and their tapes on Redis: one script makes a whole commit true."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import astuple, dataclass
+from typing import Any
+
+from redis.asyncio import Redis
+
+from runtime.core.errors import LeaseLost, TapeConflict
+from runtime.core.ids import SessionId, TapeId
+from runtime.storage.encoding.codec import address_to_json, to_json
+from runtime.storage.encoding.sealing import PLAIN, Sealing, snapshot_binding
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import ShardKeys
+from runtime.storage.redis.client.script import load_script
+from runtime.storage.redis.sessions.archival import ArchivedSessions
+from runtime.storage.redis.sessions.fact_form import FactForms
+from runtime.storage.redis.sessions.known_sessions import pages_of
+from runtime.storage.redis.sessions.locations import RECORD_FIELDS, SessionPlaces, record_from
+from runtime.storage.redis.sessions.tapes import RedisTapes
+from runtime.stores.archive import Archive
+from runtime.stores.sessions import Commit, Lease, SessionRecord
+from runtime.tape.snapshot import Snapshot
+from runtime.tape.tape import Branch, Fact
+
+COMMIT = load_script("commit")
+"""Takes what `commit_call` gives."""
+
+_BRANCH = load_script("session_branch")
+_KEEP = load_script("snapshot_keep")
+
+
+class RedisSessionStore:
+    """Implements `runtime.stores.sessions.SessionStore`."""
+
+    def __init__(self, connection: RedisConnection, archive: Archive | None = None) -> None:
+        self._connection = connection
+        self._cold = ArchivedSessions(connection, archive)
+        self._places = SessionPlaces(connection)
+        self._tapes = RedisTapes(connection, self._places)
+        self._writer = uuid.uuid4().hex
+        self._calls = itertools.count(1)
+
+    async def commit(self, commit: Commit, /) -> None:
+        if commit.begin is not None and commit.begin.parent is not None:
+            await self._branch(commit.session, commit.lease.shard, commit.begin.parent)
+        shard, token = commit.lease.shard, commit.lease.token
+        sender = Sender(self._writer, next(self._calls), self._connection.histories.commits(shard, token))
+        if commit.begin is not None:
+            self._places.expect(commit.session, commit.begin.address.key)
+        sealing = await self._places.sealing(ShardKeys(shard), commit.session)
+        outcome, found, *number = await self._connection.run(COMMIT, *commit_call(commit, sender, sealing))
+        self._raise_refusal(commit, outcome, found)
+        self._connection.histories.committed(shard, token, *number)
+        self._places.remember(commit.session, commit.lease.shard)
+
+    def _raise_refusal(self, commit: Commit, outcome: str, found: int) -> None:
+        if outcome == "lease":
+            raise _taken_over(commit.lease, found)
+        if outcome == "forgotten":
+            raise LeaseLost(
+                f"The server has lost the last commits of shard {commit.lease.shard}, and has {found}: a replica or an "
+                "older file took its place. What goes on there begins again with what it has."
+            )
+        if outcome == "conflict":
+            raise TapeConflict(
+                f"Session {commit.session} is at fact {found}, not at {commit.expect}.",
+                expected=commit.expect,
+                actual=found,
+            )
+        if outcome == "archived":
+            raise TapeConflict(
+                f"Session {commit.session} was moved into the archive.", expected=commit.expect, actual=found
+            )
+        if outcome == "replaced":
+            raise TapeConflict(
+                f"Session {commit.session} was replaced, and takes nothing more.", expected=commit.expect, actual=found
+            )
+        if outcome == "anew":
+            raise TapeConflict(
+                f"Session {commit.replaces or commit.session} was taken in anew from a file.",
+                expected=commit.expect,
+                actual=found,
+            )
+        if outcome == "taken":
+            text = f"An event that session {commit.session} takes is not in the inbox any more."
+            raise TapeConflict(text, expected=commit.expect, actual=found)
+        if outcome == "unknown":
+            text = f"Session {commit.session} has not begun, or the one that it replaces is not of its conversation."
+            raise TapeConflict(text, expected=commit.expect, actual=0)
+
+    async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
+        key = ShardKeys(shard).current
+
+        async def call(client: Redis) -> Any:
+            return await client.hget(key, conversation)
+
+        found = await self._connection.retrying(call, key)
+        return None if found is None else await self.session(shard, SessionId(found))
+
+    async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None:
+        key = ShardKeys(shard).session(session)
+
+        async def call(client: Redis) -> Any:
+            return await client.hmget(key, RECORD_FIELDS)
+
+        record = record_from(session, await self._connection.retrying(call, key))
+        if record is not None:
+            self._places.remember(session, shard)
+        if record is not None and record.archived:
+            await self._cold.bring_back(shard, session)
+            return await self.session(shard, session)
+        return record
+
+    async def unfinished(self, shard: int, /) -> Mapping[SessionId, frozenset[str]]:
+        keys = ShardKeys(shard)
+
+        async def call(client: Redis) -> Any:
+            async with client.pipeline(transaction=True) as batch:
+                batch.smembers(keys.awake)
+                batch.smembers(keys.outbox)
+                return await batch.execute()
+
+        awake, outbox = await self._connection.retrying(call, keys.awake)
+        pages: dict[SessionId, set[str]] = {SessionId(session): set() for session in awake}
+        for session, page in pages_of(outbox):
+            pages.setdefault(session, set()).add(page)
+        for session in pages:
+            self._places.remember(session, shard)
+        return {session: frozenset(found) for session, found in pages.items()}
+
+    async def _branch(self, session: SessionId, shard: int, parent: Branch) -> None:
+        """Note at the parent that `session` goes on from it. Raises TapeConflict when it has not those facts."""
+        keys = await self._places.keys(parent.session)
+        outcome, found = ("gone", 0)
+        if keys is not None:
+            await self.session(keys.shard, parent.session)
+            names = [keys.session(parent.session), keys.forks(parent.session)]
+            outcome, found = await self._connection.run(_BRANCH, names, [session, shard, parent.seq])
+        if outcome == "gone":
+            self._places.forget(parent.session)
+            raise TapeConflict(
+                f"Session {session} cannot go on from fact {parent.seq} of {parent.session}, which has {found}.",
+                expected=parent.seq,
+                actual=found,
+            )
+
+    async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
+        return await self._tapes.snapshot(session, version)
+
+    async def keep_snapshot(
+        self, lease: Lease, session: SessionId, snapshot: Snapshot, /, *, taken_in: str | None = None
+    ) -> None:
+        keys = ShardKeys(lease.shard)
+        names = [keys.lease, keys.session(session), keys.snapshot(session)]
+        sealing = await self._places.sealing(keys, session)
+        text = sealing.seal(snapshot_binding(session, snapshot.seq, snapshot.version), snapshot.text)
+        kept: list[str | int] = [lease.token, snapshot.seq, snapshot.version, text, _asked(taken_in)]
+        outcome, found = await self._connection.run(_KEEP, names, kept)
+        if outcome == "lease":
+            raise _taken_over(lease, found)
+
+    async def read_session(
+        self, session: SessionId, *, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[Fact]:
+        seen = after
+        while True:
+            try:
+                async for fact in self._tapes.read_session(session, after=seen, until=until):
+                    seen = fact.seq
+                    yield fact
+            except TapeConflict:
+                if not await self._came_back(session):
+                    raise
+            else:
+                return
+
+    async def _came_back(self, session: SessionId) -> bool:
+        """Bring a session back that is in the archive; False when it is not there."""
+        keys = await self._places.keys(session)
+        if keys is None:
+            return False
+        name = keys.session(session)
+
+        async def call(client: Redis) -> Any:
+            return await client.hexists(name, "archived")
+
+        archived = bool(await self._connection.retrying(call, name))
+        return archived and await self.session(keys.shard, session) is not None
+
+    def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
+        return self._tapes.read_tape(tape, after=after)
+
+    def read_back(self, session: SessionId, *, before: int | None = None) -> AsyncIterator[Fact]:
+        return self._tapes.read_back(session, before=before)
+
+    async def last_anchor(self, session: SessionId, kind: str, *, until: int | None = None) -> int | None:
+        return await self._tapes.last_anchor(session, kind, until=until)
+
+    def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
+        return self._tapes.follow(session, after=after)
+
+
+def _taken_over(lease: Lease, token: int) -> LeaseLost:
+    return LeaseLost(f"Shard {lease.shard} was taken over: token {token}, ours is {lease.token}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sends a commit: a writer, the number of this call among the writer's, which only grows, and the number of the
+    shard's last commit that the writer knows of."""
+
+    writer: str = ""
+    call: int = 0
+    known: int = 0
+
+
+def commit_call(
+    commit: Commit, sender: Sender = Sender(), sealing: Sealing = PLAIN
+) -> tuple[list[str], list[str | int]]:
+    """The keys and arguments with which `COMMIT` makes a commit true. Raises TapeConflict for misnumbered facts.
+
+    The digest covers all but token, sender and `taken_in`: by it a repetition is recognised. A copy that the network
+    holds back until its writer has committed more is recognised by the number of its call; without a writer it is not.
+    """
+    keys = ShardKeys(commit.lease.shard)
+    forms = _forms(commit, keys, sealing)
+    content = [*_commit_arguments(commit), *forms.arguments(), *dict.fromkeys(fact.tape for fact in commit.facts)]
+    digest = hashlib.blake2b("\0".join(map(str, (commit.expect, *content))).encode(), digest_size=16).hexdigest()
+    names = [
+        keys.lease,
+        keys.session(commit.session),
+        keys.inbox,
+        keys.awake,
+        keys.outbox,
+        keys.current,
+        keys.tapes(commit.session),
+        keys.session(commit.replaces or commit.session),
+        keys.sessions,
+        keys.news,
+        keys.anchors(commit.session),
+        keys.values(commit.session),
+        *forms.keys,
+    ]
+    mark = _asked(commit.taken_in)
+    return names, [commit.lease.token, commit.expect, digest, *content[:10], *astuple(sender), mark, *content[10:]]
+
+
+def _asked(taken_in: str | None) -> str:
+    """The mark of an insertion as scripts are asked for it: "-" where there is to be none, "" where any will do."""
+    return "" if taken_in is None else taken_in or "-"
+
+
+def _forms(commit: Commit, keys: ShardKeys, sealing: Sealing) -> FactForms:
+    forms = FactForms(keys, first=13, sealing=sealing)
+    for seq, fact in enumerate(commit.facts, start=commit.expect + 1):
+        if fact.seq != seq:
+            raise TapeConflict(
+                f"A fact of {fact.tape} is numbered {fact.seq}, not {seq}.", expected=seq, actual=fact.seq
+            )
+        forms.add(fact, keys.tape(fact.tape))
+    return forms
+
+
+def _commit_arguments(commit: Commit) -> list[str | int]:
+    """What `scripts/commit.lua` takes from its fourth argument on, but for who sends it, up to the pages."""
+    begin = commit.begin
+    arguments: list[str | int] = [
+        commit.session,
+        "" if commit.awake is None else int(commit.awake),
+        "1" if commit.end else "",
+    ]
+    if begin is None:
+        arguments += ["", "", "", "", "", 0]
+    else:
+        arguments += [begin.address.key, address_to_json(begin.address), begin.program, begin.started_at.isoformat()]
+        arguments += ["", 0] if begin.parent is None else [begin.parent.session, begin.parent.seq]
+    arguments.append(commit.replaces or "")
+    arguments += [len(commit.consume), *commit.consume]
+    for pages in (commit.outbox_add, commit.outbox_done):
+        arguments += [len(pages), *(to_json([commit.session, page]) for page in pages)]
+    return arguments

@@ -1,0 +1,266 @@
+"""Reading tapes on Redis: a session's own facts, and those that it has from the ones it goes on from."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from redis.asyncio import Redis
+
+from runtime.core.errors import ContentLocked, TapeConflict
+from runtime.core.ids import SessionId, TapeId
+from runtime.storage.encoding.sealing import snapshot_binding
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import ShardKeys
+from runtime.storage.redis.sessions.fact_form import FactReading, anchor_name, anchor_seq, large_values
+from runtime.storage.redis.sessions.locations import SessionPlaces
+from runtime.storage.redis.sessions.tape_news import TapeNews
+from runtime.tape.snapshot import Snapshot
+from runtime.tape.tape import Branch, Fact, tape_in, tape_owner
+
+_PAGE_OF_FACTS = 500
+_TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """What reading needs of a session. `early`: some of its facts came from a parent that is no more. `indexed`: its
+    anchors are known."""
+
+    keys: ShardKeys
+    id: SessionId
+    seq: int
+    parent: Branch | None
+    early: bool
+    indexed: bool
+    tapes: Sequence[TapeId]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """A session's own facts after number `after` up to `last`."""
+
+    session: _Session
+    after: int
+    last: int
+
+
+class RedisTapes:
+    """Implements `runtime.tape.tape.TapeReader`."""
+
+    def __init__(self, connection: RedisConnection, places: SessionPlaces) -> None:
+        self._connection = connection
+        self._places = places
+        self._news = TapeNews(connection)
+
+    async def read_session(
+        self, session: SessionId, *, after: int = 0, until: int | None = None
+    ) -> AsyncIterator[Fact]:
+        seen = last = after
+        for _ in range(_TRIES):
+            stretches = await self._stretches(session, seen, until)
+            for stretch in stretches:
+                last = stretch.last
+                async for fact in self._read_stretch(stretch):
+                    if fact.seq != seen + 1:
+                        break
+                    seen = fact.seq
+                    yield _in(session, fact)
+            if seen >= last or not stretches:
+                return
+            # A session that it goes on from was deleted meanwhile; its facts are this one's own then.
+        raise _lacks(session, seen + 1, last)
+
+    async def read_back(self, session: SessionId, *, before: int | None = None) -> AsyncIterator[Fact]:
+        left = None if before is None else before - 1
+        for _ in range(_TRIES):
+            stretches = await self._stretches(session, 0, left)
+            for stretch in reversed(stretches):
+                left = stretch.last if left is None else min(left, stretch.last)
+                async for fact in self._read_stretch(stretch, back=True):
+                    if fact.seq != left:
+                        break
+                    left -= 1
+                    yield _in(session, fact)
+            if not left or not stretches:
+                return
+        raise _lacks(session, left or 0, left or 0)
+
+    async def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
+        seen, found = after, await self._session(session)
+        if found is None:
+            return
+        follower = await self._news.follower(session, found.keys.news)
+        try:
+            while found is not None:
+                async for fact in self.read_session(session, after=seen):
+                    seen = fact.seq
+                    yield fact
+                await follower.news()
+                found = await self._session(session)
+        finally:
+            self._news.leave(follower)
+
+    async def last_anchor(self, session: SessionId, kind: str, *, until: int | None = None) -> int | None:
+        for stretch in reversed(await self._stretches(session, 0, until)):
+            found = await (self._anchor(stretch, kind) if stretch.session.indexed else self._search(stretch, kind))
+            if found is not None:
+                return found
+        return None
+
+    async def read_tape(self, tape: TapeId, *, after: int = 0) -> AsyncIterator[Fact]:
+        session = tape_owner(tape)
+        for stretch in await self._stretches(session, after, None):
+            async for fact in self._read(stretch, tape_in(tape, stretch.session.id), back=False):
+                yield _in(session, fact)
+
+    async def snapshot(self, session: SessionId, version: str) -> Snapshot | None:
+        """The newest snapshot of this version that the session can go on from."""
+        found, last = await self._session(session), None
+        while found is not None:
+            name = found.keys.snapshot(found.id)
+
+            async def call(client: Redis, name: str = name) -> Any:
+                return await client.hmget(name, ["seq", "version", "text"])
+
+            seq, its_version, text = await self._connection.retrying(call, name)
+            if its_version == version and (last is None or int(seq) <= last):
+                with suppress(ContentLocked):  # the facts are the truth, and say what is wrong with them
+                    opened = self._connection.sealing.open(snapshot_binding(found.id, int(seq), version), text)
+                    return Snapshot(int(seq), version, opened)
+            if found.parent is None:
+                break
+            last = found.parent.seq if last is None else min(last, found.parent.seq)
+            found = await self._session(found.parent.session)
+        return None
+
+    async def _stretches(self, session: SessionId, after: int, until: int | None) -> Sequence[_Stretch]:
+        """Where the facts after `after` up to `until` are, in order; from the first session that is there."""
+        stretches: list[_Stretch] = []
+        found = await self._session(session)
+        last = 0 if found is None else found.seq
+        last = last if until is None else min(last, until)
+        while found is not None:
+            parent = found.parent
+            first = after if parent is None else max(after, parent.seq)
+            if last > first:
+                stretches.append(_Stretch(found, first, last))
+            if parent is None or after >= parent.seq:
+                break
+            last = min(last, parent.seq)
+            found = await self._session(parent.session)
+        return stretches[::-1]
+
+    async def _session(self, session: SessionId) -> _Session | None:
+        keys = await self._places.keys(session)
+        if keys is None:
+            return None
+
+        async def call(client: Redis) -> Any:
+            async with client.pipeline(transaction=True) as batch:
+                batch.hmget(keys.session(session), ["seq", "parent", "parent_seq", "early", "anchors"])
+                batch.smembers(keys.tapes(session))
+                return await batch.execute()
+
+        (seq, parent, parent_seq, early, anchors), tapes = await self._connection.retrying(call, keys.session(session))
+        if seq is None:
+            self._places.forget(session)
+            return None
+        branch = None if parent is None else Branch(SessionId(parent), int(parent_seq))
+        named = [TapeId(tape) for tape in tapes]
+        return _Session(keys, session, int(seq), branch, early is not None, anchors is not None, named)
+
+    def _read_stretch(self, stretch: _Stretch, *, back: bool = False) -> AsyncIterator[Fact]:
+        return _merged([self._read(stretch, tape, back=back) for tape in stretch.session.tapes], back=back)
+
+    async def _read(self, stretch: _Stretch, tape: TapeId, *, back: bool) -> AsyncIterator[Fact]:
+        keys = stretch.session.keys
+        reading = FactReading(keys.shard, self._connection.sealing)
+        streams = [keys.early(tape), keys.tape(tape)] if stretch.session.early else [keys.tape(tape)]
+        for key in reversed(streams) if back else streams:
+            async for seq, fields in self._entries(key, stretch, back):
+                named = large_values(fields)
+                large = {name: (digest, await self._value(keys, digest)) for name, digest in named.items()}
+                yield reading.fact(tape, seq, fields, large)
+
+    async def _entries(self, key: str, stretch: _Stretch, back: bool) -> AsyncIterator[tuple[int, Mapping[str, str]]]:
+        first, last = stretch.after + 1, stretch.last
+        while first <= last:
+            page = await self._page(key, first, last, back)
+            for entry_id, fields in page:
+                seq = int(entry_id.partition("-")[0])
+                first, last = (first, seq - 1) if back else (seq + 1, last)
+                yield seq, fields
+            if len(page) < _PAGE_OF_FACTS:
+                return
+
+    async def _page(self, key: str, first: int, last: int, back: bool) -> Sequence[tuple[str, Mapping[str, str]]]:
+        async def call(client: Redis) -> Any:
+            if back:
+                return await client.xrevrange(key, max=f"{last}-0", min=f"{first}-0", count=_PAGE_OF_FACTS)
+            return await client.xrange(key, min=f"{first}-0", max=f"{last}-0", count=_PAGE_OF_FACTS)
+
+        page: Sequence[tuple[str, Mapping[str, str]]] = await self._connection.retrying(call, key)
+        return page
+
+    async def _value(self, keys: ShardKeys, digest: str) -> str | None:
+        """The text of a large value."""
+        key = keys.value(digest)
+
+        async def call(client: Redis) -> Any:
+            return await client.hget(key, "text")
+
+        found: str | None = await self._connection.retrying(call, key)
+        return found
+
+    async def _anchor(self, stretch: _Stretch, kind: str) -> int | None:
+        key = stretch.session.keys.anchors(stretch.session.id)
+        last, first = f"[{anchor_name(kind, stretch.last)}", f"({anchor_name(kind, stretch.after)}"
+
+        async def call(client: Redis) -> Any:
+            return await client.zrevrangebylex(key, last, first, start=0, num=1)
+
+        return anchor_seq(await self._connection.retrying(call, key))
+
+    async def _search(self, stretch: _Stretch, kind: str) -> int | None:
+        """The same for a session from before anchors were noted."""
+        async for fact in self._read_stretch(stretch, back=True):
+            if fact.kind == kind:
+                return fact.seq
+        return None
+
+
+def _lacks(session: SessionId, seq: int, last: int) -> TapeConflict:
+    return TapeConflict(
+        f"Session {session} lacks fact {seq}, though it is at fact {last}: what it goes on from is not there.",
+        expected=last,
+        actual=seq - 1,
+    )
+
+
+def _in(session: SessionId, fact: Fact) -> Fact:
+    """The fact as one of `session`, whoever wrote it."""
+    tape = tape_in(fact.tape, session)
+    return fact if tape == fact.tape else replace(fact, tape=tape)
+
+
+async def _merged(readers: Sequence[AsyncIterator[Fact]], *, back: bool) -> AsyncIterator[Fact]:
+    """The facts of several tapes, each in order, as one order of `seq`; the last first where they are read `back`."""
+    sign = -1 if back else 1
+    heads: list[tuple[int, int, Fact]] = []
+    for number, reader in enumerate(readers):
+        async for fact in reader:
+            heads.append((sign * fact.seq, number, fact))
+            break
+    heapq.heapify(heads)
+    while heads:
+        _, number, fact = heads[0]
+        yield fact
+        following = await anext(readers[number], None)
+        if following is None:
+            heapq.heappop(heads)
+        else:
+            heapq.heapreplace(heads, (sign * following.seq, number, following))

@@ -1,0 +1,216 @@
+"""What is kept about people and sessions beside the tapes, on Redis: found by going through all keys once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.errors import ContentLocked, StorageUnavailable
+from runtime.sessions.inbound.participants import Act
+from runtime.storage.encoding.codec import UNREADABLE_AT
+from runtime.storage.encoding.events import EventForm
+from runtime.storage.encoding.letters import seat_of_letter
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import SHARD_KEY, ShardKeys
+from runtime.storage.redis.client.scan import keys_like
+from runtime.storage.redis.client.script import load_script
+from runtime.storage.redis.files import RedisFileStore
+from runtime.stores.inbox import FORK, LOCKED, MERGED, PARTICIPANT, InboxEvent, shard_of
+from runtime.stores.traces import Whose
+
+_FORGET = load_script("room_forget")
+_EVENTS_ANEW = load_script("events_rewrite")
+
+_MAILBOX_KEY = re.compile(r"\{parley:participant:[^}]+\}:(mail|seat):?(.*)", re.DOTALL)
+_TABLE_KEY = re.compile(r"\{parley:([^}]+)\}\Z")
+_NO_TABLES = ("file:", "files", "shares", "count:", "bot:")
+_ENTRIES_AT_ONCE = 500
+
+_REWRITING = "already in progress"
+_REWRITE_LIMIT_S = 120.0
+_REWRITE_PAUSE_S = 0.05
+
+
+class RedisTraces:
+    """Implements `runtime.stores.traces.Traces`."""
+
+    def __init__(self, connection: RedisConnection, clock: Clock | None = None) -> None:
+        self._connection = connection
+        self._clock = clock or SystemClock()
+        self._form = EventForm(connection.sealing)
+
+    async def messages(self, room: str, ids: Collection[str], /) -> None:
+        await self._forget_in_room(room, "", ids)
+
+    async def files(self, ids: Collection[str], /) -> None:
+        for id_ in ids:
+            await RedisFileStore(self._connection).remove(id_)
+
+    async def person(self, whose: Whose, /) -> int:
+        whose = replace(whose, names=whose.names | await self._names_in_events(whose.person))
+        names = _Names(whose)
+        forgotten = 0
+        async for keys in keys_like(self._connection, "{parley:*"):
+            for key in keys:
+                forgotten += await self._forget(key, whose, names)
+        return forgotten
+
+    async def rewrite(self) -> bool:
+        async def call(client: Redis) -> bool:
+            try:
+                await client.bgrewriteaof()
+            except ResponseError as error:
+                if _REWRITING not in str(error):
+                    raise
+                return False
+            return True
+
+        until = self._clock.monotonic() + _REWRITE_LIMIT_S
+        try:
+            # One under way may have read what was deleted since; its end is told to nobody, so it is asked for.
+            for number in range(await self._connection.primaries()):
+                while not await self._connection.at_primary(number, call):
+                    if self._clock.monotonic() > until:
+                        return False
+                    await self._clock.sleep_until(self._clock.monotonic() + _REWRITE_PAUSE_S)
+        except StorageUnavailable:
+            return False
+        return True
+
+    async def _names_in_events(self, person: str) -> set[str]:
+        """The names under which a person did what waits or could not be processed."""
+        names: set[str] = set()
+        async for keys in keys_like(self._connection, "{parley:*"):
+            for key in keys:
+                in_shard = SHARD_KEY.match(key)
+                if in_shard is not None and in_shard[2] in ("inbox", "dead"):
+                    async for _, event in self._events(key):
+                        if event.kind == LOCKED and event.person_id != person:
+                            raise ContentLocked(event.text)  # it may quote the person
+                        names |= {event.person_name} if event.person_id == person else set()
+        return names
+
+    async def _forget(self, key: str, whose: Whose, names: _Names) -> int:
+        """Forget what one key has; how many entries."""
+        in_shard, table = SHARD_KEY.match(key), _TABLE_KEY.match(key)
+        if in_shard is not None:
+            kind, rest = in_shard[2], in_shard[3]
+            if kind in ("inbox", "dead"):
+                return await self._forget_events(key, whose)
+            if kind == "room":
+                return await self._forget_in_room(rest, whose.person, ())
+            if kind == "seen" and names.conversation.search(rest):
+                return await self._remove(key)
+        elif key.startswith("{parley:count:") and names.anything.search(key):
+            return await self._remove(key)
+        elif (mailbox := _MAILBOX_KEY.match(key)) is not None:
+            return await self._forget_mail(key, mailbox[1], mailbox[2], whose)
+        elif table is not None and not table[1].startswith(_NO_TABLES):
+            return await self._forget_records(key, table[1], names)
+        return 0
+
+    async def _forget_mail(self, key: str, kind: str, seat_id: str, whose: Whose) -> int:
+        """What waits for participants in other processes out of sessions that are deleted, and that they had a seat
+        there."""
+        if kind == "seat":
+            return await self._remove(key) if seat_id.partition("/")[0] in whose.sessions else 0
+
+        async def read(client: Redis) -> Any:
+            return await client.xrange(key)
+
+        mail = await self._connection.retrying(read, key)
+        theirs = [entry_id for entry_id, fields in mail if seat_of_letter(fields["l"]).session in whose.sessions]
+        return int(await self._connection.write("XDEL", key, *theirs)) if theirs else 0
+
+    async def _remove(self, key: str) -> int:
+        return int(await self._connection.write("UNLINK", key))
+
+    async def _forget_in_room(self, room: str, person: str, ids: Collection[str]) -> int:
+        keys = ShardKeys(shard_of(room))
+        return int(
+            await self._connection.run(
+                _FORGET,
+                [keys.room(room), keys.room_counters(room), keys.room_seqs(room), keys.room_versions(room), keys.rooms],
+                [room, person, *ids],
+            )
+        )
+
+    async def _forget_events(self, key: str, whose: Whose) -> int:
+        theirs: list[str] = []
+        unquoted: list[str] = []
+        async for entry_id, event in self._events(key):
+            if _concerns(event, whose):
+                theirs.append(entry_id)
+            elif event.quote is not None and event.quote.author in whose.names:
+                unquoted += [entry_id, "e", self._form.write(replace(event, quote=None))]
+        forgotten = 0
+        for first in range(0, len(theirs), _ENTRIES_AT_ONCE):
+            forgotten += int(await self._connection.write("XDEL", key, *theirs[first : first + _ENTRIES_AT_ONCE]))
+        if unquoted:
+            forgotten += int(await self._connection.run(_EVENTS_ANEW, [key], unquoted))
+        return forgotten
+
+    async def _events(self, key: str) -> AsyncIterator[tuple[str, InboxEvent]]:
+        """All events of a stream, with the ids of their entries."""
+        after = "-"
+        while True:
+
+            async def read(client: Redis, first: str = after) -> Any:
+                return await client.xrange(key, min=first, count=_ENTRIES_AT_ONCE)
+
+            entries: Sequence[tuple[str, Mapping[str, str]]] = await self._connection.retrying(read, key)
+            for entry_id, fields in entries:
+                yield entry_id, self._form.read(entry_id, fields)
+            if len(entries) < _ENTRIES_AT_ONCE:
+                return
+            after = f"({entries[-1][0]}"
+
+    async def _forget_records(self, key: str, table: str, names: _Names) -> int:
+        async def read(client: Redis) -> dict[str, str]:
+            if await client.type(key) != "hash":
+                return {}
+            return {name: value async for name, value in client.hscan_iter(key, count=_ENTRIES_AT_ONCE)}
+
+        records = await self._connection.retrying(read, key)
+        theirs = [name for name, value in records.items() if names.in_record(table, name, value)]
+        if not theirs:
+            return 0
+        return int(await self._connection.write("HDEL", key, *theirs))
+
+
+class _Names:
+    """How a person and their conversations are written in names of keys and records."""
+
+    def __init__(self, whose: Whose) -> None:
+        everything = {whose.person, *whose.conversations}
+        self._platform = whose.person.partition(":")[0]
+        self.anything = _whole_words(everything)
+        self.conversation = _whole_words(whose.conversations | {whose.person})
+        self._bare = _whole_words({name.partition(":")[2].partition("#")[0] for name in everything})
+
+    def in_record(self, table: str, name: str, value: str) -> bool:
+        """Whether an entry is about them. An adapter's own tables name people and chats without the platform."""
+        if self.anything.search(name) or self.anything.search(value):
+            return True
+        return self._platform in table.split(":") and bool(self._bare.search(name))
+
+
+def _whole_words(names: Collection[str]) -> re.Pattern[str]:
+    """Finds any of the names where it is not a part of a longer one."""
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
+
+
+def _concerns(event: InboxEvent, whose: Whose) -> bool:
+    if event.address == UNREADABLE_AT:
+        return bool(_whole_words({whose.person, *whose.conversations}).search(event.text))
+    if event.kind in (FORK, MERGED) and event.text.partition(" ")[0] in whose.sessions:
+        return True  # it quotes what was said there
+    if event.kind == PARTICIPANT and Act.read(event.text).seat.partition("/")[0] in whose.sessions:
+        return True  # so may this
+    return event.person_id == whose.person or event.address.key in whose.conversations

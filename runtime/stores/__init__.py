@@ -1,0 +1,1 @@
+"""The ports through which sessions and nodes are stored."""

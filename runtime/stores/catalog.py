@@ -1,0 +1,120 @@
+"""The port for looking after sessions from outside: which there are, and taking one out or in as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from runtime.core.errors import SessionBusy
+from runtime.core.ids import SessionId
+from runtime.stores.sessions import SessionRecord
+from runtime.tape.tape import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSession:
+    """A session as the store has it.
+
+    `awake` says whether it has work to do without a further event, `pages` are those that no platform has in final
+    form. `last_at` is the time of the last fact, UTC; `size_bytes` is roughly what its own tapes take. `node` is the
+    name of the node that serves its shard now, None where none does.
+    """
+
+    record: SessionRecord
+    awake: bool
+    pages: frozenset[str]
+    last_at: datetime
+    size_bytes: int
+    node: str | None
+
+    @property
+    def state(self) -> Literal["archived", "ended", "replaced", "working", "resting"]:
+        """What it is at: an ended one may still have pages to show, and is working then."""
+        if self.awake or self.pages:
+            return "working"
+        if self.record.archived:
+            return "archived"
+        if self.record.replaced_by is not None:
+            return "replaced"
+        return "ended" if self.record.ended else "resting"
+
+    @property
+    def busy(self) -> bool:
+        """Whether a running node is at work on it."""
+        return self.node is not None and self.state == "working"
+
+
+@dataclass(frozen=True, slots=True)
+class WholeSession:
+    """All that a session is: what an export keeps. `facts` are numbered from 1 without a gap, its parents' included."""
+
+    record: SessionRecord
+    awake: bool
+    pages: frozenset[str]
+    facts: Sequence[Fact]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Some sessions, the latest active first. `next` is the mark behind which the next page begins, "" at the end."""
+
+    sessions: Sequence[KnownSession]
+    next: str
+
+
+class SessionCatalog(Protocol):
+    """Raises SessionBusy, SessionExists, ContentLocked or StorageUnavailable, and nothing else."""
+
+    def sessions(self) -> AsyncIterator[KnownSession]:
+        """Every session once, in no order, read in pages. One that begins or goes meanwhile may be missing."""
+        ...
+
+    async def page(self, after: str = "", /, *, limit: int) -> SessionPage:
+        """Up to `limit` sessions behind a mark, the latest active first. One that is active meanwhile moves forward,
+        and may be missing behind."""
+        ...
+
+    async def count(self) -> int:
+        """How many sessions there are."""
+        ...
+
+    async def find(self, session: SessionId, /) -> KnownSession | None: ...
+
+    async def whole(self, session: SessionId, /) -> WholeSession | None:
+        """The session at one moment, whatever goes on meanwhile; None when there is none."""
+        ...
+
+    async def delete(self, session: SessionId, /, *, force: bool = False) -> bool:
+        """Take a session out at once: record, tapes, pages, its place in its conversation. False when there is none.
+
+        Sessions that go on from it keep the facts that they have from it, as their own.
+        Raises SessionBusy, and changes nothing, while a running node is at work on it, unless `force`. A node that has
+        it in memory is refused its next commit, and forgets it.
+        """
+        ...
+
+    async def insert(self, whole: WholeSession, /) -> None:
+        """Take a session in, as one that goes on from no other. It is there when everything of it is.
+
+        Raises SessionExists when there is one of this id, or when its conversation has another session now. What a
+        broken-off insertion left is overwritten.
+        """
+        ...
+
+    async def replace(self, whole: WholeSession, /, *, force: bool = False) -> None:
+        """The same, in place of the session of this id, if there is one.
+
+        Raises SessionExists when its conversation has another session now, and SessionBusy as `delete`; nothing was
+        changed then.
+        """
+        ...
+
+
+def busy_session(session: SessionId, node: str | None) -> SessionBusy:
+    """What is raised where a session is at work."""
+    return SessionBusy(
+        f"The session {session} is at work on {node}; nothing was changed. Wait until it rests, or say /stop in its "
+        "conversation, or stop the gateway; --force takes it out all the same."
+    )

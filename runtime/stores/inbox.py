@@ -1,0 +1,121 @@
+"""The port for what people do: exactly the events that no session has taken yet, shard by shard."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from runtime.core.address import Address
+from runtime.core.errors import ConversationFull
+from runtime.core.message import Quote
+from runtime.stores.sessions import SHARDS
+
+NOTICE = "notice"
+"""The kind of an event that no session takes: its text is said."""
+
+FORK = "fork"
+"""The kind of an event that begins a session where another goes on from; `text` is what `Origin` writes."""
+
+FORK_WANTED = "fork_wanted"
+"""The kind of the command that asks for that."""
+
+LOCKED = "locked"
+"""The kind of an event that is encrypted and cannot be opened: its text says why, and it is put aside."""
+
+MERGED = "merged"
+"""The kind of the event that brings back what came of a fork.
+
+`text` is what `runtime.sessions.commands.merge.Result` writes."""
+
+PARTICIPANT = "participant"
+"""The kind of an event by which somebody in another process does something; `text` is what
+`runtime.sessions.inbound.participants.Act` writes."""
+
+
+CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
+"""The kinds of events of which only so many may wait in one conversation. Commands, a stop above all, always may."""
+
+CONVERSATION_BOUND = 200
+"""So many of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class InboxEvent:
+    """Something a person did in a conversation, or that we have to say there. `id` is the platform's own, for
+    recognising a repetition.
+
+    `kind`: "message", "edit", "deletion", "reaction" or "choice" (see `adapters.adapter.Inbound` for their `text`),
+    or a command's name such as "new" and "stop" with its argument in `text`; "notice" is what we ourselves have to say
+    there, whatever goes on; FORK, FORK_WANTED and LOCKED. `message_id` is the platform's id of the
+    message that was said, changed, taken back, marked or answered. `private` is False where others can read along.
+    `program` names the program that serves the conversation if it begins now; "" is the node's only one. `by_owner`: an
+    owner did it. `place` is where they did it, if that is a place of a meeting and not `address` itself, in which the
+    session lives.
+    """
+
+    id: str
+    address: Address
+    person_id: str
+    person_name: str
+    text: str
+    sent_at: datetime
+    kind: str = "message"
+    attachments: tuple[Mapping[str, Any], ...] = ()
+    message_id: str | None = None
+    quote: Quote | None = None
+    choice: str | None = None
+    private: bool = True
+    program: str = ""
+    by_owner: bool = False
+    place: Address | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InboxEntry:
+    """An event at its place in a shard's inbox; ids grow within a shard."""
+
+    shard: int
+    entry_id: str
+    event: InboxEvent
+
+
+def shard_of(conversation: str) -> int:
+    """The shard of a conversation's key."""
+    return zlib.crc32(conversation.encode()) % SHARDS
+
+
+def crowded(conversation: str, bound: int) -> ConversationFull:
+    """The error for an event too many."""
+    text = f"{bound} events wait in conversation {conversation}; another was not taken."
+    return ConversationFull(text, bound=bound)
+
+
+class Inbox(Protocol):
+    """Raises InboxFull, or ConversationFull, or StorageUnavailable, and nothing else."""
+
+    async def add(self, event: InboxEvent, /) -> bool:
+        """Keep the event durably; False when an event of this id in this conversation was already taken in."""
+        ...
+
+    async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
+        """Entries of the given shards behind the given entry ids ("0" = all), oldest first in each shard.
+
+        A plain read: nothing is taken out. Returns as soon as some of the shards have something, and an empty sequence
+        after `wait_s` without news.
+        """
+        ...
+
+    async def still_waiting(self, entries: Sequence[InboxEntry], /) -> Sequence[InboxEntry]:
+        """Those of the entries, all of one shard, that no commit has taken and nobody has put aside."""
+        ...
+
+    async def discard(self, entry: InboxEntry, token: int, /, *, reason: str) -> None:
+        """Move an entry that no session takes to the shard's dead letters. Raises LeaseLost for a stale token."""
+        ...
+
+    async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
+        """Take out an entry that needed no session and was dealt with. Raises LeaseLost for a stale token."""
+        ...

@@ -1,0 +1,48 @@
+"""The port for times that sessions wait for, while they are not in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from runtime.core.ids import SessionId
+from runtime.stores.sessions import Lease
+
+TIMER = "timer"
+"""The kind of an inbox event that only brings its session back: what is due there the session knows itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A session that has left memory until a time: `due_s` is UTC, in seconds since the epoch."""
+
+    session: SessionId
+    due_s: float
+
+
+class Timers(Protocol):
+    """At most one timer a session, kept with its shard. Raises LeaseLost or StorageUnavailable, and nothing else."""
+
+    async def set(self, lease: Lease, timer: Timer, seq: int, /) -> bool:
+        """From now on the timer brings the session back, and no restart does. Setting it again changes its time.
+
+        False, and nothing changed, when the session's last fact is not number `seq`.
+        """
+        ...
+
+    async def cancel(self, lease: Lease, session: SessionId, seq: int, /) -> bool:
+        """The session is in memory again: a restart brings it back, and no timer. False as for `set`."""
+        ...
+
+    async def first(self, shard: int, /) -> float | None:
+        """When the shard's next timer is due; None when it has none."""
+        ...
+
+    async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[Timer]:
+        """The timers that are due by then, the earliest first."""
+        ...
+
+    async def done(self, shard: int, timer: Timer, /) -> None:
+        """Take a timer away, unless it was set to another time meanwhile."""
+        ...

@@ -1,0 +1,1 @@
+"""The rules by which the fold applies each kind of fact."""

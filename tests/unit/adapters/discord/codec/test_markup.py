@@ -1,0 +1,86 @@
+"""CommonMark as Discord takes it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.discord.codec.markup import quiet, render, with_heading
+from adapters.markdown.text_length import measure_utf16
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**bold** *it* _it_ ~~gone~~ `code` [name](https://a.example/b__c__d)",
+        "# One\n\n## Two\n\n### Three",
+        "- a\n- b\n  - c\n\n1. one\n2. two\n\n> quoted",
+        "```python\n__init__ = '||' # @everyone <@1>\n```",
+        "see https://a.example/x__y__z and `a||b`",
+        "snake_case and 2 * 3 * 4",
+    ],
+)
+def test_what_discord_reads_as_we_do_passes_as_it_is(text: str) -> None:
+    assert render(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("__bold__", "**bold**"),
+        ("- item __bold__", "- item **bold**"),
+        ("a__b__c", r"a\_\_b\_\_c"),
+        ("if a || b || c", r"if a \|\| b \|\| c"),
+        (">>> all\nof it", "> all\nof it"),
+        ("-# small", r"\-# small"),
+        ("#### Four **bold** ####", "**Four bold**"),
+        ("a\n\n---\n\nb", "a\n\n———\n\nb"),
+        ("![a picture](https://a.example/b.png)", "[a picture](https://a.example/b.png)"),
+        ("a\n\n    x = 1\n    y = 2\n\nb", "a\n\n```\nx = 1\ny = 2\n```\n\nb"),
+        ("one\r\ntwo\rthree", "one\ntwo\nthree"),
+    ],
+)
+def test_what_discord_reads_differently_is_rewritten(text: str, shown: str) -> None:
+    assert render(text) == shown
+
+
+def test_table_becomes_a_block_of_code_with_columns() -> None:
+    table = "Look:\n\n| name | **n** |\n|---|---|\n| Ada | `1` |\n| Bo | 22 |\n\nDone."
+    assert render(table) == "Look:\n\n```\nname | n\n-----+---\nAda  | 1\nBo   | 22\n```\n\nDone."
+
+
+def test_table_with_backticks_gets_a_longer_fence() -> None:
+    assert render("| a |\n|---|\n| \\`\\`\\` |").startswith("````\n")
+
+
+@pytest.mark.parametrize("text", ["@everyone", "@HERE now", "<@123>", "<@!123>", "<@&123>", "**@everyone**"])
+def test_nothing_pings(text: str) -> None:
+    shown = render(text)
+    assert shown != text
+    assert shown.replace("\u200b", "") == text
+    assert "@everyone" not in shown
+
+
+def test_mail_address_is_no_ping() -> None:
+    assert render("ada@example.org") == "ada@example.org"
+
+
+def test_name_in_a_heading_is_only_a_name() -> None:
+    assert with_heading("a**b@everyone", "hi") == f"**a\\*\\*b{quiet('@everyone')}**\nhi"
+
+
+def test_text_without_anything_to_show_stays() -> None:
+    assert render("<!-- -->") == "<!-- -->"
+
+
+@given(st.text(alphabet="ab@_*|`<>#-&1 \n\t\\![]()\0😀", max_size=80))
+def test_any_text_is_rendered_without_pings_outside_code(text: str) -> None:
+    shown = render(text)
+    assert "\0" not in shown
+    if "`" not in text and "    " not in text and "\t" not in text and "|" not in text:
+        assert "@everyone" not in shown
+
+
+def test_length_is_counted_in_utf16_units() -> None:
+    assert measure_utf16("a😀") == 3

@@ -1,0 +1,69 @@
+"""What all platforms show alike, written by a writer whose marks are words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from markdown_it.token import Token
+
+from adapters.markdown.writer import PARSER, MarkdownWriter, MarkKind
+
+
+class Spelled(MarkdownWriter):
+    """Spells every mark."""
+
+    INDENT = "  "
+
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def _begin(self, kind: MarkKind) -> None:
+        self._write(f"({kind} ")
+
+    def _end(self) -> None:
+        self._write(")")
+
+    def _begin_link(self, url: str) -> None:
+        self._write(f"({url} ")
+
+    def _end_link(self) -> None:
+        self._write(")")
+
+    def _quote(self, tokens: Sequence[Token]) -> None:
+        inner = Spelled()
+        inner.blocks(tokens)
+        self._write(f"(quote {inner.text()})")
+
+    def _code_block(self, code: str, info: str) -> None:
+        self._write(f"(block {info}\n{code})")
+
+    def _code(self, code: str) -> None:
+        self._write(f"(code {code})")
+
+    def _line_break(self) -> None:
+        self._write("/")
+
+    def _plain(self, text: str) -> None:
+        self._write(text)
+
+    def _picture(self, text: str) -> None:
+        self._write(text)
+
+
+@pytest.mark.parametrize(
+    ("markdown", "spelled"),
+    [
+        ("# One\ntwo **three _four_**", "(heading One)\n\ntwo (strong three (em four))"),
+        ("- a\n- b\n  1. c\n  2. d\n\nend", "• a\n• b\n  1. c\n  2. d\n\nend"),
+        ("> a\n> > b\n\nend", "(quote a\n\n(quote b))\n\nend"),
+        ("```py\nx = 1\n```\n***\n~~a~~", "(block py\nx = 1)\n\n———\n\n(s a)"),
+        ("[a](http://x) ![b](http://y) ![](http://z)", "(http://x a) (http://y b) (http://z http://z)"),
+        ("a  \nb\nc `d`", "a/b/c (code d)"),
+        ("| a | bb |\n|---|---|\n| **ccc** | d |", "(block \na   | bb\n----+---\nccc | d)"),
+    ],
+)
+def test_blocks_are_written_in_order_with_room_between_them(markdown: str, spelled: str) -> None:
+    writer = Spelled()
+    writer.blocks(PARSER.parse(markdown))
+    assert writer.text() == spelled

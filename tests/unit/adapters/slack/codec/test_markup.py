@@ -1,0 +1,84 @@
+"""CommonMark becomes mrkdwn that shows the same and pings nobody."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.markdown.text_length import measure_utf16
+from adapters.slack.codec.escaping import bold
+from adapters.slack.codec.markup import render
+
+ROOM = 3000
+EDGE = "\u200b"
+
+
+@pytest.mark.parametrize(
+    ("markdown", "mrkdwn"),
+    [
+        ("plain", "plain"),
+        ("**bold** and *it* and ~~no~~", "*bold* and _it_ and ~no~"),
+        ("***both***", "_*both*_"),
+        ("**a** b **c**", "*a* b *c*"),
+        ("in**wor**d", f"in{EDGE}*wor*{EDGE}d"),
+        ("**two\nlines**", "*two*\n*lines*"),
+        ("**outer __inner__ outer**", "*outer inner outer*"),
+        ("# Head *it* **b**", "*Head _it_ b*"),
+        ("a\n\nb\\\nc", "a\n\nb\nc"),
+        ("`a < b`", "`a &lt; b`"),
+        ("``a ` b``", "`a \u02cb b`"),
+        ("x`y`z", f"x{EDGE}`y`{EDGE}z"),
+        ("```py\nx & y\n```\nafter", "```\nx &amp; y\n```\n\nafter"),
+        ("~~~\na ``` b\n~~~", f"```\na `{EDGE}`{EDGE}` b\n```"),
+        ("- a\n  1. one\n  2. two\n- b", "• a\n    1. one\n    2. two\n• b"),
+        ("3. c\n4. d", "3. c\n4. d"),
+        ("> a\n> **b\n> c**\n\nd", "> a\n> *b*\n> *c*\n\nd"),
+        ("> a\n>\n> > b", "> a\n>\n> b"),
+        ("| a | b |\n|--|--|\n| 1 | 22 |", "```\na | b\n--+---\n1 | 22\n```"),
+        ("a\n\n---\n\nb", "a\n\n———\n\nb"),
+        ("[**x** <y>](https://a.b/?c=1&d=2)", "<https://a.b/?c=1&amp;d=2|*x* &lt;y&gt;>"),
+        ("[x](https://a.b/c|d)", "<https://a.b/c%7Cd|x>"),
+        ("[x](ftp://a.b)", "x (ftp://a.b)"),
+        ("![pic](https://a.b/c.png)", "<https://a.b/c.png|pic>"),
+        ("see https://a.b/c_d?e=1&f=2.", "see <https://a.b/c_d?e=1&amp;f=2>."),
+        ("<https://a.b>", "<https://a.b|https://a.b>"),
+        ("a & b < c > d &amp; e", "a &amp; b &lt; c &gt; d &amp; e"),
+        ("<!channel> <@U1> [x](<!here>)", "&lt;!channel&gt; &lt;@U1&gt; x (!here)"),
+        ("half **open", "half **open"),
+        ("", ""),
+    ],
+)
+def test_it_shows_the_same(markdown: str, mrkdwn: str) -> None:
+    assert render(markdown, ROOM) == mrkdwn
+
+
+def test_text_whose_columns_are_too_long_is_shown_as_it_is_written() -> None:
+    table = f"|a|b|\n|-|-|\n|{'y' * 90}|x|\n" + "|1|2|\n" * 40
+    assert render(table, 1000) == table
+
+
+def test_escapes_that_are_too_long_become_full_width() -> None:
+    assert render("a<&>" * 10, 40) == "a\uff1c\uff06\uff1e" * 10
+
+
+def test_name_in_bold_cannot_end_it() -> None:
+    assert bold("R&D *2*") == "*R&amp;D \u22172\u2217*"
+
+
+_HOSTILE = st.text(st.sampled_from("*_~`<>&!@#|[]()\\ \n-1.:/hterps\u0430👍\u202e\u200bUW"), max_size=120)
+
+
+@given(_HOSTILE)
+def test_no_text_becomes_a_reference_or_grows_beyond_its_room(source: str) -> None:
+    shown = render(source, 130)
+    assert measure_utf16(shown) <= max(130, measure_utf16(source))
+    assert re.search(r"<[!@#]", shown) is None
+
+
+@given(_HOSTILE)
+def test_everything_in_angle_brackets_is_a_link(source: str) -> None:
+    for inside in re.findall(r"<([^<>]*)>", render(source, ROOM)):
+        assert re.match(r"(https?|mailto|tel|slack):", inside)

@@ -1,0 +1,118 @@
+"""People and their roles, requests and their codes."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateway.access.commands import AccessCommands
+from gateway.access.people import CODE_LETTERS, People, Person, is_code, new_code
+from gateway.access.roles import Role, role_named
+from runtime.core.address import Address
+from tests.fakes.clock import FakeClock
+from tests.fakes.records import MemoryRecords
+from tests.unit.gateway.inbound.arrivals import TEXTS
+
+pytestmark = pytest.mark.anyio
+
+HOME = Address("test", "9", "t")
+
+
+def store(clock: FakeClock | None = None) -> People:
+    return People(MemoryRecords(), MemoryRecords(), clock or FakeClock())
+
+
+async def code_of(people: People, id_: str = "test:9", *, minutes: float = 60) -> str:
+    request = await people.ask(Person(id_, "Eve", Role.BLOCKED), HOME, None, minutes=minutes, at_most=20)
+    assert request is not None
+    return request.code
+
+
+async def test_codes_have_letters_that_are_not_mistaken_and_are_known_by_their_form() -> None:
+    codes = {new_code() for _ in range(50)}
+    assert len(codes) == 50
+    assert all(is_code(code) for code in codes)
+    assert not set("O0I1") & set(CODE_LETTERS)
+    assert not is_code("HELLO")
+    assert not is_code("HELLO YO")
+
+
+async def test_a_request_is_kept_with_all_that_is_known_of_it() -> None:
+    people = store()
+    code = await code_of(people)
+    (request,) = await people.requests()
+    assert (request.code, request.person_id, request.name, request.address) == (code, "test:9", "Eve", HOME)
+    assert await people.waits("test:9")
+    assert await people.approve(f" {code.lower()} ", Role.GUEST) == request
+    assert await people.find("test:9") == Person("test:9", "Eve", Role.GUEST)
+    assert not await people.waits("test:9")
+
+
+async def test_a_code_is_good_once_and_until_it_ends() -> None:
+    clock = FakeClock()
+    people = store(clock)
+    code = await code_of(people)
+    assert await people.approve("WRNGCQDE") is None
+    assert await people.approve(code) is not None
+    assert await people.approve(code) is None
+    late = await code_of(people, "test:8", minutes=1)
+    await clock.advance(60)
+    assert await people.approve(late) is None
+    assert await people.requests() == []
+
+
+async def test_people_are_listed_owners_first_and_can_be_forgotten() -> None:
+    people = store()
+    await people.set("test:1", Role.BLOCKED)
+    await people.set("test:2", Role.OWNER, "Ada")
+    await people.set("test:2", Role.MEMBER)
+    await people.set("other:3", Role.OWNER)
+    assert [(p.id, p.role, p.name) for p in await people.all()] == [
+        ("other:3", Role.OWNER, ""),
+        ("test:2", Role.MEMBER, "Ada"),
+        ("test:1", Role.BLOCKED, ""),
+    ]
+    assert await people.has_owner("other")
+    assert not await people.has_owner("test")
+    assert await people.forget("test:1")
+    assert not await people.forget("test:1")
+
+
+async def test_blocking_settles_a_request() -> None:
+    people = store()
+    code = await code_of(people)
+    await people.set("test:9", Role.BLOCKED)
+    assert await people.approve(code) is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["nonsense", "approve", "approve A member more", "approve A king", "role test:1", "role test:1 blocked", "block",
+     "block nobody", "revoke", "revoke a b"],
+)  # fmt: skip
+async def test_the_command_says_how_it_is_asked(wrong: str) -> None:
+    people = store()
+    assert await AccessCommands(people, TEXTS).run(wrong) == (TEXTS("access.usage"), None)
+    assert await people.all() == []
+
+
+async def test_the_command_does_what_the_console_does() -> None:
+    people = store()
+    ask = AccessCommands(people, TEXTS).run
+    assert (await ask(""))[0] == TEXTS("access.nobody")
+    code = await code_of(people)
+    assert (await ask("list"))[0] == f"- waits until 01:00 UTC: Eve (test:9), code {code}"
+    answer, request = await ask(f"approve {code} guest")
+    assert answer == "Eve (test:9): guest from now on."
+    assert request is not None
+    assert (await ask(f"approve {code}"))[0] == TEXTS("access.no_such_code", code=code)
+    assert (await ask("role test:9 OWNER"))[0] == "test:9: owner from now on."
+    assert (await ask("block test:7"))[0] == "test:7: blocked from now on."
+    assert (await ask("list"))[0] == "- owner: Eve (test:9)\n- blocked: test:7"
+    assert (await ask("revoke test:9"))[0] == TEXTS("access.revoked", person="test:9")
+    assert (await ask("revoke test:9"))[0] == TEXTS("access.unknown_person", person="test:9")
+
+
+def test_roles_are_ordered_and_named() -> None:
+    assert Role.BLOCKED < Role.GUEST < Role.MEMBER < Role.OWNER
+    assert role_named(" Member ") is Role.MEMBER
+    assert role_named("king") is None

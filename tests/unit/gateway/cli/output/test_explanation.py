@@ -1,0 +1,131 @@
+"""`parley compile --explain`: each line beside what the runtime does alone and what it asks."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from gateway.cli.output.explanation import explanation_of, say_explanation
+from runtime.language.auto_lowering import AutoLowerer
+from runtime.language.compiler import compile_program
+from runtime.language.lowering.rules import RulesLowerer
+from tests.unit.runtime.language.lowering.test_model import ScriptedModel
+
+pytestmark = pytest.mark.anyio
+
+EXAMPLES = Path(__file__).parents[5] / "examples"
+
+SHOP = """\
+# Shop
+
+```python
+@playbook
+async def Ship(street: str, count: int) -> None:
+    pass
+```
+
+## Main
+### Triggers
+- At the beginning
+### Steps
+- Ask the user for their $street:str,
+  kindly
+- Ship(street=$street)
+- If they seem happy
+  - Say "Thank you, {street}."
+- Dance; then sing
+- End program
+
+## Help
+### Triggers
+- When the user asks for help
+### Steps
+- Tell the user what you sell
+
+## Chat
+execution_mode: react
+### Steps
+- Talk about bread
+"""
+
+
+async def _explained(directory: Path) -> list[dict[str, Any]]:
+    file = directory / "shop.pb"
+    file.write_text(SHOP)
+    return explanation_of((await compile_program([file], lowerer=RulesLowerer())).program)
+
+
+def _kinds(playbook: dict[str, Any]) -> dict[str, list[str]]:
+    return {line["location"]: [part["kind"] for part in line["parts"]] for line in playbook["lines"]}
+
+
+async def test_each_line_says_what_is_asked_and_what_is_not(tmp_path: Path) -> None:
+    _, main, help_, chat = await _explained(tmp_path)
+    assert _kinds(main) == {
+        "T1:BGN": ["alone"],
+        "01:QUE": ["words", "alone", "value"],
+        "02:QUE": ["value", "alone"],
+        "03:CND": ["choice"],
+        "03.01:QUE": ["alone"],
+        "04:EXE": ["free"],
+        "05:YLD": ["alone"],
+    }
+    assert _kinds(help_) == {"T1:EVT": ["choice"], "01:QUE": ["words"]}
+    assert _kinds(chat) == {"01:EXE": ["free"]}
+
+
+async def test_a_line_has_its_authors_words_and_why_it_is_free(tmp_path: Path) -> None:
+    _, main, _, chat = await _explained(tmp_path)
+    lines = {line["location"]: line for line in main["lines"]}
+    assert lines["01:QUE"]["words"] == "Ask the user for their $street:str, kindly"
+    assert lines["01:QUE"]["line"] == 13
+    assert lines["02:QUE"]["parts"][0]["does"] == "The argument count, unless $count is set."
+    assert lines["04:EXE"]["parts"][0]["why"] == "it holds several clauses, one of which is prose"
+    assert chat["lines"][0]["parts"][0]["why"] == "the playbook is executed in react mode, where steps are guidance"
+
+
+async def test_a_terminal_shows_the_kinds_in_colour_and_a_pipe_does_not(tmp_path: Path) -> None:
+    explained = await _explained(tmp_path)
+    terminal, pipe = io.StringIO(), io.StringIO()
+    say_explanation(explained, Console(file=terminal, force_terminal=True, color_system="standard", width=100))
+    say_explanation(explained, Console(file=pipe))
+    assert "\x1b[35mchoice\x1b[0m" in terminal.getvalue()
+    assert "\x1b" not in pipe.getvalue()
+    assert "03:CND     If they seem happy" in pipe.getvalue()
+
+
+async def test_what_a_model_decided_is_told_from_what_the_rules_did(tmp_path: Path) -> None:
+    file = tmp_path / "desk.pb"
+    file.write_text("# Desk\n\n## Main\n- Greet the user\n- Seat the guest at once and then\n  - Smile\n")
+    model = ScriptedModel("Desk.Main:02:TNK Seat the guest at once and then")
+    result = await compile_program([file], lowerer=AutoLowerer(model))
+    explained = explanation_of(result.program, result.report.decided)
+    assert [(line["location"], line["by"]) for line in explained[0]["lines"]] == [
+        ("01:QUE", "rules"),
+        ("02:TNK", "model"),
+        ("02.01:EXE", "rules"),
+    ]
+    terminal, pipe = io.StringIO(), io.StringIO()
+    say_explanation(explained, Console(file=terminal, force_terminal=True, color_system="standard", width=200))
+    say_explanation(explained, Console(file=pipe))
+    assert "\x1b[1;31m (decided by a model)" in terminal.getvalue()
+    assert pipe.getvalue().count("(decided by") == 3
+
+
+async def test_where_no_model_was_asked_nobody_is_named_as_having_decided(tmp_path: Path) -> None:
+    pipe = io.StringIO()
+    say_explanation(await _explained(tmp_path), Console(file=pipe))
+    assert "decided" not in pipe.getvalue()
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.pb")), ids=lambda path: path.stem)
+async def test_every_line_of_the_examples_is_explained(example: Path) -> None:
+    program = (await compile_program([example], lowerer=RulesLowerer())).program
+    for playbook in explanation_of(program):
+        for line in playbook["lines"]:
+            assert line["parts"], f"{playbook['playbook']}:{line['location']}"
+            assert all(part["does"] and ("why" in part) is (part["kind"] == "free") for part in line["parts"])

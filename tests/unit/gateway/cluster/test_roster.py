@@ -1,0 +1,96 @@
+"""Who lives, as a node sees it while the store comes and goes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+
+from gateway.cluster.roster import Roster
+from runtime.storage.memory.nodes import MemoryNodeStore
+from runtime.stores.nodes import Living
+from runtime.stores.sessions import SHARDS, LeaseHolder
+from tests.fakes.clock import FakeClock
+
+pytestmark = pytest.mark.anyio
+
+TTL_S = 9.0
+
+
+class Away(MemoryNodeStore):
+    """Answers nothing while `away`."""
+
+    away = False
+
+    async def announce(self, holder: LeaseHolder, /) -> Living:
+        await self._back()
+        return await super().announce(holder)
+
+    async def living(self) -> Living:
+        await self._back()
+        return await super().living()
+
+    async def _back(self) -> None:
+        while self.away:
+            await self._clock.sleep_until(self._clock.monotonic() + 0.5)
+
+
+@asynccontextmanager
+async def rosters(*names: str) -> AsyncIterator[tuple[FakeClock, Away, list[Roster]]]:
+    """Nodes that announce themselves as often as they renew their leases."""
+    clock = FakeClock()
+    store = Away(clock)
+    made = [Roster(store, LeaseHolder(name, TTL_S), clock) for name in names]
+
+    async def live(roster: Roster) -> None:
+        while True:
+            await clock.sleep_until(clock.monotonic() + TTL_S / 3)
+            roster.announce()
+
+    async with anyio.create_task_group() as tasks:
+        for roster in made:
+            await roster.open()
+            tasks.start_soon(roster.run)
+            tasks.start_soon(live, roster)
+        await clock.settle()
+        yield clock, store, made
+        tasks.cancel_scope.cancel()
+
+
+async def test_quotas_are_even_and_sum_to_all_shards() -> None:
+    async with rosters(*"abcde") as (_, _, made):
+        assert [roster.quota for roster in made] == [13, 13, 13, 13, 12]
+        assert sum(roster.quota for roster in made) == SHARDS
+
+
+async def test_nobody_is_taken_for_dead_because_the_store_was_away() -> None:
+    async with rosters("a", "b", "c") as (clock, store, made):
+        store.away = True
+        await clock.advance(2 * TTL_S)
+        store.away = False
+        for _ in range(20):
+            await clock.advance(0.5)
+            assert [roster.nodes for roster in made] == [3, 3, 3]
+
+
+async def test_who_died_while_the_store_was_away_is_missed_soon_after() -> None:
+    async with rosters("a") as (clock, store, (ada,)):
+        await store.announce(LeaseHolder("b", TTL_S))
+        await clock.settle()
+        assert ada.nodes == 2
+        store.away = True
+        await clock.advance(2 * TTL_S)
+        store.away = False
+        await clock.advance(1)
+        assert ada.nodes == 2
+        await clock.advance(TTL_S / 3)
+        assert ada.nodes == 1
+
+
+async def test_who_has_left_has_no_quota_and_the_others_have_all_at_once() -> None:
+    async with rosters("a", "b") as (clock, _, (ada, bob)):
+        assert await ada.leave()
+        await clock.settle()
+        assert (ada.quota, bob.quota) == (0, SHARDS)

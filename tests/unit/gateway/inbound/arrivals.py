@@ -1,0 +1,141 @@
+"""What people do, made for tests, and a door that it arrives at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from adapters.adapter import Adapter, Inbound
+from gateway.access.admission import Access, AccessRules, Owners
+from gateway.access.people import People
+from gateway.access.roles import Role
+from gateway.inbound.origins import Origins
+from gateway.inbound.router import Entrance, InboundRouter
+from gateway.inbound.routing import Route, Routes
+from gateway.inbound.usage_limits import Limits
+from gateway.settings.limits import LimitSettings
+from runtime.bus import Bus
+from runtime.core.address import Address
+from runtime.core.message import Choice, Mark
+from runtime.core.texts import english
+from runtime.storage.memory.counters import MemoryCounters
+from runtime.storage.memory.places import MemoryPlaceStore
+from runtime.stores.inbox import InboxEvent
+from tests.fakes.bucket_platform import make_capabilities
+from tests.fakes.clock import FakeClock
+from tests.fakes.records import MemoryRecords
+
+NOW = FakeClock().now()
+CAN_OPEN = replace(make_capabilities(), threads=True)
+TEXTS = english()
+
+
+def event(text: str = "hi", *, person: str = "42", chat: str = "1", command: str | None = None, **more: Any) -> Inbound:
+    """Something that Ada, or `person`, does in a private chat."""
+    fields = {"private": True, "addressed": True, "thread": None, "id": f"e.{text}", "message_id": "m1", **more}
+    address = Address(fields.pop("platform", "test"), chat, fields.pop("thread"))
+    id_ = fields.pop("id")
+    return Inbound(address, id_, f"{address.platform}:{person}", "Ada", text, NOW, command=command, **fields)
+
+
+def people(clock: FakeClock | None = None, **roles: Role) -> People:
+    """Who has a role already: `_42=Role.MEMBER` is test:42."""
+    table = {f"test:{name.strip('_')}": f'{{"role":"{role.word}","name":""}}' for name, role in roles.items()}
+    return People(MemoryRecords(table), MemoryRecords(), clock or FakeClock())
+
+
+async def opened(
+    mode: Any = "pairing", store: People | None = None, clock: FakeClock | None = None, **rules: Any
+) -> Access:
+    """The access of the platform "test"."""
+    clock = clock or FakeClock()
+    access = Access("test", AccessRules(mode, **rules), store or people(clock), clock)
+    await access.open()
+    return access
+
+
+class Kept:
+    """An inbox. `fault` is raised instead of keeping."""
+
+    def __init__(self) -> None:
+        self.events: list[InboxEvent] = []
+        self.fault: Exception | None = None
+
+    async def add(self, kept: InboxEvent, /) -> bool:
+        if self.fault is not None:
+            raise self.fault
+        self.events.append(kept)
+        return True
+
+
+ONE = Routes([Route("one", (Path("one.pb"),))])
+
+
+class Door:
+    """A router with what it keeps, says and marks."""
+
+    def __init__(
+        self,
+        access: Access,
+        *,
+        routes: Routes = ONE,
+        store: People | None = None,
+        limits: Mapping[str, float] | None = None,
+        clock: FakeClock | None = None,
+        command_mark: str = "/",
+    ) -> None:
+        clock = clock or FakeClock()
+        self.inbox = Kept()
+        self.told: list[tuple[str, str]] = []
+        self.alone: list[tuple[str, str, str]] = []
+        self.offered: list[Choice] = []
+        self.marks: list[tuple[str, Mark | None]] = []
+        self.chosen = MemoryRecords()
+        self.origins = Origins(MemoryRecords(), self.chosen)
+        self.places = MemoryPlaceStore()
+        self.bus = Bus(clock)
+        known = store or people(clock)
+        settings = LimitSettings.model_validate(limits or {})
+        self.limits = Limits(settings, MemoryCounters(clock), Owners(known, {}).has, TEXTS, clock)
+        self.entrance = entrance = Entrance(
+            inbox=cast("Any", self.inbox),
+            say=self._say,
+            tell_alone=lambda to, person, text: self.alone.append((to.key, person, text)),
+            mark=lambda _to, message, mark: self.marks.append((message, mark)),
+            bus=self.bus,
+            texts=TEXTS,
+            routes=routes,
+            chosen=self.chosen,
+            origins=self.origins,
+            limits=self.limits,
+            people=known,
+            message_chars=20,
+            places=self.places,
+        )
+        adapter = cast(
+            "Adapter",
+            type("Named", (), {"name": "test", "capabilities": replace(CAN_OPEN, command_mark=command_mark)})(),
+        )
+        self.router = InboundRouter(adapter, access, entrance)
+        self.admits = self.router.admits
+
+    async def take(self, *events: Inbound) -> None:
+        """Let these arrive."""
+        for each in events:
+            await self.router.take(each)
+
+    @property
+    def said(self) -> list[str]:
+        """What was said, wherever."""
+        return [text for _, text in self.told]
+
+    @property
+    def kept(self) -> Sequence[tuple[str, str, str]]:
+        """Kind, text and program of what is in the inbox."""
+        return [(kept.kind, kept.text, kept.program) for kept in self.inbox.events]
+
+    async def _say(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None:
+        self.told.append((to.key, text))
+        self.offered += choices

@@ -1,0 +1,181 @@
+"""How much a person and a conversation may use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import pytest
+
+from gateway.access.roles import Role
+from gateway.inbound.usage_limits import TOLD_EVERY_S
+from runtime.core.address import Address
+from runtime.core.events import Event
+from runtime.storage.memory.counters import MemoryCounters
+from tests.fakes.clock import FakeClock
+from tests.unit.gateway.inbound.arrivals import NOW, Door, event, opened, people
+
+pytestmark = pytest.mark.anyio
+
+
+async def door(clock: FakeClock, **limits: float) -> Door:
+    store = people(clock, _1=Role.OWNER)
+    return Door(await opened("open", store, clock), store=store, limits=limits, clock=clock)
+
+
+def answer(**data: Any) -> Event:
+    return Event("llm.answered", NOW, {"conversation": "test:1", **data})
+
+
+async def test_messages_over_the_limit_of_a_minute_are_not_taken_and_people_are_told_once() -> None:
+    clock = FakeClock()
+    at = await door(clock, person_messages_per_minute=2)
+    await at.take(*[event(f"m{n}", message_id=f"p{n}") for n in range(5)])
+    assert [text for _, text, _ in at.kept] == ["m0", "m1"]
+    assert at.said == ["You may send 2 messages a minute; this one was not taken. It goes on in 60 seconds."]
+    assert at.marks == [("p2", "failed"), ("p3", "failed"), ("p4", "failed")]
+    await at.take(event("from somebody else", person="7"))
+    await clock.advance(60)
+    await at.take(event("later"))
+    assert [text for _, text, _ in at.kept][2:] == ["from somebody else", "later"]
+
+
+async def test_a_conversation_has_a_limit_of_its_own() -> None:
+    at = await door(FakeClock(), conversation_messages_per_minute=1)
+    await at.take(event("a"), event("b", person="7"), event("c", chat="2"))
+    assert [text for _, text, _ in at.kept] == ["a", "c"]
+    assert at.said == [
+        "This conversation may have 1 messages a minute; this one was not taken. It goes on in 60 seconds."
+    ]
+
+
+async def test_somebody_over_the_limit_of_a_day_is_told_again_every_hour_until_midnight() -> None:
+    clock = FakeClock()
+    at = await door(clock, person_messages_per_day=1)
+    await at.take(event("a"), event("b"), event("c"))
+    assert at.said == ["You may send 1 messages a day; this one was not taken. It goes on in 24 hours, at 00:00 UTC."]
+    await clock.advance(TOLD_EVERY_S)
+    await at.take(event("d"))
+    assert at.said[1].endswith("It goes on in 23 hours, at 00:00 UTC.")
+    await clock.advance(23 * 3600)
+    await at.take(event("e"))
+    assert [text for _, text, _ in at.kept] == ["a", "e"]
+
+
+async def test_an_event_that_comes_again_is_counted_once() -> None:
+    at = await door(FakeClock(), person_messages_per_minute=2)
+    await at.take(event("a"), event("a"), event("b"))
+    assert [text for _, text, _ in at.kept] == ["a", "a", "b"]
+
+
+async def test_what_was_taken_is_not_refused_when_it_comes_again_at_the_limit() -> None:
+    at = await door(FakeClock(), person_messages_per_minute=1)
+    await at.take(event("a"), event("a"))
+    assert [text for _, text, _ in at.kept] == ["a", "a"]
+    assert (at.said, at.marks) == ([], [])
+    await at.take(event("b"), event("b"))
+    assert len(at.kept) == 2
+
+
+async def test_one_id_in_several_conversations_is_counted_in_each() -> None:
+    at = await door(FakeClock(), person_messages_per_minute=2)
+    await at.take(*[event("a", chat=str(chat), id="same") for chat in range(4)])
+    assert len(at.kept) == 2
+
+
+async def test_messages_that_arrive_at_several_nodes_at_once_do_not_pass_the_limit_together() -> None:
+    clock = FakeClock()
+    counters = MemoryCounters(clock)
+    nodes = [await door(clock, person_messages_per_minute=2) for _ in range(5)]
+    all_read = anyio.Event()
+    waiting = 0
+
+    class Slow(MemoryCounters):
+        async def read(self, names: Sequence[str], /) -> Sequence[float]:
+            nonlocal waiting
+            found = await counters.read(names)
+            waiting += 1
+            if waiting == len(nodes):
+                all_read.set()
+            await all_read.wait()
+            return found
+
+        async def add(self, name: str, amount: float, /, *, once: str, ttl_s: int) -> float:
+            return await counters.add(name, amount, once=once, ttl_s=ttl_s)
+
+    async with anyio.create_task_group() as tasks:
+        for number, node in enumerate(nodes):
+            node.limits._counters = Slow(clock)
+            tasks.start_soon(node.take, event(f"m{number}"))
+    assert sum(len(node.kept) for node in nodes) == 2
+
+
+async def test_what_is_refused_does_not_use_up_the_day() -> None:
+    clock = FakeClock()
+    at = await door(clock, person_messages_per_minute=1, person_messages_per_day=2)
+    await at.take(*[event(f"m{n}") for n in range(5)])
+    await clock.advance(60)
+    await at.take(event("later"))
+    assert [text for _, text, _ in at.kept] == ["m0", "later"]
+
+
+async def test_edits_count_and_stopping_and_reacting_do_not() -> None:
+    at = await door(FakeClock(), person_messages_per_minute=1)
+    await at.take(event("a"), event("b", act="edit"), event("", command="stop"), event("👍", act="reaction"))
+    assert [kind for kind, *_ in at.kept] == ["message", "stop", "reaction"]
+    await at.take(event("", command="new"))
+    assert len(at.kept) == 3
+
+
+async def test_owners_have_no_limit() -> None:
+    at = await door(FakeClock(), person_messages_per_minute=1, conversation_messages_per_day=1)
+    await at.take(*[event(f"m{n}", person="1") for n in range(3)])
+    assert len(at.kept) == 3
+
+
+async def test_spending_is_counted_for_the_conversation_and_who_is_named_or_spoke_last() -> None:
+    clock = FakeClock()
+    at = await door(clock, person_usd_per_day=1, conversation_tokens_per_day=100)
+    await at.take(event("a"))
+    await at.limits.spend(answer(cost_usd=0.6, tokens_in=10, tokens_out=20))
+    await at.limits.spend(answer(cost_usd=0.6, participant_id="test:7"))
+    await at.take(event("b"))
+    await at.limits.spend(answer(cost_usd=0.6))
+    await at.take(event("c"), event("c elsewhere", chat="2"), event("d", person="7"))
+    assert [text for _, text, _ in at.kept] == ["a", "b", "d"]
+    assert at.said[0].startswith("What you may spend in a day is used up. It goes on in 24 hours")
+    await at.limits.spend(answer(tokens_in=70))
+    await at.take(event("e", person="8"))
+    assert at.said[2].startswith("What this conversation may spend in a day is used up")
+    await clock.advance(24 * 3600)
+    await at.take(event("f"))
+    assert at.kept[-1][1] == "f"
+
+
+async def test_a_model_is_not_called_any_more_once_the_money_is_spent_except_for_owners() -> None:
+    at = await door(FakeClock(), person_tokens_per_day=10, conversation_usd_per_day=1, person_messages_per_day=1)
+    here, elsewhere = Address("test", "1"), Address("test", "2")
+    assert await at.limits.allowance(here, "test:42") is None
+    await at.limits.spend(answer(tokens_in=10, cost_usd=0.5, participant_id="test:42"))
+    why = await at.limits.allowance(elsewhere, "test:42")
+    assert why == "What you may spend in a day is used up. It goes on in 24 hours, at 00:00 UTC."
+    assert await at.limits.allowance(here, "test:7") is None
+    assert await at.limits.allowance(here, None) is None
+    await at.limits.spend(answer(cost_usd=0.5))
+    why = await at.limits.allowance(here, None)
+    assert why == "What this conversation may spend in a day is used up. It goes on in 24 hours, at 00:00 UTC."
+    assert await at.limits.allowance(here, "test:1") is None
+
+
+async def test_answers_of_models_are_heard_on_the_bus() -> None:
+    at = await door(FakeClock(), conversation_tokens_per_day=100)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(at.limits.follow, at.bus)
+        await anyio.wait_all_tasks_blocked()
+        at.bus.publish("llm.answered", conversation="test:1", tokens_in=99, tokens_out=1)
+        at.bus.publish("llm.answered", tokens_in=5, tokens_out=5)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    await at.take(event("a"), event("b", chat="2"))
+    assert [text for _, text, _ in at.kept] == ["b"]

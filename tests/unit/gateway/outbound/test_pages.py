@@ -1,0 +1,136 @@
+"""What goes out to a platform, as the sessions see it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from adapters.pacing.edit_scheduler import EditScheduler
+from adapters.pages.presenter import Presenter
+from adapters.pages.reactions import Reactions
+from gateway.inbound.origins import Origins
+from gateway.outbound.pages import Outbound
+from runtime.channels.outbox import PageSpec
+from runtime.core.address import GATEWAY, Address
+from runtime.core.errors import AdapterError, NotDelivered, RateLimited
+from runtime.core.texts import english
+from runtime.sessions.conversation import UNRECORDED
+from tests.fakes.bucket_platform import TOTAL
+from tests.fakes.clock import FakeClock
+from tests.fakes.marked_platform import MarkedPlatform
+from tests.fakes.records import MemoryRecords
+
+pytestmark = pytest.mark.anyio
+
+ROOM, OTHER = Address("fake", "42"), Address("fake", "43")
+
+
+async def test_where_the_mark_on_a_waiting_message_is_refused_a_sentence_acknowledges_it() -> None:
+    clock = FakeClock()
+    platform = MarkedPlatform(clock)
+    platform.markless.add("42")
+    async with anyio.create_task_group() as tasks:
+        scheduler = EditScheduler(TOTAL, clock, tasks)
+        presenters, marks = (
+            {"fake": Presenter(platform, scheduler, clock)},
+            {"fake": Reactions(platform, scheduler, tasks)},
+        )
+        outbound = Outbound(
+            presenters, {}, marks, {"fake": english()}, tasks, Origins(MemoryRecords(), MemoryRecords())
+        )
+        assert outbound.mark(OTHER, "m", "queued")
+        await clock.advance(2)
+        assert (platform.marks, platform.messages) == ({"m": "queued"}, {})
+        assert outbound.mark(ROOM, "m", "queued")
+        await clock.advance(2)
+        assert list(platform.messages.values()) == ["I am working on something; your message comes next."]
+        assert not outbound.mark(ROOM, "n", "queued")
+        assert not outbound.mark(Address("elsewhere", "1"), "m", "queued")
+        tasks.cancel_scope.cancel()
+
+
+class WithThreads(MarkedPlatform):
+    """Opens threads, unless the next call meets a fault."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock)
+        self.failures: list[AdapterError] = []
+        self.opened: list[tuple[str, str]] = []
+
+    async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.opened.append((title, nonce))
+        return replace(to, thread=f"t{len(self.opened)}")
+
+    async def link(self, to: Address, /) -> str | None:
+        if self.failures:
+            raise self.failures.pop(0)
+        return f"at:{to.key}"
+
+
+@asynccontextmanager
+async def opening(platform: MarkedPlatform, clock: FakeClock, chosen: MemoryRecords) -> AsyncIterator[Outbound]:
+    async with anyio.create_task_group() as tasks:
+        presenter = Presenter(platform, EditScheduler(TOTAL, clock, tasks), clock)
+        yield Outbound({"fake": presenter}, {}, {}, {"fake": english()}, tasks, Origins(MemoryRecords(), chosen))
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_conversation_is_opened_in_its_turn_and_has_the_program_that_was_chosen() -> None:
+    clock, chosen = FakeClock(), MemoryRecords({ROOM.key: "tax"})
+    platform = WithThreads(clock)
+    platform.failures = [RateLimited("wait", retry_after_s=5)]
+    async with opening(platform, clock, chosen) as outbound, anyio.create_task_group() as tasks:
+        found: list[Address | None] = []
+
+        async def ask() -> None:
+            found.append(await outbound.open_thread(ROOM, "Another way", nonce="f.1"))
+
+        tasks.start_soon(ask)
+        await clock.advance(1)
+        assert found == []
+        await clock.advance(10)
+        assert found == [replace(ROOM, thread="t1")]
+    assert platform.opened == [("Another way", "f.1")]
+    assert chosen.records[replace(ROOM, thread="t1").key] == "tax"
+
+
+async def test_where_a_platform_refuses_or_cannot_nothing_is_opened() -> None:
+    clock = FakeClock()
+    refusing = WithThreads(clock)
+    refusing.failures = [NotDelivered("no right"), NotDelivered("no right")]
+    async with opening(refusing, clock, MemoryRecords()) as outbound:
+        assert await outbound.open_thread(ROOM, "Another way", nonce="f.1") is None
+        assert await outbound.link(ROOM) is None
+        assert await outbound.link(ROOM) == f"at:{ROOM.key}"
+    async with opening(MarkedPlatform(clock), clock, MemoryRecords()) as outbound:
+        assert await outbound.open_thread(ROOM, "Another way", nonce="f.1") is None
+        assert await outbound.link(ROOM) is None
+        assert await outbound.open_thread(Address("elsewhere", "1"), "Another way", nonce="f.1") is None
+
+
+async def test_what_is_shown_in_the_place_of_a_meeting_needs_the_lease_of_its_home_alone() -> None:
+    clock, asked = FakeClock(), list[str]()
+    platform = MarkedPlatform(clock)
+
+    def may_show(conversation: str) -> bool:
+        asked.append(conversation)
+        return conversation == ROOM.key
+
+    async with anyio.create_task_group() as tasks:
+        presenter = Presenter(platform, EditScheduler(TOTAL, clock, tasks, may_show=may_show), clock)
+        outbound = Outbound(
+            {"fake": presenter}, {}, {}, {"fake": english()}, tasks, Origins(MemoryRecords(), MemoryRecords())
+        )
+        for address, home in ((OTHER, ROOM), (OTHER, None)):
+            page = outbound.page(PageSpec(f"{home}", address, GATEWAY, home=home), UNRECORDED)
+            tasks.start_soon(page.finish, f"of {home and home.key}")
+        await clock.advance(5)
+        assert list(platform.messages.values()) == [f"of {ROOM.key}"]
+        assert set(asked) == {ROOM.key, OTHER.key}
+        tasks.cancel_scope.cancel()

@@ -1,0 +1,1 @@
+"""Crashes at every point of a session."""

@@ -1,0 +1,57 @@
+"""The process dies at every point at which something leaves it; nothing is lost and nothing is said twice."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+
+import pytest
+
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.crash_world import World, live
+from tests.fakes.player import Player
+from tests.unit.runtime.sessions.crashes.crash_case import Case, calls_in
+from tests.unit.runtime.sessions.crashes.crash_cases import CASES
+from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
+from tests.unit.runtime.sessions.crashes.crash_sweep import Company
+
+pytestmark = pytest.mark.anyio
+
+
+async def run(case: Case, sandbox: MontySandbox, *, crashes: tuple[int, ...], seed: int, nonce: bool = True) -> World:
+    world = World(case.people, crashes=crashes, seed=seed, nonce=nonce)
+    world.player = Player(world.mailboxes, case.plays, world, world.clock)
+    await live(
+        world, case.program, Company(case, random.Random(seed)), sandbox, busy=case.busy, questions_alone=case.alone
+    )
+    return world
+
+
+def check(world: World, case: Case) -> None:
+    """Every sentence once, whole and in order; every message taken once by each agent."""
+    seen = [shown.text for shown in world.chat]
+    kinds = ("took", "start", "anew", "steer", "fetched", "answered")
+    taken = [(fact.tape, mid) for fact in world.facts if fact.kind in kinds for mid in fact.data.get("mids") or ()]
+    assert len(taken) == len(set(taken))
+    assert not world.waiting
+    assert not case.calls or calls_in(world.facts) == case.calls
+    if case.loose:
+        assert [seen.count(text) for text in case.seen] == [1] * len(case.seen)
+        assert f"in.{len(case.people)}" in {message for _, message in taken}
+    else:
+        assert (seen if case.in_order else sorted(seen)) == (list(case.seen) if case.in_order else sorted(case.seen))
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_nothing_is_lost_or_said_twice_when_the_process_dies_at_any_one_point(
+    name: str, sandbox: MontySandbox
+) -> None:
+    case = CASES[name]
+    deadly = await dying_at_each_point(partial(run, case, sandbox), partial(check, case=case))
+    assert case.loose or deadly > 0.8  # agents that work at the same time may share a write
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_several_deaths_in_one_run_lose_nothing(name: str, sandbox: MontySandbox) -> None:
+    case = CASES[name]
+    await dying_often(partial(run, case, sandbox), partial(check, case=case))

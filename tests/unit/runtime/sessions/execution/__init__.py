@@ -1,0 +1,1 @@
+"""Programs executed by whole sessions."""

@@ -1,0 +1,98 @@
+"""Events that no session can take, and sessions that somebody deleted while they were in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from runtime.core.texts import english
+from runtime.execution.calls.ask import Questions
+from runtime.sandbox.monty import MontySandbox
+from runtime.stores.inbox import InboxEntry, InboxEvent
+from runtime.stores.sessions import Lease
+from tests.fakes.crash_world import ADDRESS, World
+from tests.fakes.talk import Model, Talk, talking
+from tests.unit.runtime.sessions.programs import agent, program, python
+
+pytestmark = pytest.mark.anyio
+
+ECHO = program(
+    agent(
+        "Main",
+        python("Main", trigger="BGN When program starts"),
+        python("Listen"),
+        code=(
+            "async def Main():\n    await Say('user', 'Hello.')\n    await Listen()\n\n\n"
+            "async def Listen():\n    for message in await WaitForMessage('user'):\n"
+            "        await Say('user', 'You said: ' + message['text'])\n    return Again()\n"
+        ),
+    )
+)
+NOT_TAKEN = english()("session.not_taken")
+
+
+def poison(talk: Talk, number: str = "50") -> InboxEntry:
+    """An event that every session breaks at: its file has no type."""
+    event = InboxEvent(number, ADDRESS, "test:Ada", "Ada", "look", talk.world.clock.now(), message_id="m99")
+    entry = InboxEntry(0, number, replace(event, attachments=({"name": "a.png"},)))
+    talk.world.take_in(entry)
+    talk.registry.dispatch(entry, Lease(0, 1))
+    return entry
+
+
+def deleted(world: World) -> None:
+    """What a deletion leaves: nothing."""
+    world._records.clear()
+    world._awake.clear()
+    world._current.clear()
+    for tape in world._tapes.values():
+        tape.clear()
+
+
+async def test_a_poison_event_is_put_aside_and_the_session_goes_on(sandbox: MontySandbox) -> None:
+    async with talking(ECHO, Model(), sandbox) as talk:
+        await talk.say("hi")
+        bad = poison(talk)
+        await talk.until(lambda: talk.world.discarded == [bad])
+        await talk.say("still there?")
+        await talk.until(lambda: "You said: still there?" in talk.chat)
+    assert talk.chat == ["Hello.", NOT_TAKEN, "You said: still there?"]
+
+
+async def test_a_poison_event_that_would_begin_a_session_is_put_aside(sandbox: MontySandbox) -> None:
+    async with talking(ECHO, Model(), sandbox) as talk:
+        bad = poison(talk)
+        await talk.until(lambda: talk.world.discarded == [bad])
+        await talk.say("hi")
+        await talk.until(lambda: "Hello." in talk.chat)
+    assert talk.chat == [NOT_TAKEN, "Hello."]
+
+
+async def test_an_undo_that_cannot_be_done_is_put_aside_and_the_session_goes_on(
+    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fault(self: Questions) -> None:
+        raise KeyError("a fault in what would go on")
+
+    monkeypatch.setattr(Questions, "ask_again", fault)
+    async with talking(ECHO, Model(), sandbox) as talk:
+        await talk.say("hi")
+        await talk.say("one")
+        talk.post("", kind="undo")
+        await talk.until(lambda: NOT_TAKEN in talk.chat)
+        await talk.say("still there?")
+        await talk.until(lambda: talk.chat[-1] == "Hello.")  # what went on was stopped for it
+
+
+async def test_a_session_that_was_deleted_begins_anew_with_the_next_message(sandbox: MontySandbox) -> None:
+    async with talking(ECHO, Model(), sandbox) as talk:
+        await talk.say("hi")
+        await talk.until(lambda: talk.chat == ["Hello."])
+        deleted(talk.world)
+        await talk.say("who are you?")
+        await talk.until(lambda: talk.chat == ["Hello.", "Hello."])
+        await talk.say("again")
+        await talk.until(lambda: talk.chat[-1] == "You said: again")
+    assert len(talk.named("session.started")) == 2
+    assert len(talk.world._records) == 1

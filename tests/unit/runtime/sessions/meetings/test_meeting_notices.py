@@ -1,0 +1,201 @@
+"""What agents hear of a meeting itself, and which of it wakes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from runtime.language.program import AgentSpec
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.talk import Model, block, talking
+from tests.unit.runtime.sessions.meetings.test_meeting_life import LISTENS, facts, guest, hosted, notices, post, still
+from tests.unit.runtime.sessions.meetings.test_meeting_people import ALICE, CAROL
+from tests.unit.runtime.sessions.meetings.test_meetings import Script, meets
+from tests.unit.runtime.sessions.programs import agent, llm, program, python
+
+pytestmark = pytest.mark.anyio
+
+CUE = "Meeting has started. Host, please start the meeting."
+WAITS = block('await Yld("meeting")')
+DONE = 'await Var("__", "done")', "await Return(None)"
+RETURNS = block(*DONE)
+
+
+def model_guest(name: str = "Guest") -> AgentSpec:
+    """An agent that takes part by a playbook in natural language without steps."""
+    return agent(name, replace(llm("Join"), metadata={"meeting": True}))
+
+
+async def test_a_host_in_python_that_waits_first_is_asked_to_start_its_meeting(sandbox: MontySandbox) -> None:
+    code = """
+told = [message["text"] for message in await WaitForMessage("meeting")]
+await Say("meeting", "please say hello")
+return told + [await heard("hello")]
+"""
+    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model(), sandbox) as talk:
+        shown = await talk.say("go")
+    assert shown[-1] == str([CUE, "hello"])
+
+
+async def test_a_playbook_that_the_host_calls_is_asked_to_start_for_it_once(sandbox: MontySandbox) -> None:
+    code = """
+async def deeper():
+    return [message["text"] for message in await WaitForMessage("*", 1)]
+told = await deeper()
+return told + [await WaitForMessage("meeting", 1)]
+"""
+    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model(), sandbox) as talk:
+        shown = await talk.say("go")
+    assert shown[-1] == str([CUE, None])
+
+
+async def test_a_host_in_python_that_has_spoken_hears_answers_and_is_not_asked_to_start(sandbox: MontySandbox) -> None:
+    code = """
+await Say("meeting", "please say hello")
+return [message["text"] for message in await WaitForMessage("meeting")]
+"""
+    async with talking(hosted(code, guest("Guest"), required_attendees=["Guest"]), Model(), sandbox) as talk:
+        shown = await talk.say("go")
+    assert shown[-1] == "['hello']"
+
+
+async def test_a_model_reads_who_comes_and_goes_with_the_next_message_in_order(sandbox: MontySandbox) -> None:
+    code = """
+await InviteToMeeting(["Friend"])
+await heard("Friend (agent 1002) has joined")
+await Say("Friend", "please leave")
+await heard("Friend has left")
+await Say("meeting", "What do you think?")
+return await heard("a boat")
+"""
+    model = Model(WAITS, block('await Say("meeting", "a boat")', 'await Yld("meeting")'), RETURNS)
+    talks = hosted(code, model_guest(), guest("Friend"), required_attendees=["Guest"])
+    async with talking(talks, model, sandbox) as talk:
+        assert (await talk.say("go"))[-1] == "a boat"
+    assert (len(model.asked), model.left) == (3, 0)
+    told = [line for line in model.told(1).splitlines() if line.startswith(("Notice", "Message"))]
+    assert told == [
+        "Notice in meeting 100: Meeting started",
+        "Notice in meeting 100: Host invited Friend. Waiting…",
+        "Notice in meeting 100: Friend (agent 1002) has joined the meeting",
+        "Notice in meeting 100: Friend has left the meeting",
+        "Message from Host (agent 1000) in meeting 100: What do you think?",
+    ]
+    assert "Meeting has ended" in model.told(2)
+
+
+async def test_a_model_that_waits_for_a_person_in_a_meeting_reads_with_their_words_who_came(
+    sandbox: MontySandbox,
+) -> None:
+    model = Model(block('await Yld("user")'), RETURNS)
+    talks = hosted('await heard("Guest has left")\nreturn "over"', model_guest(), required_attendees=["Guest"])
+    async with talking(talks, model, sandbox) as talk:
+        await talk.say("go")
+        assert (await talk.say("Guest: hello"))[-1] == "over"
+    assert model.told(1).index("Meeting started") < model.told(1).index("hello")
+
+
+async def test_a_session_rests_while_a_notice_waits_that_wakes_nobody_and_a_restart_keeps_it(
+    sandbox: MontySandbox,
+) -> None:
+    code = 'message = await WaitForMessage("user")\nawait Say("meeting", "Well?")\nawait Sleep(60)\nreturn "over"'
+    model = Model(WAITS, WAITS, RETURNS)
+    talks = hosted(code, model_guest(), required_attendees=["Guest"])
+    async with talking(talks, model, sandbox) as talk:
+        await talk.say("go")
+        world = talk.world
+    assert len(model.asked) == 1
+    async with talking(talks, model, sandbox, world=world) as talk:
+        assert (await talk.say("Host: on"))[-1] == "over"
+    assert model.told(1).index("Meeting started") < model.told(1).index("Well?")
+
+
+async def test_who_invited_somebody_is_woken_by_the_answer_and_nobody_else(sandbox: MontySandbox) -> None:
+    script = Script(
+        ("Main", "", ("await Talk()", 'await Yld("exit")')),
+        ("Talk", "has joined", ("await EndMeeting()", *DONE)),
+        ("Talk", "please start", ('await InviteToMeeting(["Late"])', 'await Yld("meeting")')),
+        ("Join", "Meeting has ended", DONE),
+        ("Join", "", ('await Yld("meeting")',)),
+        ("Arrive", "Meeting has ended", DONE),
+        ("Arrive", "", ('await Yld("meeting")',)),
+    )
+    host = agent("Host", llm("Main", begins=True), meets("Talk", "Guest"))
+    talks = program(host, model_guest(), agent("Late", meets("Arrive")))
+    async with talking(talks, script, sandbox) as talk:
+        await talk.say("go")
+    assert len(script.heard("Talk")) == 2
+    assert "Late (agent 1002) has joined the meeting" in script.heard("Talk")[1]
+    assert len(script.heard("Join")) == 2
+
+
+@pytest.mark.parametrize("waits", ["meeting notice", "meeting 100 notice"])
+async def test_a_step_may_wait_for_notices(waits: str, sandbox: MontySandbox) -> None:
+    model = Model(block(f'await Yld("{waits}")'), RETURNS)
+    talks = hosted('await heard("Guest has left")\nreturn "over"', model_guest(), required_attendees=["Guest"])
+    async with talking(talks, model, sandbox) as talk:
+        assert (await talk.say("go"))[-1] == "over"
+    assert "Meeting started" in model.told(1)
+
+
+async def test_a_model_that_is_left_alone_is_asked_whether_to_end_it(sandbox: MontySandbox) -> None:
+    model = Model(WAITS, RETURNS)
+    talks = hosted('await LeaveMeeting()\nawait Sleep(60)\nreturn "over"', model_guest(), required_attendees=["Guest"])
+    async with talking(talks, model, sandbox) as talk:
+        assert (await talk.say("go"))[-1] == "over"
+    assert model.told(1).index("Host has left the meeting") < model.told(1).index("End this meeting?")
+
+
+async def test_agents_and_people_hear_after_30_seconds_and_at_each_further_question_who_is_silent(
+    sandbox: MontySandbox,
+) -> None:
+    waiting = "Waiting for Alice and Carol to join"
+    world, clock = still()
+    talks = hosted('return [m["text"] for m in await WaitForMessage("meeting")]', ALICE, CAROL, guest("Guest"),
+                   required_attendees=["Alice", "Carol", "Guest"])  # fmt: skip
+    async with talking(talks, Model(), sandbox, world=world) as talk:
+        await post(talk, "go", private=False)
+        counts = []
+        for pause_s in (29, 1, 59, 1):
+            await clock.advance(pause_s)
+            counts.append((notices(talk, "Guest").count(waiting), talk.chat.count(f"{waiting}.")))
+        assert counts == [(0, 0), (1, 1), (1, 1), (2, 2)]
+        assert notices(talk, "Host") == []
+        await post(talk, "join", name="Alice", private=False)
+        await clock.advance(120)
+        assert talk.chat.count("Waiting for Carol to join.") == 1
+
+
+async def test_a_host_in_natural_language_reads_with_the_first_message_who_was_silent(sandbox: MontySandbox) -> None:
+    script = Script(
+        ("Main", "", ("await Talk()", 'await Yld("exit")')),
+        ("Talk", "please start", ('await Yld("meeting")',)),
+        ("Talk", "", DONE),
+    )
+    host = agent("Host", llm("Main", begins=True), meets("Talk", "Alice", "Carol"))
+    world, clock = still()
+    async with talking(program(host, ALICE, CAROL), script, sandbox, world=world) as talk:
+        talk.post("go", private=False)
+        await talk.until(lambda: len(facts(talk, "asked")) == 2)
+        await clock.advance(31)
+        for name in ("Alice", "Carol"):
+            talk.post("join", name=name, private=False)
+        await talk.until(lambda: len(script.heard("Talk")) == 1)
+        talk.post("here I am", name="Alice", private=False)
+        await talk.until(lambda: len(script.heard("Talk")) == 2)
+    (_, told) = script.heard("Talk")
+    assert told.index("Waiting for Alice and Carol to join") < told.index("here I am")
+
+
+async def test_who_has_said_that_they_are_busy_is_not_silent(sandbox: MontySandbox) -> None:
+    busy = guest(
+        "Guest",
+        LISTENS + '\nasync def Work():\n    await WaitForMessage("agent 1001")\n',
+        python("Work", trigger="BGN When"),
+    )
+    world, clock = still()
+    async with talking(hosted("return 1", busy, required_attendees=["Guest"]), Model(), sandbox, world=world) as talk:
+        await post(talk, "go")
+        await clock.advance(31)
+        assert (talk.chat, notices(talk, "Host")) == ([], [])
