@@ -23,15 +23,15 @@ from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
 from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.inbox import InboxEvent, shard_of
+from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
-from runtime.sessions.store import Commit, Lease, LeaseHolder, SessionRecord
-from runtime.sessions.surroundings import Surroundings
-from runtime.storage.embedded import EmbeddedValkey
-from runtime.storage.redis.connection import RedisConnection, open_connection
+from runtime.storage.embedded.valkey import EmbeddedValkey
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.session_store import COMMIT, RedisSessionStore, commit_call
+from runtime.storage.redis.sessions.store import COMMIT, RedisSessionStore, commit_call
+from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.tape import Fact, tape_in
 from tests.fakes.talk import Model
 from tests.unit.runtime.sessions import programs as small
@@ -99,7 +99,7 @@ async def _ours(connection: RedisConnection, lease: Lease, room: Address) -> tup
     )
     clock, crowd, store, inbox = SystemClock(), _Ends(), _Kept(connection), RedisInbox(connection)
     async with MontySandbox(max_workers=1) as sandbox, anyio.create_task_group() as tasks:
-        around = Surroundings({program.name: program}, store, crowd, sandbox, Model(), clock, Bus(clock))
+        around = NodeContext({program.name: program}, store, crowd, sandbox, Model(), clock, Bus(clock))
         registry = Registry(around, inbox, tasks)
         await registry.gained(lease)
         event = InboxEvent("1", room, "bench:1", "Ada", "go", AT)

@@ -37,10 +37,6 @@ MAX_BELOW = 100
 """Playbooks under way below what an agent began, beyond which no call that a model wrote begins another."""
 
 
-MAX_PENDING = 100
-"""While so many facts wait to be written, calls wait for the store: what goes on without it is bounded."""
-
-
 class Executable(Protocol):
     """A playbook, ready to run. `version` changes with its code or steps."""
 
@@ -152,8 +148,7 @@ class Host:
 
     def start(self, frame: Frame, call: Call, /) -> None:
         """Begin to execute `call`; the frame hears of its result through the journal."""
-        crowded = self._journal.pending >= MAX_PENDING
-        if self.watcher is None and not crowded and self._is_done_at_once(frame, call):
+        if self.watcher is None and not self._journal.crowded and self._is_done_at_once(frame, call):
             return
         scope = self._scopes[frame.id, call.pos] = anyio.CancelScope()
         self._performing.add((frame.id, call.pos))
@@ -200,7 +195,7 @@ class Host:
             try:
                 if self.watcher is not None:
                     await self.watcher.about_to_call(frame, call)
-                if self._journal.pending >= MAX_PENDING:
+                if self._journal.crowded:
                     await self._journal.commit()
                 if not self._is_done_at_once(frame, call):
                     await self._perform(frame, call)

@@ -10,10 +10,13 @@ import anyio
 import anyio.lowlevel
 
 from runtime.execution.frames.loop import FrameLoop
-from runtime.execution.host import MAX_PENDING
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.sessions.store import Commit
+from runtime.sessions.snapshots import AT_WORK, FACTS_BETWEEN
+from runtime.stores.sessions import Commit
+from runtime.tape.journal import MAX_PENDING
+from runtime.tape.snapshot import rules_version
+from runtime.tape.tape import tape_owner
 from tests.fakes.crash_world import World
 from tests.fakes.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
@@ -101,3 +104,21 @@ async def _stall() -> None:
 
 def test_while_the_store_does_not_answer_only_so_much_goes_on() -> None:
     run(_stall())
+
+
+async def _snapshots() -> None:
+    world = World(())
+    async with (
+        MontySandbox(max_workers=1) as sandbox,
+        talking(telling(FOR_EVER), Model(), sandbox, world=world) as talk,
+    ):
+        talk.post("go")
+        await talk.until(lambda: len(world.facts) > 2 * AT_WORK * FACTS_BETWEEN)
+        (session,) = {tape_owner(fact.tape) for fact in world.facts}
+        kept = await world.snapshot(session, rules_version())
+        assert kept is not None
+        assert kept.seq > AT_WORK * FACTS_BETWEEN / 2
+
+
+def test_agents_who_never_stop_talking_have_snapshots() -> None:
+    run(_snapshots())
