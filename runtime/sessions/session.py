@@ -161,8 +161,6 @@ class Session:
                 self._parts.watcher.left()
 
     async def _restore(self, first: InboxEntry | None) -> None:
-        if not self.stored and self._succession is None:
-            return  # it begins: the store has nothing of it
         await self._snapshots.restore()
         if self._succession is not None and self._journal.state.seq != self.record.seq:
             raise TapeConflict(
@@ -171,7 +169,9 @@ class Session:
                 actual=self._journal.state.seq,
             )
         if self._journal.state.seq == 0:
-            raise TapeConflict(f"Session {self.record.id} was deleted.", expected=self.record.seq, actual=0)
+            if self.stored:
+                raise TapeConflict(f"Session {self.record.id} was deleted.", expected=self.record.seq, actual=0)
+            return
         await self._rest.end()
         self.stored = self.stored or self._succession is None
         if not self._journal.at_work():

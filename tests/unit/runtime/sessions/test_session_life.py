@@ -9,13 +9,11 @@ import anyio.lowlevel
 import pytest
 
 from runtime.core.errors import StorageUnavailable
-from runtime.core.ids import SessionId
 from runtime.core.texts import english
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import NOTICE
 from runtime.stores.sessions import Commit
-from runtime.tape.snapshot import Snapshot
 from tests.fakes.crash_world import ADDRESS, World
 from tests.fakes.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
@@ -45,29 +43,6 @@ async def test_a_start_command_begins_with_an_empty_message(sandbox: MontySandbo
         assert await talk.say("", kind="start") == ["Welcome! (nothing)"]
         assert await talk.say("x", kind="start") == ["We are in the middle of a conversation. /new begins another."]
         assert await talk.say("hi") == ["Ada: hi"]
-
-
-class Asked(World):
-    """Notes of which sessions the store was asked."""
-
-    def __init__(self) -> None:
-        super().__init__(())
-        self.asked: list[SessionId] = []
-
-    async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
-        self.asked.append(session)
-        return await super().snapshot(session, version)
-
-
-async def test_the_store_is_asked_for_a_session_that_it_has_and_not_for_one_that_begins(sandbox: MontySandbox) -> None:
-    world = Asked()
-    async with talking(echo(), Model(), sandbox, world=world) as talk:
-        await talk.say("hello")
-        assert world.asked == []
-    async with talking(echo(), Model(), sandbox, world=world) as talk:
-        await talk.say("hi")
-        await talk.settled()
-        assert len(world.asked) == 1
 
 
 async def test_new_ends_the_session_and_begins_another(sandbox: MontySandbox) -> None:
