@@ -22,7 +22,7 @@ Rich = Literal["auto", "always", "never"]
 MAX_NAME: Final = 64
 """Characters of a speaker's name that are shown."""
 
-_TASK: Final = re.compile(r"^\s*[-*+] \[[ xX]\] ", re.MULTILINE)
+_TASK: Final = re.compile(r"^[ \t]*[-*+] \[[ xX]\] ", re.MULTILINE)
 _PERSON_LINK: Final = re.compile(r"\]\(<?person:telegram:(\d+)>?\)")
 _OTHER_PERSON_LINK: Final = re.compile(r"\[([^\[\]]*)\]\(<?person:[^()<>]*>?\)")
 _RESERVED: Final = re.compile(r"([\\`*_\[\]<>#|~])")

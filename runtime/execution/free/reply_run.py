@@ -252,7 +252,7 @@ class ReplyRun:
 
 
 _LIKE_CODE = re.compile(
-    r"\bawait\s+\w+(?:\.\w+)*\(|```|^\s*(?:from\s+\w+\s+import\b|import\s+\w+$|def\s+\w+\(|(?:for|if|while)\b.*:$)",
+    r"\bawait\s+\w+(?:\.\w+)*\(|```|^[^\S\n]*(?:from\s+\w+\s+import\b|import\s+\w+$|def\s+\w+\(|(?:for|if|while)\b.*:$)",
     re.MULTILINE,
 )
 """What nobody says to people: statements that went wrong."""
