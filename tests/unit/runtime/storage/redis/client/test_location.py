@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis.asyncio import SSLConnection, UnixDomainSocketConnection
@@ -44,7 +45,7 @@ def test_a_socket_is_a_path(location: Path | str) -> None:
 @pytest.mark.parametrize("location", [Path("/run/valkey.sock"), "redis://one", "rediss://one"])
 def test_a_command_is_packed_in_one_piece_as_the_servers_protocol_has_it(location: Path | str) -> None:
     found = locate(location)
-    pool = found.client(found.seeds[0], size=1, connect_s=1, read_s=1).connection_pool
+    pool: Any = found.client(found.seeds[0], size=1, connect_s=1, read_s=1).connection_pool
     text = "ü" * 5_000
     packed = pool.make_connection().pack_command("CLIENT SETINFO", "LIB-NAME", text, 3)
     parts = [b"CLIENT", b"SETINFO", b"LIB-NAME", text.encode(), b"3"]
