@@ -473,7 +473,7 @@ async def test_of_requests_that_arrive_together_only_as_many_are_open_as_may_be(
             await anyio.lowlevel.checkpoint()
             return found
 
-    store = People(MemoryRecords(), Slow(), FakeClock())
+    store = People(MemoryRecords(), Slow(), MemoryRecords(), FakeClock())
     door = Door(await opened("pairing", store, owners=frozenset({"1"}), open_requests=2), store=store)
     await door.router.take_together([event(person=str(number), chat=str(number)) for number in range(10, 20)])
     assert len(await store.requests()) == 2
