@@ -47,7 +47,7 @@ class OnDemand:
         self._begin()
 
     def wake(self) -> None:
-        """Have the work done, once more if it is being done now. Needs a task: a callback of the loop cannot begin one."""
+        """Have the work done, once more if it is under way. Needs a task: a callback of the loop cannot begin one."""
         self._wanted = True
         self._begin()
 
