@@ -180,7 +180,7 @@ SMALL = Case(
     ("hi", "why?", "size four", "green tea please", "thanks"),
     ("Which size?", "To find it.", "Which size?", "Size 4.", "Ordered: green tea.", "You are welcome."),
     answers=(
-        Answer("Answer them in your role", "To find it."),
+        Answer("Answer this in your role", "To find it."),
         Answer("From this give tea", '{"tea": "green tea"}'),
         Answer("From this give size", '{"size": null}', heard="why"),
         Answer("From this give size", '{"size": 4}'),
