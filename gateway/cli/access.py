@@ -83,7 +83,7 @@ def block(person: PersonArgument, config: ConfigOption = None) -> None:
 @app.command(short_help="Take somebody's role away, or their block.")
 def revoke(person: PersonArgument, config: ConfigOption = None) -> None:
     """Take somebody's role away, or their block; what the settings say holds again."""
-    if not _with_people(config, lambda people: people.forget(_checked(person))):
+    if not _with_people(config, lambda people: people.forget(_checked(person, config))):
         note(f"parley: {person} has no role of their own; see parley access list.")
         raise typer.Exit(BAD_INPUT)
     say(f"{person} has no role of their own any more.")
@@ -92,17 +92,18 @@ def revoke(person: PersonArgument, config: ConfigOption = None) -> None:
 def _set(config: Path | None, person: str, role: str) -> None:
     from gateway.access.roles import Role
 
-    _with_people(config, lambda people: people.set(_checked(person), Role[role.upper()]))
+    _with_people(config, lambda people: people.set(_checked(person, config), Role[role.upper()]))
     say(f"{person} is {role} from now on.")
 
 
-def _checked(person: str) -> str:
+def _checked(person: str, config: Path | None) -> str:
     from gateway.catalog import platform_names
     from runtime.core.errors import ConfigError
 
+    names = platform_names(load_settings(config))
     platform, _, rest = person.partition(":")
-    if not rest or platform not in platform_names():
-        raise ConfigError(f'"{person}" is nobody; write <platform>:<id>, with one of {", ".join(platform_names())}.')
+    if not rest or platform not in names:
+        raise ConfigError(f'"{person}" is nobody; write <platform>:<id>, with one of {", ".join(names)}.')
     return person
 
 

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, SandboxSettings
+from gateway.settings.extensions import ExtensionSettings
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
 from gateway.settings.meetings import MeetingSettings
@@ -70,6 +71,7 @@ class Settings(BaseSettings):
     busy: Busy = "queue"
     route: tuple[RouteSettings, ...] = ()
     cron: tuple[CronSettings, ...] = ()
+    extensions: ExtensionSettings = ExtensionSettings()
     access: AccessSettings = AccessSettings()
     web: WebSettings = WebSettings()
     telegram: TelegramSettings = TelegramSettings()
@@ -122,14 +124,20 @@ class Settings(BaseSettings):
         return (init_settings,)
 
 
+Sections = Callable[[tuple[str, ...]], Mapping[str, type[Section]]]
+"""The sections of the settings that extensions add, by name, given the modules that the settings name."""
+
+
 def load(
     *,
     config: Path | None = None,
     flags: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
+    sections: Sections | None = None,
 ) -> Settings:
     """The settings in force. `flags` are dotted keys; `environment` and `directory` are this process's unless given.
+    `sections` are those of extensions.
 
     Raises ConfigError: the key, its place, its value (masked where secret) and what to do.
     """
@@ -143,14 +151,29 @@ def load(
         toml_layer(toml),
         Layer("defaults", {"data_dir": default_data_dir(variables)}, str),
     )
-    _refuse_secrets(layers[3])
+    tree = Settings if sections is None else _extended(layers, sections)
+    _refuse_secrets(layers[3], tree)
     for layer in layers:
         _refuse_secrets_for_files(layer)
-        layer.check(keys(), tables=TABLES)
-    settings = _built([_with_tables(layer, here, toml) for layer in layers])
+        layer.check(keys(tree), tables=TABLES)
+    settings = _built([_with_tables(layer, here, toml) for layer in layers], tree)
     _check_groups(settings)
     _check_door(settings.web)
     return settings
+
+
+def _extended(layers: Sequence[Layer], sections: Sections) -> type[Settings]:
+    """The tree with the sections of extensions. Raises ConfigError for one that is there already."""
+    key = "extensions.modules"
+    named = next((layer.values[key] for layer in layers if key in layer.values), ())
+    added = sections(ExtensionSettings.model_validate({"modules": named}).modules)
+    for name in added:
+        if name in Settings.model_fields:
+            raise ConfigError(
+                f'an extension adds the section "{name}", which is one of Parley; take the extension out.'
+            )
+    fields: dict[str, Any] = {name: (section, section()) for name, section in added.items()}
+    return create_model("Settings", __base__=Settings, **fields)
 
 
 def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
@@ -173,7 +196,7 @@ def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterat
 
 def secrets(settings: Settings) -> frozenset[str]:
     """Every secret that is set, those in files as well. Raises ConfigError for a file that cannot be read."""
-    found = (_value(settings, key) for key in secret_keys())
+    found = (_value(settings, key) for key in secret_keys(type(settings)))
     own = frozenset(secret.get_secret_value() for secret in found if secret is not None)
     files = {*settings.telegram.agent_tokens().values(), *settings.participants.known().values()}
     return own | files | settings.encryption.key_words() | settings.tracing.words()
@@ -182,11 +205,11 @@ def secrets(settings: Settings) -> frozenset[str]:
 def changed(settings: Settings) -> dict[str, str]:
     """The settings that differ from their defaults, dotted, as text with secrets masked."""
     found = {}
-    default = Settings()
-    for key in keys():
+    default = type(settings)()
+    for key in keys(type(settings)):
         value = _value(settings, key)
         if value != _value(default, key):
-            found[key] = _masked(key, value)
+            found[key] = _masked(key, value, type(settings))
     return found
 
 
@@ -270,7 +293,7 @@ def _check_groups(settings: Settings) -> None:
         for person in people:
             if not person.partition(":")[2]:
                 raise ConfigError(f'access.groups.{name}: "{person}" is nobody; write <platform>:<id>.')
-    for key in keys():
+    for key in keys(type(settings)):
         if key.endswith(".allow_groups"):
             for name in _value(settings, key):
                 if name not in groups:
@@ -289,8 +312,8 @@ def _check_door(web: WebSettings) -> None:
     )
 
 
-def _refuse_secrets(toml: Layer) -> None:
-    for key in secret_keys():
+def _refuse_secrets(toml: Layer, tree: type[Settings]) -> None:
+    for key in secret_keys(tree):
         if key in toml.values:
             raise ConfigError(
                 f'{toml.place}: "{key}" is a secret and does not belong in this file; '
@@ -315,8 +338,8 @@ def _refuse_secrets_for_files(layer: Layer) -> None:
             )
 
 
-def _built(layers: Sequence[Layer]) -> Settings:
-    class Layered(Settings):
+def _built(layers: Sequence[Layer], tree: type[Settings]) -> Settings:
+    class Layered(tree):  # type: ignore[misc, valid-type]
         @classmethod
         def settings_customise_sources(
             cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **__: PydanticBaseSettingsSource
@@ -326,14 +349,14 @@ def _built(layers: Sequence[Layer]) -> Settings:
     try:
         return _with_secret_files(Layered())
     except ValidationError as error:
-        raise ConfigError("\n".join(_explain(layers, problem) for problem in error.errors())) from error
+        raise ConfigError("\n".join(_explain(layers, problem, tree) for problem in error.errors())) from error
 
 
-def _explain(layers: Sequence[Layer], problem: Any) -> str:
+def _explain(layers: Sequence[Layer], problem: Any, tree: type[Settings]) -> str:
     key = ".".join(str(part) for part in problem["loc"] if isinstance(part, str))
     layer = next((layer for layer in layers if key in layer.values), layers[-1])
     text = problem["msg"].removeprefix("Value error, ")
-    value = _masked(key, problem["input"])
+    value = _masked(key, problem["input"], tree)
     return f'{layer.place}: {layer.spell(key)} is "{value}": {text[0].lower() + text[1:]}. See config/parley.toml.'
 
 
@@ -342,7 +365,7 @@ def _with_secret_files(settings: Settings) -> Settings:
 
     Both at once are refused: which counts?
     """
-    for key in secret_keys():
+    for key in secret_keys(type(settings)):
         path = _value(settings, f"{key}_file")
         if path is None:
             continue
@@ -368,8 +391,8 @@ def _value(settings: Settings, key: str) -> Any:
     return value
 
 
-def _masked(key: str, value: Any) -> str:
-    if key in set(secret_keys()):
+def _masked(key: str, value: Any, tree: type[Settings]) -> str:
+    if key in set(secret_keys(tree)):
         return MASK
     if key in ("cron", "route"):
         return f"{len(value)} tables"

@@ -58,13 +58,13 @@ class Supervisor:
         self._first: dict[str, AgentId] = {}
         """The first agent of each class that was asked for."""
         self.acknowledgements = Acknowledgements(clock)
-        self._channels = Channels(bus, self.acknowledgements)
+        self.channels = Channels(bus, self.acknowledgements, tasks)
         self.mailboxes: Mailboxes = NoMailboxes()
         """Where those are reached who play agents in other processes."""
         self.humans = humans_of(program)
         self.human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
         self._people: dict[str, HumanParticipant] = {}
-        self.meeting_host = MeetingHost(journal, self, pages, self._channels, clock, bus)
+        self.meeting_host = MeetingHost(journal, self, pages, self.channels, clock, bus)
         self._library: Library
         self._host: Host
 
@@ -219,8 +219,9 @@ class Supervisor:
         self._agents[agent].forget({message})
 
     async def hear(self, message: Message, agent: AgentId) -> None:
-        """Bring a person's message to an agent, and to the meetings that it takes part in."""
-        self._agents[agent].accept(message)
+        """Bring a person's message to an agent, by the channel of the two."""
+        here = self._agents[agent].participant
+        await self.channels.direct(self._person(str(message.sender_id)), here).send(message)
 
     def remind(self, agent: AgentId, message: Message) -> bool:
         """Tell an agent what it wanted to be told; False when it is not there any more. Raises QueueFull."""
@@ -300,7 +301,7 @@ class Supervisor:
         me = self._agents[agent].participant
         if target.meeting is not None:
             return self.meeting_host.channel(str(target.meeting))
-        return self._channels.direct(me, self.participant(str(target.recipient)))
+        return self.channels.direct(me, self.participant(str(target.recipient)))
 
     def queue(self, agent: str) -> MessageQueue:
         """See `Conduits`."""
@@ -312,10 +313,15 @@ class Supervisor:
             return self._agents[who].participant
         if who == ANYONE:
             return self.human
-        known = self._journal.state.people[who]
-        return self._people.setdefault(
-            who, HumanParticipant(PersonId(who), self._pages, klass=known.declared or HUMAN_CLASS)
-        )
+        if who not in self._journal.state.people:
+            raise KeyError(who)
+        return self._person(who)
+
+    def _person(self, who: str) -> HumanParticipant:
+        """A person, or a schedule, which is nobody that the session knows."""
+        known = self._journal.state.people.get(who)
+        klass = (known.declared if known is not None else None) or HUMAN_CLASS
+        return self._people.setdefault(who, HumanParticipant(PersonId(who), self._pages, klass=klass))
 
     # -- what an agent's loop needs
 

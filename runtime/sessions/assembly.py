@@ -79,6 +79,8 @@ def assembled(
     pages = Pages(journal, around.outbox, record.address, tasks, around.bus, around.texts)
     supervisor = Supervisor(program, journal, pages, tasks, around.clock, around.bus)
     supervisor.mailboxes = around.mailboxes
+    if around.extended is not None:
+        around.extended.attach(supervisor.channels)
     builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
     questions = Questions(journal, pages, builtins)
     busy = around.busy.get(record.program, "queue")
@@ -133,6 +135,7 @@ def assembled(
         transcript_chars=around.transcript_chars,
         watcher=watcher,
         alone=around.questions_alone,
+        calls=around.calls,
     )
     library = Library(program, machine, supervisor.meeting_host)
     supervisor.equip(library, host)

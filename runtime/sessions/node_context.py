@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from runtime.bus import Bus
+from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.mailbox import Mailboxes, NoMailboxes
 from runtime.channels.outbox import Outbox
 from runtime.core.address import Address
@@ -14,6 +15,7 @@ from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
 from runtime.execution.calls.files import Files
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
+from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
 from runtime.language.program import Program
@@ -72,6 +74,10 @@ class NodeContext:
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
     debugger: WatchSession | None = None
     resting: Resting = field(default_factory=Resting)
+    extended: ExtendedChannels | None = None
+    """What extensions follow in channels."""
+    calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
+    """What extensions let programs call, by name."""
 
     def on(self, platform: str) -> NodeContext:
         """The same with the texts of a platform."""

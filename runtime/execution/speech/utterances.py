@@ -113,6 +113,7 @@ class Utterances:
     async def begin_stream(self, frame: Frame, target: Target) -> LiveStream | None:
         """Start to show an utterance to `target` while it is written; None when nobody would see it grow."""
         channel = self._conduits.channel(frame.state.agent, target)
+        await channel.opened()
         way = self.delivery.way(frame, target, None) if _has_people(channel) else NOT_SHOWN
         if not way.piece_chars:
             return None
@@ -216,6 +217,7 @@ class Utterances:
             self._journal.note("res", **site(frame, call), val=value)
             return False
         channel = self._conduits.channel(frame.state.agent, target)
+        await channel.opened()
         text = addressed(text, live.whom if live is not None else self._whom(target))
         way = self.delivery.way(frame, target, text) if _has_people(channel) else NOT_SHOWN
         self._tell_routed(frame, call, channel, text)
