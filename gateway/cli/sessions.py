@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateway.cli.database import JsonOption, nothing_kept, say_json, say_table, size, when, with_keeping
-from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, note, plain_errors, say
+from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

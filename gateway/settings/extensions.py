@@ -6,6 +6,6 @@ from gateway.settings.forms import Section, Words
 
 
 class ExtensionSettings(Section):
-    """`modules` are Python modules that each have an `extension`; installed packages with an entry point need no name."""
+    """`modules` are Python modules that each have an `extension`. Packages with an entry point need not be named."""
 
     modules: Words = ()

@@ -16,6 +16,7 @@ from runtime.agents.remote_agent import RemoteAgent
 from runtime.bus import Bus
 from runtime.channels.acknowledgements import Acknowledgements
 from runtime.channels.channel import Channel
+from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.mailbox import Mailboxes, NoMailboxes, Seat
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import HumanParticipant, Participant
@@ -73,6 +74,12 @@ class Supervisor:
         self._library = library
         self._host = host
         host.on_returned = self._look
+
+    def connect(self, mailboxes: Mailboxes, extended: ExtendedChannels | None) -> None:
+        """Give the ways to those outside of the session, before any agent lives."""
+        self.mailboxes = mailboxes
+        if extended is not None:
+            extended.attach(self.channels)
 
     def _look(self, agents: Collection[str]) -> None:
         """Something that these agents executed is no more: they see what there is to do now."""

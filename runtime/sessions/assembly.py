@@ -78,9 +78,7 @@ def assembled(
     """All parts of a session, before any agent lives."""
     pages = Pages(journal, around.outbox, record.address, tasks, around.bus, around.texts)
     supervisor = Supervisor(program, journal, pages, tasks, around.clock, around.bus)
-    supervisor.mailboxes = around.mailboxes
-    if around.extended is not None:
-        around.extended.attach(supervisor.channels)
+    supervisor.connect(around.mailboxes, around.extended)
     builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
     questions = Questions(journal, pages, builtins)
     busy = around.busy.get(record.program, "queue")

@@ -13,9 +13,9 @@ from runtime.channels.outbox import Outbox
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
+from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.files import Files
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
-from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
 from runtime.language.program import Program

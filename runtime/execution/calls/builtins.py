@@ -16,7 +16,7 @@ from runtime.core.message import Message, MessageType, message_to_data
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments, seconds_of
+from runtime.execution.frames.signatures import call_arguments, own_type, seconds_of
 from runtime.execution.host import Builtin
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Population, wait_source
@@ -143,12 +143,14 @@ class Builtins:
 
     async def wait_for_message(self, frame: Frame, call: Call) -> None:
         """Wait for messages of a source; the result is a list of them as data, None when the time is over."""
-        source_text, timeout = call_arguments(call, "source", "timeout_s", optional=1)
+        source_text, timeout, type_ = call_arguments(call, "source", "timeout_s", "type", optional=2)
         timeout_s = None if timeout is None else seconds_of(call, timeout)
         key = call_key(frame.id, call.pos)
         if key not in self._journal.state.waits:
             due = None if timeout_s is None else self._clock.now().timestamp() + timeout_s
             source = self._source(frame, str(source_text))
+            if type_ is not None:
+                source = {**source, "type": own_type(type_)}
             if self._cued(frame, call, source):
                 return
             self._journal.note("wait", **site(frame, call), source=source, due=due)

@@ -20,7 +20,7 @@ from runtime.core.plain_text import whole_characters
 from runtime.core.stream import StreamStart
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments
+from runtime.execution.frames.signatures import call_arguments, own_type
 from runtime.execution.speech.delivery import Delivery, Way, addressed, surely_addressed
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.receipts import Receipts, within_of
@@ -144,8 +144,7 @@ class Utterances:
 
     async def say(self, frame: Frame, call: Call) -> None:
         """Say something to somebody; the text may be given piece by piece by an async iterable."""
-        target_text, text, ack = call_arguments(call, "target", "message", "ack_within_s", optional=1)
-        within_s = within_of(ack)
+        target_text, text, within_s, type_ = _arguments(call)
         if within_s is not None and self.receipts.begun(frame, call):
             await self.receipts.collect(frame, call, within_s)
             return
@@ -153,6 +152,8 @@ class Utterances:
             self._journal.note("res", **site(frame, call), val=None)
             return
         target = self.target(frame, str(target_text))
+        if type_ is not None and target.meeting is not None:
+            raise PlaybookError(f"what is said to a meeting has no type of its own; send the {type_} to an agent")
         await self._pages.room()
         async with self._turn(frame, target):
             if isinstance(text, AsyncIterable):
@@ -212,8 +213,7 @@ class Utterances:
         if not text.strip():
             if live is not None:
                 await live.fail("nothing was said")
-            wants_acks = call_arguments(call, "target", "message", "ack_within_s", optional=1)[2]
-            value: Any = None if within_of(wants_acks) is None else {"acknowledged": [], "missing": []}
+            value: Any = None if _arguments(call)[2] is None else {"acknowledged": [], "missing": []}
             self._journal.note("res", **site(frame, call), val=value)
             return False
         channel = self._conduits.channel(frame.state.agent, target)
@@ -247,7 +247,7 @@ class Utterances:
         return True
 
     def _tell_routed(self, frame: Frame, call: Call, channel: Channel, text: str) -> None:
-        spec = str(call_arguments(call, "target", "message", "ack_within_s", optional=1)[0])
+        spec = str(_arguments(call)[0])
         about = {"frame": frame.id, "channel_id": channel.id, "sender_id": frame.state.agent}
         self._bus.publish(
             "message.routed",
@@ -285,8 +285,8 @@ class Utterances:
         return await self._pages.adopt(frame.id, target.key) if way.shown or live is not None else None
 
     def _message(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> Message:
-        within_s = within_of(call_arguments(call, "target", "message", "ack_within_s", optional=1)[2])
-        kind = MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST
+        _, _, within_s, type_ = _arguments(call)
+        kind = type_ or (MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST)
         state = self._journal.state
         klass = None
         if target.recipient is not None:
@@ -312,6 +312,16 @@ class Utterances:
     @staticmethod
     def _me(frame: Frame) -> ParticipantId:
         return AgentId(frame.state.agent)
+
+
+def _arguments(call: Call) -> tuple[Any, Any, float | None, str | None]:
+    """Whom a call speaks to, the text, within what time it is to be acknowledged, and the message's type if it has one
+    of its own. Raises PlaybookError."""
+    if call.name == "SendMessage":
+        target, text, type_ = call_arguments(call, "target", "message", "type", optional=1)
+        return target, text, None, None if type_ is None else own_type(type_)
+    target, text, within = call_arguments(call, "target", "message", "ack_within_s", optional=1)
+    return target, text, within_of(within), None
 
 
 def _has_people(channel: Channel) -> bool:

@@ -14,7 +14,9 @@ from gateway.extensions.loading import load_extensions, sections
 from gateway.programs.arguments import begun_by
 from gateway.settings.tree import load
 from gateway.standalone import Terminal, execute
+from runtime.core.errors import PlaybookError
 from runtime.execution.frames.loop import FrameLoop
+from runtime.execution.frames.signatures import own_type
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from tests.architecture.source_tree import ROOT
@@ -23,8 +25,8 @@ from tests.fakes.openai_server import OpenAIServer, Reply
 pytestmark = pytest.mark.anyio
 
 GUIDE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"```\w*\n# (\S+\.(?:py|toml|pb))\n(.*?)```", re.DOTALL)
-FOLLOWED = ("my_ext.py", "parley.toml", "greeting.pb")
+BLOCK = re.compile(r"^(```+)\w*\n# (\S+\.(?:py|toml|pb))\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
+FOLLOWED = ("my_ext.py", "parley.toml", "greeting.pb", "status.pb")
 LISTENING = """# Host
 
 ## Main
@@ -39,7 +41,7 @@ cli_entry: true
 def files_of_the_guide() -> dict[str, str]:
     """What the reader has written at the end of the guide: the blocks of each file, one after the other."""
     files: dict[str, str] = {}
-    for name, text in BLOCK.findall(GUIDE):
+    for _, name, text in BLOCK.findall(GUIDE):
         files[name] = files.get(name, "") + text
     return files
 
@@ -107,3 +109,18 @@ async def test_streams_and_what_people_say_are_told_to_the_observer_of_the_guide
     assert "".join(pieces) == "Good morning!"
     assert told.index("begins") < told.index("complete")
     assert "Human (direct): hello there" in told
+
+
+async def test_a_message_of_a_type_is_selected_by_the_program_of_the_guide(
+    followed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await said_by(followed, followed / "status.pb") == "status_update: half done\n"
+    assert "Worker (status_update): half done" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"), [("direct", "only Parley gives"), ("No name", "is a name such as"), (7, "is a name such as")]
+)
+def test_a_type_that_cannot_be_ones_own_is_refused(given: object, reason: str) -> None:
+    with pytest.raises(PlaybookError, match=reason):
+        own_type(given)
