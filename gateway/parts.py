@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 
 
 _NO_POSTGRES = (
-    "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg. Nothing is put into "
-    "the archive, and sessions that are there cannot be gone on with."
+    "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg. Nothing is archived, "
+    "and archived sessions cannot continue."
 )
 _JAIL_ADVICE = (
-    "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/operating.md says more of "
-    'containers. With sandbox.jail = "preferred" there need be none.'
+    "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/operating.md has more on "
+    'containers. With sandbox.jail = "preferred" Parley runs without one.'
 )
 
 
@@ -55,7 +55,7 @@ def plain(secret: SecretStr | None) -> str | None:
 
 
 async def chosen_model(settings: Settings) -> ModelChoice | NoModel:
-    """Which model the settings and the environment come to; asks for an Ollama on this machine."""
+    """The model that the settings and the environment choose; asks for an Ollama on this machine."""
     wanted = ModelSettings(
         settings.model,
         settings.model_base_url,
@@ -167,7 +167,7 @@ async def open_sandbox(settings: Settings, *, on_event: OnEvent | None = None) -
 
 
 def people_in(connection: RedisConnection, clock: Clock) -> People:
-    """Who may talk, as the database has it."""
+    """The people and their roles in the database."""
     from runtime.storage.redis.records import RedisRecords
 
     people, requests = RedisRecords(connection, PEOPLE_TABLE), RedisRecords(connection, REQUESTS_TABLE)
@@ -216,7 +216,7 @@ async def open_archive(settings: Settings, *, on_event: OnEvent | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """What the commands that look after a database need of it."""
+    """The database as the commands for it need it."""
 
     letters: DeadLetters
     catalog: SessionCatalog
@@ -246,7 +246,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
 
 
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
-    """Who is asked for numbers."""
+    """The sources of the gauges."""
     from gateway.observability.gauges import Gauges
     from runtime.storage.redis.queue_depths import RedisQueueDepths
 

@@ -1,4 +1,4 @@
-"""Who may talk with the agents: closed by default.
+"""The access check: who may talk with the agents. Closed by default.
 
 Somebody's role is, from the first that says something:
 
@@ -31,7 +31,7 @@ MAX_STRANGERS = 10_000
 
 
 class Verdict(Enum):
-    """What becomes of something a person did."""
+    """The decision about a person's event."""
 
     ADMIT = auto()
     PAIRED = auto()
@@ -100,7 +100,7 @@ class Access:
 
     @property
     def open_to(self) -> str:
-        """Who may talk, for people."""
+        """The people with access, as a text."""
         rules = self._rules
         if rules.mode == "open":
             return "everybody"
@@ -116,9 +116,9 @@ class Access:
             self.code = new_code()
 
     async def judge(self, event: Inbound) -> Judgement:
-        """What becomes of `event`. Durable before it answers PAIRED or REQUESTED.
+        """Decide about `event`. Durable before it answers PAIRED or REQUESTED.
 
-        Only what is said to us is answered: what strangers change, take back, mark or press is ignored.
+        Only messages get an answer: edits, deletions, reactions and presses of strangers are ignored.
         """
         if not event.addressed:
             return Judgement(Verdict.IGNORE)
@@ -145,7 +145,7 @@ class Access:
         return "access.ask_with_code" if self._rules.mode == "pairing" else "access.ask"
 
     def is_private(self, event: Inbound) -> bool:
-        """Whether what is said about access there is said among those who may know."""
+        """Whether an answer about access is read there only by people who may know."""
         return event.private or self._rules.enclosed
 
     async def role(self, event: Inbound) -> Role | None:
@@ -217,7 +217,7 @@ class Access:
 
 
 class Owners:
-    """Who is an owner, on all platforms: those of the settings, and those who were made so."""
+    """The owners on all platforms: those of the settings, and people with that role."""
 
     def __init__(self, people: People, rules: Mapping[str, AccessRules]) -> None:
         self._people = people

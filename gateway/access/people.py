@@ -1,5 +1,6 @@
-"""What each person is to the gateway, and who asks to be let in: durable, and read anew for every decision, so that a
-change made by another process holds at once."""
+"""Roles of people and requests for access. Durable, and read for every decision, so that a change by another process
+applies at once.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ class People:
         self._clock = clock
 
     async def find(self, person_id: str) -> Person | None:
-        """What was made of a person; None when nothing was."""
+        """The record of a person; None when there is none."""
         kept = await self._people.get(person_id)
         return None if kept is None else _person(person_id, kept)
 
@@ -104,7 +105,7 @@ class People:
         return request
 
     async def waits(self, person_id: str) -> bool:
-        """Whether a request of this person is open."""
+        """Whether this person has an open request."""
         return any(request.person_id == person_id for request in await self.requests())
 
     async def requests(self) -> list[Request]:

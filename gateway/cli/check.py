@@ -19,7 +19,7 @@ from gateway.cli.output.terminal import (
     plain_errors,
     say,
 )
-from runtime.core.errors import ParleyError
+from runtime.core.errors import ConfigError, ParleyError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -33,20 +33,20 @@ _GOOD, _BAD, _OFF = "✓", "✗", "–"  # noqa: RUF001 - a mark, not a hyphen
 def check(
     program: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files of one program: then only that is checked, offline (exit code 2 if it is wrong)."),
+        typer.Argument(
+            help="Files of one program. Only that program is checked, offline (exit code 2 if it is wrong)."
+        ),
     ] = None,
     config: ConfigOption = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print what is found in PROGRAM as JSON, for editors.")
+        bool, typer.Option("--json", help="Print the findings in PROGRAM as JSON, for editors.")
     ] = False,
 ) -> None:
     """Check settings, model, Valkey, platforms and sandbox; exit code 1 if something is wrong."""
     import anyio
 
     if program:
-        with plain_errors():
-            calls = extension_calls(load_settings(config))
-        if not _right(program, calls, as_json=as_json):
+        if not _right(program, _extension_calls(config), as_json=as_json):
             raise typer.Exit(BAD_INPUT)
         return
     with plain_errors():
@@ -56,8 +56,16 @@ def check(
         raise typer.Exit(FAILED)
 
 
+def _extension_calls(config: Path | None) -> Collection[str]:
+    """What extensions let programs call. A program can be checked where the settings cannot be read: then none."""
+    try:
+        return extension_calls(load_settings(config))
+    except ConfigError:
+        return ()
+
+
 def _right(program: Sequence[Path], calls: Collection[str], *, as_json: bool) -> bool:
-    """Whether a program can be used. Says what is wrong with it, what is probably a mistake, and what was read."""
+    """Whether a program can be used. Prints its errors, its probable mistakes and its summary."""
     found, result = checked(program, calls)
     if as_json:
         say(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,7 +20,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, SandboxSettings
-from gateway.settings.extensions import ExtensionSettings
+from gateway.settings.extensions import ExtensionSettings, Sections
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
 from gateway.settings.meetings import MeetingSettings
@@ -124,10 +124,6 @@ class Settings(BaseSettings):
         return (init_settings,)
 
 
-Sections = Callable[[tuple[str, ...]], Mapping[str, type[Section]]]
-"""The sections of the settings that extensions add, by name, given the modules that the settings name."""
-
-
 def load(
     *,
     config: Path | None = None,
@@ -172,8 +168,7 @@ def _extended(layers: Sequence[Layer], sections: Sections) -> type[Settings]:
             raise ConfigError(
                 f'an extension adds the section "{name}", which is one of Parley; take the extension out.'
             )
-    fields: dict[str, Any] = {name: (section, section()) for name, section in added.items()}
-    return create_model("Settings", __base__=Settings, **fields)
+    return create_model("Settings", __base__=Settings, **{name: (kind, kind()) for name, kind in added.items()})
 
 
 def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
@@ -205,7 +200,7 @@ def secrets(settings: Settings) -> frozenset[str]:
 def changed(settings: Settings) -> dict[str, str]:
     """The settings that differ from their defaults, dotted, as text with secrets masked."""
     found = {}
-    default = type(settings)()
+    default = type(settings).model_construct()
     for key in keys(type(settings)):
         value = _value(settings, key)
         if value != _value(default, key):
@@ -228,9 +223,9 @@ def remote_variables(
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
 ) -> dict[str, str]:
-    """What programs name for their remote agents, by name: from files, the environment or .env.
+    """The variables that programs name for their remote agents, by name: from files, the environment or .env.
 
-    What is not set is left out. Raises ConfigError for a file that cannot be read.
+    Unset ones are left out. Raises ConfigError for a file that cannot be read.
     """
     return settings.remote.named(names, _variables(environment, directory))
 
@@ -242,20 +237,20 @@ def otel_variables(environment: Mapping[str, str] | None = None, directory: Path
 
 
 def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What every started process may see of the environment: where things are, and nothing that is secret."""
+    """The environment of every started process: paths and the like, and nothing secret."""
     variables = os.environ if environment is None else environment
     return {name: variables[name] for name in INHERITED if name in variables}
 
 
 def model_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What the model's process sees of the environment: providers' own variables, and nothing of ours."""
+    """The environment of the model's process: providers' own variables, and none of ours."""
     variables = os.environ if environment is None else environment
     theirs = {name: value for name, value in variables.items() if not name.startswith("PARLEY_")}
     return {**theirs, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # litellm asks the network for prices otherwise
 
 
 def default_data_dir(variables: Mapping[str, str]) -> Path:
-    """Where state belongs by the XDG base directory specification: $XDG_STATE_HOME, else ~/.local/state."""
+    """The folder for state by the XDG base directory specification: $XDG_STATE_HOME, else ~/.local/state."""
     state_home = variables.get("XDG_STATE_HOME", "")
     # The specification says that a relative path there is to be ignored.
     return (Path(state_home) if Path(state_home).is_absolute() else Path.home() / ".local" / "state") / "parley"
@@ -292,7 +287,7 @@ def _check_groups(settings: Settings) -> None:
     for name, people in groups.items():
         for person in people:
             if not person.partition(":")[2]:
-                raise ConfigError(f'access.groups.{name}: "{person}" is nobody; write <platform>:<id>.')
+                raise ConfigError(f'access.groups.{name}: "{person}" is not a person; write <platform>:<id>.')
     for key in keys(type(settings)):
         if key.endswith(".allow_groups"):
             for name in _value(settings, key):
@@ -307,8 +302,8 @@ def _check_door(web: WebSettings) -> None:
     if web.on_loopback or web.password is not None or web.open:
         return
     raise ConfigError(
-        f"web.host is {web.host}, so that others than this machine reach the web chat, and there is no password. Set "
-        "PARLEY_WEB__PASSWORD or web.password_file; or set web.open = true, and whoever reaches it may talk and read."
+        f"web.host is {web.host}, so other machines reach the web chat, and there is no password. Set "
+        "PARLEY_WEB__PASSWORD or web.password_file. Or set web.open = true to let everybody there talk and read."
     )
 
 
@@ -334,7 +329,7 @@ def _refuse_secrets_for_files(layer: Layer) -> None:
         names_file = key.endswith("_file") or key.startswith(tables)
         if names_file and _LIKE_A_SECRET.fullmatch(str(value).strip()):
             raise ConfigError(
-                f"{layer.place}: {layer.spell(key)} holds a secret; it is to name a file with the secret."
+                f"{layer.place}: {layer.spell(key)} contains a secret; it must name a file with the secret."
             )
 
 
@@ -374,7 +369,9 @@ def _with_secret_files(settings: Settings) -> Settings:
         try:
             secret = SecretStr(path.read_text(encoding="utf-8").strip())
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{key}_file: {path} cannot be read ({error}); check the path and its rights.") from error
+            raise ConfigError(
+                f"{key}_file: {path} cannot be read ({error}); check the path and its permissions."
+            ) from error
         section, _, name = key.rpartition(".")
         if key == "model_api_key":  # only the model's process keeps it
             continue

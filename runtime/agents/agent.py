@@ -34,7 +34,7 @@ MAX_HANDLED_MESSAGES = 100
 
 
 class Reception(Protocol):
-    """What an agent needs that is invited to meetings, or invites to them."""
+    """The port for an agent's invitations: those it gets and those it sends."""
 
     async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
         """The playbook by which an idle agent takes part in a meeting, and its arguments; None when it does not, and
@@ -62,7 +62,7 @@ _ALONE = frozenset({MessageType.MEETING_INVITATION, MessageType.TRIGGER})
 
 
 class Keeper(Protocol):
-    """What an agent's loop needs from its session."""
+    """The port from an agent's loop to its session."""
 
     def beginning(self, klass: str) -> Sequence[Executable]:
         """The playbooks with a BGN trigger, in order."""
@@ -91,12 +91,12 @@ class Keeper(Protocol):
 
     @property
     def reception(self) -> Reception:
-        """Where invitations to the meetings of the session come from, and go to."""
+        """The source and destination of invitations to the session's meetings."""
         ...
 
     @property
     def texts(self) -> Texts:
-        """What is said by no program."""
+        """The texts of the gateway."""
         ...
 
     async def tell(self, key: str, /, **values: object) -> None:
@@ -124,7 +124,7 @@ class Agent:
 
     @property
     def state(self) -> AgentState:
-        """What the tape says about this agent."""
+        """The agent's state on the tape."""
         return self._journal.state.agents[self.id]
 
     async def _hear(self, message: Message) -> None:
@@ -156,7 +156,7 @@ class Agent:
             self._waiting.cancel()
 
     def _works(self) -> bool:
-        """Whether it has something to do already, or is about to: then it cannot join a meeting."""
+        """Whether it is busy, or about to be: then it cannot join a meeting."""
         begins = not self.state.paused and self.state.begun < len(self._keeper.beginning(self.state.klass))
         return begins or self._is_called()
 
@@ -170,7 +170,7 @@ class Agent:
         self.queue.remove(lambda message: message.id in messages)
 
     async def live(self) -> None:
-        """Begin, then handle what comes, until the program has ended. Goes on where a crash left it."""
+        """Begin, then handle messages, until the program has ended. Continues where a crash left it."""
         while not self._journal.state.ended:
             await self._next()
 
@@ -208,7 +208,7 @@ class Agent:
         return [message for message in messages if message.id not in over]
 
     def _is_left_behind(self, message: Message) -> bool:
-        """Whether an agent said it in a meeting that this one is not in any more."""
+        """Whether an agent said it in a meeting that this one has left."""
         meeting = self._journal.state.meetings.get(str(message.meeting_id))
         said_there = message.type == MessageType.MEETING_BROADCAST and not message.from_human
         return said_there and (meeting is None or self.id not in meeting.joined or meeting.status == "ended")

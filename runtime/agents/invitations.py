@@ -110,7 +110,6 @@ class Invitations:
         self._bus.publish("message.undelivered", error=str(error), **about)
 
     async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
-        """See `Reception`."""
         meeting = self._meetings.get(str(invitation.meeting_id))
         if not meeting.is_pending(agent):
             return None
@@ -132,7 +131,6 @@ class Invitations:
             await self.answer(meeting, agent, BUSY)
 
     async def idle(self, agent: str) -> None:
-        """See `Reception`."""
         for meeting in self._meetings.going_on():
             if meeting.is_pending(agent) and meeting.invited[agent] == BUSY:
                 self._meetings.ask_idle(meeting, agent)
@@ -146,14 +144,13 @@ class Invitations:
         )
 
     async def answer(self, meeting: MeetingState, agent: str, answer: str) -> None:
-        """Have an agent answer whoever has asked it."""
+        """Have an agent answer its invitation."""
         to = self._inviter(meeting, agent)
         if self._candidates.lives(to):
             kind = MessageType.MEETING_RESPONSE
             await self._direct(agent, to).send(self._meetings.message(meeting, answer, kind, sender=agent, to=to))
 
     def answered(self, response: Message) -> None:
-        """See `Reception`."""
         meeting = self._meetings.get(str(response.meeting_id))
         self._meetings.answered(meeting, str(response.sender_id), response.content)
 
@@ -171,7 +168,7 @@ class Invitations:
         return meeting if was_in else f"Meeting {meeting.id} has ended"
 
     async def _considered(self, frame: Frame, playbook: PlaybookSpec, meeting: MeetingState) -> str:
-        """What the agent answers: what comes of the playbook that it executes before it joins, if it has one."""
+        """The agent's answer: the result of the playbook that it executes before it joins, if it has one."""
         name, klass = playbook.metadata.get(BEFORE_JOINING), frame.agent.klass
         spec = next((spec for spec in self._library.playbooks(klass) if spec.name == name), None)
         if spec is None:
@@ -187,7 +184,7 @@ class Invitations:
         return answer_of(record.value, record.error)
 
     def _arguments(self, spec: PlaybookSpec, meeting: MeetingState) -> dict[str, Any]:
-        """What the playbook by which an agent takes part, or considers it, is told: as far as it has parameters."""
+        """The arguments of the playbook by which an agent takes part, or considers it, as far as it has parameters."""
         names = {param.name for param in spec.params}
         told: dict[str, Any] = {"topic": meeting.topic} if "topic" in names else {}
         if "attendees" in names:

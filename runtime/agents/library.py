@@ -28,7 +28,7 @@ from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import RemotePlaybook
 
 _BUILTINS = {name: CallShape(names, least, name in TAKE_VARIABLES) for name, (least, names) in SIGNATURES.items()}
-"""What every program may call: shared by all sessions."""
+"""The calls of every program: shared by all sessions."""
 
 
 def call_shapes(program: Program, agent: AgentSpec) -> Mapping[str, CallShape]:
@@ -94,7 +94,7 @@ class Library:
         return None
 
     def handler(self, klass: str) -> Executable | None:
-        """What handles messages for an idle agent: the model, or the one python playbook that has an EVT trigger."""
+        """The handler of messages for an idle agent: the model, or the only Python playbook with an EVT trigger."""
         agent = self._program.agent(klass)
         if agent is None:
             return None

@@ -1,5 +1,6 @@
-"""How a task waits until another has done something. Nothing is made before somebody waits: an event of asyncio takes
-almost a kilobyte, and most are never waited for."""
+"""Signals between tasks. Nothing is created before somebody waits: an event of asyncio takes almost a kilobyte, and
+most are never waited for.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ class Signal:
 
 
 class Wakeup:
-    """Wakes the one task that waits for it, which also finds it when it comes to wait later."""
+    """Wakes the one task that waits for it, even if it starts to wait later."""
 
     __slots__ = ("_set", "_waiting")
 

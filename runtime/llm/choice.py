@@ -1,4 +1,4 @@
-"""Which model is used, when nobody or somebody says so."""
+"""The choice of the model, with or without a name in the settings."""
 
 from __future__ import annotations
 

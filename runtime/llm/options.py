@@ -1,4 +1,4 @@
-"""Which model is asked, and how."""
+"""The model to ask, and the options of a request."""
 
 from __future__ import annotations
 

@@ -105,7 +105,6 @@ class ModelProcess:
                 return
 
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
-        """See `Provider`."""
         link = await self._linked()
         async with aclosing(link.ask(request)) as parts:
             async for part in parts:
@@ -277,7 +276,7 @@ class _Arriving:
         self._changed = anyio.Event()
 
     def take(self, frame: Frame) -> None:
-        """What a frame adds."""
+        """The text that a frame adds."""
         if frame["text"]:
             self._texts.append(frame["text"])
         if "usage" in frame:

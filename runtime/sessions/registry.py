@@ -1,4 +1,4 @@
-"""The conversations that are in memory: activated by events, kept while something goes on, then forgotten."""
+"""The conversations in memory: activated by events, kept while work is in progress, then forgotten."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class Registry:
                 self._activate(lease, record.address.key, record)
 
     def lost(self, shard: int) -> None:
-        """A shard is another node's now: its conversations leave memory, with all that they have not committed.
+        """Drop a shard that is another node's now: its conversations leave memory, with everything uncommitted.
 
-        Under a later lease all is read anew; what was left here would be taken a second time.
+        Under a later lease everything is read again; what was left here would be taken a second time.
         """
         self._parked.discard(shard)
         if self._around.alarm is not None:
@@ -71,7 +71,7 @@ class Registry:
             del self._conversations[key]
 
     def loads(self) -> Mapping[int, int]:
-        """In how many conversations of each shard something goes on."""
+        """The number of working conversations in each shard."""
         return Counter(one.lease.shard for one in self._conversations.values() if not one.conversation.quiet)
 
     async def park(self, shard: int, within_s: float) -> None:
@@ -130,7 +130,7 @@ class Registry:
         return living
 
     def _on(self, platform: str) -> NodeContext:
-        """What the conversations of a platform share."""
+        """The parts that the conversations of a platform share."""
         if platform not in self._around_on:
             self._around_on[platform] = self._around.on(platform)
         return self._around_on[platform]

@@ -43,7 +43,7 @@ class Session:
         inbox: Inbox,
         succession: Succession | None = None,
     ) -> None:
-        """`succession` says how a session that the store does not have goes on from its parent."""
+        """`succession` says how a session that the store does not have continues its parent."""
         self.record = record
         self._lease = lease
         self._around = around
@@ -101,13 +101,13 @@ class Session:
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing goes on: it waits for people, and they see all that it has to show."""
+        """Whether no work is in progress: it waits for people, and they see everything that it has to show."""
         return self._listening and not (
             self.unfinished or self._journal.pending or self._journal.restless() or self._parts.pages.unfinished
         )
 
     async def until_quiet(self) -> None:
-        """Return when nothing goes on."""
+        """Return when no work is in progress."""
         while not self.quiet:
             await self._written.wait()
 
@@ -164,7 +164,7 @@ class Session:
         await self._snapshots.restore()
         if self._succession is not None and self._journal.state.seq != self.record.seq:
             raise TapeConflict(
-                f"What session {self.record.id} goes on from is gone.",
+                f"The session that {self.record.id} continues is gone.",
                 expected=self.record.seq,
                 actual=self._journal.state.seq,
             )
@@ -312,7 +312,7 @@ class Session:
         await self._taken(entry)
 
     async def _take_back(self, entry: InboxEntry) -> Outcome | None:
-        """Undo what somebody asks to be undone; None when there is nothing, and the session goes on."""
+        """Undo the requested exchanges; None when there are none, and the session continues."""
         undoing = self._parts.undo.undoing(entry.event)
         if isinstance(undoing, str):
             self._consume(entry)

@@ -1,4 +1,4 @@
-"""How a session goes on from another one, and how people are told of it."""
+"""Succession: how a session continues another, and how people are told."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Succession:
 
     @property
     def fact(self) -> Mapping[str, Any]:
-        """What the tape says of it. Raises ValueError for a record without a parent."""
+        """The fact about it on the tape. Raises ValueError for a record without a parent."""
         parent = self.record.parent
         if parent is None:
-            raise ValueError(f"session {self.record.id} goes on from none")
+            raise ValueError(f"session {self.record.id} continues no other")
         fact = {"session": parent.session, "seq": parent.seq, "why": "fork" if self.replaces is None else "undo"}
         home = self.home
         return fact if home is None else {**fact, "home": [home.platform, home.conversation, home.thread]}

@@ -39,7 +39,7 @@ _SESSION_KINDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one commit makes durable. `expect` is the last committed `seq`; `consume` are inbox entry ids."""
+    """The contents of one commit. `expect` is the last committed `seq`; `consume` are inbox entry ids."""
 
     expect: int
     facts: tuple[Fact, ...]
@@ -109,7 +109,7 @@ class _Copy:
 
 
 def _outbox(facts: Sequence[Fact]) -> Mapping[str, bool]:
-    """What the outbox gains (True) and what it loses; of several facts about the same thing the last one counts."""
+    """The additions (True) and removals of the outbox; of several facts about the same thing the last one counts."""
     owed: dict[str, bool] = {}
     for fact in facts:
         for kinds in (_OWED, _PAID):
@@ -120,8 +120,10 @@ def _outbox(facts: Sequence[Fact]) -> Mapping[str, bool]:
 
 
 def digest_of(name: str, args: object, kwargs: object) -> str:
-    """A short digest that tells whether a call is the recorded one. Arguments that are no data have none of their own:
-    what is made of them fails by itself."""
+    """A short digest that tells whether a call is the recorded one.
+
+    Arguments that are not data have no digest: a call with them fails anyway.
+    """
     try:
         text = _DIGESTED([name, args, kwargs])
     except (TypeError, ValueError, RecursionError):
@@ -170,7 +172,7 @@ class Journal:
 
     @property
     def pending(self) -> int:
-        """How many facts wait for a commit."""
+        """The number of facts that wait for a commit."""
         return len(self._facts)
 
     @property
@@ -231,7 +233,7 @@ class Journal:
         return self.restless() or self.state.next_due() is not None
 
     def settle(self) -> None:
-        """Have it written that nothing goes on any more, when that came about without a fact."""
+        """Have it recorded that work has come to rest, when that happened without a fact."""
         if self._awake and not self.awake():
             self._wanted.set()
 
@@ -327,7 +329,9 @@ class Journal:
 
 
 class _Work:
-    """Whether something goes on in a state, asked after almost every fact: looked for only where it is not known."""
+    """Whether work is in progress in a state. Asked after almost every fact, so looked for only where it is not
+    known.
+    """
 
     def __init__(self, state: SessionState) -> None:
         self._state = state
@@ -336,7 +340,6 @@ class _Work:
         self._come: str | None = None
 
     def goes_on(self) -> bool:
-        """See `SessionState.at_work`."""
         state = self._state
         if self._seq != state.seq:
             if self._come is None or not state.has_come(self._come):

@@ -46,7 +46,7 @@ class LogCalls:
 
 
 def _line_of(call: Call) -> tuple[str, dict[str, Any]]:
-    """What is written. Raises PlaybookError."""
+    """The text of the line. Raises PlaybookError."""
     named = dict(call.kwargs)
     texts = [*call.args, *([named.pop("text")] if "text" in named else [])]
     if len(texts) != 1:

@@ -33,7 +33,7 @@ Times = Mapping[str, Mapping[str, TimeTrigger]]
 """When playbooks are executed at times, by agent class and by the trigger's code."""
 
 Deliver = Callable[[AgentId, Message], bool]
-"""Brings a message into an agent's queue; False when there is no such agent any more. Raises QueueFull."""
+"""Delivers a message to an agent's queue; False when the agent no longer exists. Raises QueueFull."""
 
 
 class Reminders:
@@ -51,7 +51,7 @@ class Reminders:
         return {"Remind": self.remind}
 
     async def remind(self, frame: Frame, call: Call) -> None:
-        """Have the agent told a text as a message, at a time or so many seconds from now; gives the time in UTC."""
+        """Send the agent a text as a message, at a time or after a number of seconds; return the time in UTC."""
         when, text = call_arguments(call, "when", "text")
         due = due_at(when, self._clock.now())
         if len(str(text)) > MAX_REMINDER_CHARS:
@@ -121,7 +121,7 @@ class Reminders:
         self._journal.hurry()
 
     def _is_told(self, reminder: ReminderState) -> bool:
-        """Whether a trigger's time came before, and the agent has not seen to that yet."""
+        """Whether a trigger's time came before, and the agent has not handled it yet."""
         queue = self._journal.state.agents[reminder.agent].queue
         told = (message.content for message in queue if message.type == MessageType.TRIGGER)
         return reminder.trigger is not None and reminder.trigger in told
@@ -133,7 +133,8 @@ async def _cancel_after(event: anyio.Event, scope: anyio.CancelScope) -> None:
 
 
 def due_at(when: Any, now: datetime) -> datetime:
-    """What a program means by `when`: seconds from now, or a time of ISO 8601, which is UTC where it names no zone.
+    """The time that a program means by `when`: seconds from now, or a time of ISO 8601, which is UTC where it names no
+    zone.
 
     Raises PlaybookError.
     """
@@ -151,7 +152,7 @@ def _time(text: str, now: datetime) -> datetime:
         found = datetime.fromisoformat(text.strip())
     except ValueError as error:
         raise PlaybookError(
-            f'{text!r} is no time; give seconds from now, or a time such as "2026-05-01T09:00:00+02:00"'
+            f'{text!r} is not a time; give seconds from now, or a time such as "2026-05-01T09:00:00+02:00"'
         ) from error
     due = (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
     if due > now + LONGEST:

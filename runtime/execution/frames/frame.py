@@ -14,7 +14,7 @@ from runtime.tape.rules.frames import TURN, call_key
 from runtime.tape.state import AgentState
 
 MAX_SHOWN_CHARS = 80
-"""So much of a call's arguments or result stands in an error."""
+"""The length of a call's arguments or result in an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Call:
 
     @property
     def digest(self) -> str:
-        """Of name and arguments."""
+        """The digest of name and arguments."""
         if self.answers is not None:
             return self.answers.digest
         if not self._digest:
@@ -107,7 +107,7 @@ class Frame:
 
     @property
     def state(self) -> FrameState:
-        """What the tape says about this frame."""
+        """The frame's state on the tape."""
         return self._journal.state.frames[self.id]
 
     @property

@@ -1,8 +1,7 @@
-"""What the built-in host calls take."""
+"""The signatures of the built-in host calls."""
 
 from __future__ import annotations
 
-import re
 from math import nan
 from typing import Any
 
@@ -42,7 +41,7 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Yld": (1, ("source",)),
     "Return": (0, ("value",)),
 }
-"""How many arguments each call needs, and the names of all it takes, in order."""
+"""The number of required arguments of each call, and the names of all, in order."""
 
 BUILT_IN = frozenset(SIGNATURES)
 """Names that nothing else can have: neither what a reply defines nor a variable hides a built-in call."""
@@ -52,15 +51,15 @@ TAKE_VARIABLES = frozenset({"CreateAgent", "IdleAgent", "Log"})
 
 
 FORMS = {"Say": 'Say("user", "the text")'}
-"""How calls are written that are easily got wrong."""
+"""The forms of calls that are often written wrongly."""
 
 
 def as_written(name: str) -> str:
-    """A call's form, to stand behind what is wrong with it; empty for calls that need none."""
+    """A call's form, to follow the description of an error; empty for calls that need none."""
     return f"; it is called as {FORMS[name]}" if name in FORMS else ""
 
 
-_OWN_TYPE = re.compile(r"[a-z][a-z0-9_]{0,59}")
+_MAX_TYPE_CHARS = 60
 
 LONGEST_WAIT_S = 10 * 366 * 86_400.0
 """Ten years: what is to be waited for longer than that is a mistake."""
@@ -97,7 +96,8 @@ def call_arguments(call: Call, *names: str, optional: int = 0) -> list[Any]:
 
 def own_type(given: Any) -> str:
     """The type of a message that programs made up. Raises PlaybookError for one of Parley's, and for no name."""
-    if not isinstance(given, str) or not _OWN_TYPE.fullmatch(given):
+    is_name = isinstance(given, str) and given.isascii() and given.isidentifier() and given == given.lower()
+    if not is_name or len(given) > _MAX_TYPE_CHARS:
         raise PlaybookError(f"the type of a message is a name such as 'status_update', not {given!r}")
     if given in set(MessageType):
         raise PlaybookError(f"the type {given!r} is one that only Parley gives; choose another name")

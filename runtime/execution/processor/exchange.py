@@ -27,7 +27,7 @@ from runtime.tape.rules.frames import TURN, call_key
 
 
 class Exchange:
-    """What one frame asks the model, and what it says and hears."""
+    """The questions of one frame to the model, and what the frame says and hears."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class Exchange:
             yield piece
 
     def keep_spoken(self) -> None:
-        """What the statements of a free step have said becomes a part of the exchange."""
+        """Add what the statements of a free step have said to the exchange."""
         records = self.frame.state.records
         for pos in self.frame.state.order:
             if records[pos].name == "Say" and records[pos].text:
@@ -189,7 +189,7 @@ class Exchange:
         return value if isinstance(value, str) else shown_value(value)
 
     def target_of(self, target: str) -> str:
-        """Whom a step names, a variable by its value. Raises NotComputable."""
+        """The target that a step names, a variable by its value. Raises NotComputable."""
         expression = read_expression(target) if target.startswith("$") else None
         return str(expression.evaluate(self.work.names())) if expression is not None else target
 

@@ -1,4 +1,4 @@
-"""The processor of one frame: fetch an instruction, execute it, go on, until the playbook returns."""
+"""The processor of one frame: it fetches and executes instructions until the playbook returns."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ MAX_STEPS = 10_000
 
 
 class Returned:
-    """The playbook has come to its end with a value."""
+    """The playbook has ended with a value."""
 
     def __init__(self, value: Any = None) -> None:
         self.value = value
@@ -301,7 +301,7 @@ class Processor:
     async def _count(self, part: Loop) -> int:
         value = await self._calls.evaluate_or_ask(part.over, "how many times", "int", self._frame.state.at or "")
         if not isinstance(value, int | float):
-            raise PlaybookError(f"{self._place()}: {value!r} is no number of rounds")
+            raise PlaybookError(f"{self._place()}: {value!r} is not a number of rounds")
         return int(value)
 
     async def _each(self, line: str, part: Loop, state: Mapping[str, Any] | None, number: int) -> Outcome:
@@ -309,7 +309,7 @@ class Processor:
             items = await self._calls.evaluate_or_ask(part.over, "the items, in order", "list", line)
             items = list(items) if isinstance(items, list | dict | str) else None
             if items is None:
-                raise PlaybookError(f"{self._place()}: {expression_text(part.over)} is no list")
+                raise PlaybookError(f"{self._place()}: {expression_text(part.over)} is not a list")
         else:
             items = state["items"]
         if number >= len(items):

@@ -46,7 +46,7 @@ class Work:
         self.notes: list[str] = []
         """What the present instruction has for the model to know; it goes along with the next step."""
         self.said: list[str] = []
-        """What it has said."""
+        """The texts that it has said."""
 
     # -- the instruction
 
@@ -55,11 +55,11 @@ class Work:
         self._number, self.notes, self.said = 0, [], []
 
     def note_step(self, kind: str, **data: Any) -> None:
-        """Control comes to an instruction; what the one before it did goes along."""
+        """Control reaches an instruction; the deeds of the one before it go along."""
         self.machine.journal.note(kind, f=self.frame.id, **self.told(), **data)
 
     def told(self) -> dict[str, Any]:
-        """What the instruction has for the model to know, once, as data of a fact."""
+        """The instruction's information for the model, once, as data of a fact."""
         told: dict[str, Any] = {}
         if self.notes:
             told["notes"] = self.notes
@@ -83,11 +83,11 @@ class Work:
         return str(self._number)
 
     def record(self, pos: str) -> CallRecord | None:
-        """What a deed came to, None where it was not done."""
+        """The outcome of a deed; None where it was not done."""
         return self.frame.state.records.get(pos)
 
     async def settled(self, pos: str) -> CallRecord:
-        """What a deed that was done came to. Raises what it raised."""
+        """The value of a deed that was done. Raises its exception."""
         if not self.frame.alive:
             await anyio.sleep_forever()  # stopped meanwhile: whoever did that cancels us
         record = self.frame.state.records[pos]
@@ -98,11 +98,11 @@ class Work:
     # -- names and values
 
     def names(self) -> dict[str, Any]:
-        """What names mean now."""
+        """The current meaning of names."""
         return names_of(self.machine.journal.state, self.frame, self._state_params)
 
     async def holds(self, test: Expression) -> bool:
-        """Whether an exact condition holds; a variable that is not set is None."""
+        """Whether an exact condition is true; a variable that is not set is None."""
         results = await self._results(test)
         try:
             return bool(test.evaluate(Lenient(self.names()), results))

@@ -65,7 +65,7 @@ class Asking:
         self._completion: Completion | None = None
         self._numbers: dict[Key, int] = {}
         self.prompt_chars = 0
-        """How long the last prompt was."""
+        """The length of the last prompt."""
 
     async def answer(self, plan: Plan) -> Any:
         """The checked answer to the first question of the plan. Raises NoUsableAnswer when none fits."""

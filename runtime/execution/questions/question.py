@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Key = tuple[str, str]
-"""What a question is for: the line of its instruction, and what of it is asked."""
+"""The identity of a question: the line of its instruction, and the part of it that is asked."""
 
 NOT_GIVEN = None
 """The answer to a question for a value that nobody gave."""

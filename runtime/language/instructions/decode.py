@@ -54,7 +54,7 @@ def _place(steps: Sequence[Step], parent: str | None, code: Code, notes: dict[st
 
 
 def decode(step: Step, notes: dict[str, str] | None = None) -> Instruction:
-    """What one step does."""
+    """The instructions of one step."""
     parts = tuple(with_lookups(part) for part in _parts(step, notes or {}))
     if step.children and len(parts) == 1 and isinstance(parts[0], Free):
         parts = (Group(step.text),)
@@ -62,7 +62,7 @@ def decode(step: Step, notes: dict[str, str] | None = None) -> Instruction:
 
 
 def decode_text(op: Op, text: str) -> Instruction:
-    """What a step of this code and text does that stands alone."""
+    """The instructions of a single step with this code and text."""
     return decode(Step("01", op, text, Span("", 0)))
 
 
@@ -72,7 +72,7 @@ def _yielding(text: str) -> tuple[Meaning, ...]:
         return tuple(actions_of(f"YLD {text}"))
     reasons = [clause.removeprefix("YLD ").strip() for clause in clauses]
     if not all(map(WAITS.match, reasons)):
-        return (Free(Prose(text), "it holds more than what is waited for"),)
+        return (Free(Prose(text), "it contains more than the wait"),)
     return tuple(waiting_of(reasons)) or (Free(Prose(text)),)
 
 

@@ -1,4 +1,4 @@
-"""What an instruction reads, sets and does that cannot be taken back."""
+"""The variables that an instruction reads and sets, and its effects that cannot be undone."""
 
 from __future__ import annotations
 
@@ -101,5 +101,5 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def is_open(instruction: Instruction) -> bool:
-    """Whether a model carries it out with statements, or it ends the program: what it does cannot be known before."""
+    """Whether a model carries it out with statements, or it ends the program: its effects cannot be known before."""
     return any(isinstance(part, Free | End) for part in instruction.parts)

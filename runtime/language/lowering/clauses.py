@@ -1,4 +1,4 @@
-"""The clauses of a step: what stands between semicolons, full stops and "and", outside quotes and brackets."""
+"""The clauses of a step: the parts between semicolons, full stops and "and", outside quotes and brackets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def joints(text: str) -> Iterator[tuple[str, str]]:
 
 
 def unquoted(text: str) -> str:
-    """The text with blanks in the place of what stands in quotes, brackets and code marks."""
+    """The text with blanks in the place of quotes, brackets and code marks."""
     open_places = set(outside(text))
     return "".join(char if index in open_places else " " for index, char in enumerate(text))
 
@@ -65,6 +65,6 @@ def outside(text: str) -> Iterator[int]:
 
 
 def _opens(text: str, index: int) -> bool:
-    """Whether an apostrophe is a quote: nothing stands before it, and another one ends a word behind it."""
+    """Whether an apostrophe is a quote: nothing precedes it, and another one ends a word after it."""
     before = index == 0 or not text[index - 1].isalnum()
     return before and re.search(r"\w[.,!?]?'(?!\w)", text[index + 1 :]) is not None

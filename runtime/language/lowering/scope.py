@@ -1,4 +1,4 @@
-"""What the steps of an agent can refer to."""
+"""The names that the steps of an agent can refer to."""
 
 from __future__ import annotations
 

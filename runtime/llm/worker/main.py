@@ -1,4 +1,4 @@
-"""What the model's process does: it asks its provider for the gateway, and ends with it."""
+"""The model's process: it asks its provider for the gateway, and ends with it."""
 
 from __future__ import annotations
 

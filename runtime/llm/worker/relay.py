@@ -108,7 +108,7 @@ class Relay:
 
 
 class _Pending:
-    """What of an answer was read and not sent."""
+    """The part of an answer that was read and not sent."""
 
     def __init__(self, number: int) -> None:
         self.changed = anyio.Event()

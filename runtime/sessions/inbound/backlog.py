@@ -1,4 +1,4 @@
-"""What people did in one conversation and its session has not taken: in order, but for a stop, which overtakes."""
+"""Events of one conversation that its session has not taken: in order, except that a stop overtakes."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Backlog:
         self._held = False
 
     def __len__(self) -> int:
-        """How many can be received."""
+        """The number of events that can be received."""
         return len(self._stops) + (0 if self._held else len(self._entries))
 
     def hold(self) -> None:
-        """Hand nothing out any more but stops: what waits stays in the inbox, for whoever comes after us."""
+        """Hand out nothing but stops: waiting events stay in the inbox, for the next owner."""
         self._held = True
 
     def put(self, entry: InboxEntry) -> None:

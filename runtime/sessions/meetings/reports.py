@@ -1,4 +1,4 @@
-"""What people see of meetings in which they are not: all that is said, who met and what came of it, or nothing."""
+"""Reports of meetings for people who are not in them: all messages, the participants and the result, or nothing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class MeetingReports:
         return any(page.to == to and page.status == "open" for page in self._journal.state.pages.values())
 
     def noted(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Hears every fact: a meeting that begins or ends is told of, where that is what people want."""
+        """Take every fact: report a meeting that begins or ends, where people want that."""
         if kind == "meeting_active":
             self._begun(self._journal.state.meetings[data["id"]])
         elif kind == "ret" and data["f"] in self._held:
@@ -71,7 +71,7 @@ class MeetingReports:
         self._tell(key, self._around(meeting), topic=words_within(meeting.topic), outcome=outcome)
 
     def _outcome(self, meeting: MeetingState, data: Mapping[str, Any]) -> str:
-        """What the host's playbook came to: its value, else what the host wrote of it, else what was said last."""
+        """The outcome: the value of the host's playbook, else what the host wrote of it, else the last words."""
         value = reason(data["exc"], self._texts) if data.get("exc") else data.get("val")
         if value in (None, ""):
             value = data.get("sum") or (told(meeting.talk) if meeting.place is None else "")
@@ -88,7 +88,7 @@ class MeetingReports:
         return self._habits.shown(playbook.metadata if playbook is not None else {})
 
     def _around(self, meeting: MeetingState) -> Address | None:
-        """Where those are among whom the host called the meeting."""
+        """The address of the people among whom the host called the meeting."""
         return place_of(self._journal.state, meeting.frame.rpartition(":")[0], "notice")
 
     def _name(self, who: str) -> str:

@@ -13,7 +13,7 @@ Data = Mapping[str, Any]
 
 
 def _step(state: SessionState, _: int, data: Data) -> None:
-    """Control comes to an instruction: what the one before it did goes into the exchange, its calls are forgotten."""
+    """Control reaches an instruction: the effects of the one before go into the exchange, its calls are forgotten."""
     frame = state.frames[data["f"]]
     frame.at, frame.step = data["at"], f"{frame.playbook}:{data['at']}:{data['op']}"
     frame.trail.append((data["at"], {line: dict(loop) for line, loop in frame.loops.items()}))
@@ -43,7 +43,7 @@ def _back(state: SessionState, _: int, data: Data) -> None:
 
 
 def tell(frame: FrameState, data: Data) -> None:
-    """What a step did goes into the exchange."""
+    """The effects of a step go into the exchange."""
     frame.notes += data.get("notes") or []
     frame.said += data.get("said") or []
 
@@ -56,7 +56,7 @@ def hear(frame: FrameState, data: Data) -> None:
 
 
 def end_exchange(frame: FrameState) -> None:
-    """What was heard and said becomes part of the frame's transcript."""
+    """The exchange becomes part of the frame's transcript."""
     if frame.exchange is not None:
         frame.transcript.append(frame.exchange)
         frame.said_before = frame.said

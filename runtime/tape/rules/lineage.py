@@ -1,4 +1,4 @@
-"""The fold's rules about what sessions go on from: exchanges, branches, forks. See `fold` for the kinds."""
+"""The fold's rules about lineage: exchanges, branches, forks. See `fold` for the kinds."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _reask(state: SessionState, _: int, data: Data) -> None:
 
 
 def _merged(state: SessionState, _: int, data: Data) -> None:
-    """What came of another session, as one message; facts `first` to `last` of that session say how it came about."""
+    """The result of another session, as one message; facts `first` to `last` of that session say how it came about."""
     asides = state.agents[data["agent"]].asides
     asides.append(message_from_data(data["message"]))
     del asides[:-MAX_ASIDES]

@@ -14,7 +14,7 @@ Data = Mapping[str, Any]
 
 
 def _acks(state: SessionState, seq: int, data: Data) -> None:
-    """What was said is to be acknowledged: its call waits."""
+    """A text needs an acknowledgement: its call waits."""
     key = call_key(data["f"], data["pos"])
     if data["f"] not in state.frames:
         return

@@ -42,7 +42,7 @@ Ask = Callable[["Pipeline", str], object]
 
 
 class _NotReplicated(exceptions.ConnectionError):
-    """What was written is on the primary alone, though a replica follows it."""
+    """A write is on the primary alone, though a replica follows it."""
 
 
 class RedisConnection:
@@ -122,7 +122,7 @@ class RedisConnection:
         return [await self.at_primary(number, call) for number in range(await self.primaries())]
 
     async def primaries(self) -> int:
-        """How many servers have keys."""
+        """The number of servers with keys."""
 
         async def count(topology: Topology) -> int:
             return len(await topology.primaries())
@@ -130,7 +130,7 @@ class RedisConnection:
         return await self._patiently(count, _itself)
 
     async def at_primary(self, number: int, call: Call[Answer]) -> Answer:
-        """The answer of one of the primaries, made again while it is away, then by whoever has its number by then."""
+        """The answer of one of the primaries, repeated while it is away, then by the server that has its number."""
 
         async def choose(topology: Topology) -> Server:
             servers = await topology.primaries()
@@ -139,7 +139,7 @@ class RedisConnection:
         return await self._patiently(choose, lambda server: _unbroken(call(server.client)))
 
     async def kind(self) -> str:
-        """What the URL leads to: "alone", "sentinel" or "cluster"."""
+        """The kind of set-up that the URL leads to: "alone", "sentinel" or "cluster"."""
 
         async def kind(topology: Topology) -> str:
             return topology.kind
@@ -148,7 +148,7 @@ class RedisConnection:
 
     @property
     def failures(self) -> int:
-        """How many calls have failed so far; more than before means that servers may have changed."""
+        """The number of failed calls so far; an increase means that servers may have changed."""
         return self._outage.failures
 
     async def read_streams(

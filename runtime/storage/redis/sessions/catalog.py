@@ -58,7 +58,7 @@ class RedisSessionCatalog:
         return await self._index.count()
 
     async def _known(self, places: Sequence[Place]) -> list[KnownSession]:
-        """What is there of these; what is not is listed no longer."""
+        """The existing ones of these; the others are no longer listed."""
         shards: dict[int, list[SessionId]] = {}
         for shard, session in places:
             shards.setdefault(shard, []).append(session)

@@ -1,4 +1,4 @@
-"""Which sessions there are: a list a shard, in the order of their latest commits, kept by the scripts."""
+"""The index of sessions: a list for each shard, in the order of the latest commits, kept by the scripts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SessionIndex:
         self._whole = False
 
     async def count(self) -> int:
-        """How many sessions there are."""
+        """The number of sessions."""
         await self._complete()
         return sum(await self._connection.each([keys.sessions for keys in _ALL], lambda batch, key: batch.zcard(key)))
 

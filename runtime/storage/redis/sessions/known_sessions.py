@@ -1,4 +1,4 @@
-"""What sessions are at, many at a time."""
+"""The states of many sessions at a time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Found:
 async def known_sessions(
     connection: RedisConnection, shard: int, sessions: Sequence[SessionId]
 ) -> Mapping[SessionId, KnownSession]:
-    """What these sessions of one shard are at; those that are not there are left out."""
+    """The states of these sessions of one shard; missing ones are left out."""
     keys = ShardKeys(shard)
     pages: dict[str, set[str]] = {}
     found, outbox, node = await _found(connection, keys, sessions)
@@ -92,7 +92,7 @@ async def _found(
 
 
 async def _measures(connection: RedisConnection, tapes: Sequence[str]) -> Sequence[tuple[datetime, int]]:
-    """Of each tape, when its newest fact was written, and how many bytes it takes."""
+    """For each tape, the time of its newest fact and its size in bytes."""
     if not tapes:
         return []
 

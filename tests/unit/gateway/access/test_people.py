@@ -100,13 +100,13 @@ async def test_the_command_does_what_the_console_does() -> None:
     ask = AccessCommands(people, TEXTS).run
     assert (await ask(""))[0] == TEXTS("access.nobody")
     code = await code_of(people)
-    assert (await ask("list"))[0] == f"- waits until 01:00 UTC: Eve (test:9), code {code}"
+    assert (await ask("list"))[0] == f"- waiting until 01:00 UTC: Eve (test:9), code {code}"
     answer, request = await ask(f"approve {code} guest")
-    assert answer == "Eve (test:9): guest from now on."
+    assert answer == "Eve (test:9) now has the role guest."
     assert request is not None
     assert (await ask(f"approve {code}"))[0] == TEXTS("access.no_such_code", code=code)
-    assert (await ask("role test:9 OWNER"))[0] == "test:9: owner from now on."
-    assert (await ask("block test:7"))[0] == "test:7: blocked from now on."
+    assert (await ask("role test:9 OWNER"))[0] == "test:9 now has the role owner."
+    assert (await ask("block test:7"))[0] == "test:7 now has the role blocked."
     assert (await ask("list"))[0] == "- owner: Eve (test:9)\n- blocked: test:7"
     assert (await ask("revoke test:9"))[0] == TEXTS("access.revoked", person="test:9")
     assert (await ask("revoke test:9"))[0] == TEXTS("access.unknown_person", person="test:9")
