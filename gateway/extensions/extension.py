@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 from adapters.adapter import Adapter
 from adapters.records import Records
 from gateway.settings.platforms import PlatformSettings
-from runtime.channels.extensions import OnMessage, OnStream
+from runtime.channels.extensions import Guest, OnMessage, OnStream
 from runtime.channels.registry import OnCreated
 from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError
+from runtime.core.ids import is_human_word
 from runtime.core.stream import StreamObserver
 from runtime.core.texts import Texts
 from runtime.execution.calls.extensions import CALL_LIMIT_S, ExtensionCall, call_of
@@ -66,6 +67,7 @@ class Extension:
     api: int
     calls: dict[str, ExtensionCall] = field(default_factory=dict, init=False)
     platforms: dict[str, ExtensionPlatform] = field(default_factory=dict, init=False)
+    participants: dict[str, Guest] = field(default_factory=dict, init=False)
     observers: list[StreamObserver] = field(default_factory=list, init=False)
     channel_callbacks: list[OnCreated] = field(default_factory=list, init=False)
     stream_callbacks: list[OnStream] = field(default_factory=list, init=False)
@@ -90,6 +92,22 @@ class Extension:
                 self.calls[name] = call_of(name, function, repeatable=repeatable, timeout_s=timeout_s)
             except ValueError as error:
                 raise ConfigError(f"extension {self.name}: {error}; give each parameter a name.") from error
+            return function
+
+        return add
+
+    def participant(self, name: str, *, parallel: int = 1) -> Callable[[Function], Function]:
+        """Let agents speak to `name`: the decorated function, plain or async, is called with each message for it.
+
+        At most `parallel` messages are delivered at the same time; with 1 they come in order. Raises ConfigError for a
+        name that is there twice or that means somebody else.
+        """
+
+        def add(function: Function) -> Function:
+            if name in self.participants or not name.isidentifier() or is_human_word(name) or name == "meeting":
+                why = "is there twice" if name in self.participants else "is no name for a participant"
+                raise ConfigError(f"extension {self.name}: {name!r} {why}; choose another name.")
+            self.participants[name] = Guest(function, parallel)
             return function
 
         return add

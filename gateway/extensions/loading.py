@@ -45,7 +45,12 @@ class Extensions:
         """What they follow in channels."""
         return [
             ChannelExtension(
-                one.name, one.observers, one.channel_callbacks, one.stream_callbacks, one.message_callbacks
+                one.name,
+                one.observers,
+                one.channel_callbacks,
+                one.stream_callbacks,
+                one.message_callbacks,
+                one.participants,
             )
             for one in self.loaded
         ]
@@ -143,6 +148,7 @@ def _check(extension: Extension, place: str, before: Sequence[Extension]) -> Non
         for what, theirs, ours in (
             ("call", other.calls, extension.calls),
             ("platform", other.platforms, extension.platforms),
+            ("participant", other.participants, extension.participants),
         ):
             if both := sorted(theirs.keys() & ours.keys()):
                 raise ConfigError(

@@ -168,7 +168,9 @@ def _extended(layers: Sequence[Layer], sections: Sections) -> type[Settings]:
             raise ConfigError(
                 f'an extension adds the section "{name}", which is one of Parley; take the extension out.'
             )
-    return create_model("Settings", __base__=Settings, **{name: (kind, kind()) for name, kind in added.items()})
+    fields: Any = {name: (kind, kind()) for name, kind in added.items()}
+    tree: type[Settings] = create_model("Settings", __base__=Settings, **fields)
+    return tree
 
 
 def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:

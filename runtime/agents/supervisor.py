@@ -23,7 +23,7 @@ from runtime.channels.participant import HumanParticipant, Participant
 from runtime.channels.registry import Channels
 from runtime.core.clock import Clock
 from runtime.core.errors import ProgramChanged, UnknownTarget
-from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, MessageId, PersonId
+from runtime.core.ids import ANYONE, FIRST_AGENT, GUEST, AgentId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.core.texts import Texts
 from runtime.execution.free.prompt import said_so_far
@@ -63,6 +63,7 @@ class Supervisor:
         self.mailboxes: Mailboxes = NoMailboxes()
         """The mailboxes of agents in other processes."""
         self.humans = humans_of(program)
+        self._guests: Mapping[str, Participant] = {}
         self.human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
         self._people: dict[str, HumanParticipant] = {}
         self.meeting_host = MeetingHost(journal, self, pages, self.channels, clock, bus)
@@ -80,6 +81,7 @@ class Supervisor:
         self.mailboxes = mailboxes
         if extended is not None:
             extended.attach(self.channels)
+            self._guests = extended.guests
 
     def _look(self, agents: Collection[str]) -> None:
         """Something that these agents executed is no more: they see what there is to do now."""
@@ -242,6 +244,11 @@ class Supervisor:
     def classes(self) -> tuple[str, ...]:
         return self._classes
 
+    @property
+    def guests(self) -> Collection[str]:
+        """See `Population`."""
+        return self._guests.keys()
+
     def ensure(self, klass: str) -> AgentId:
         """See `Population`. Costs the same however many agents there are, once one of the class was found."""
         agents = self._journal.state.agents
@@ -309,6 +316,8 @@ class Supervisor:
             return self._agents[who].participant
         if who == ANYONE:
             return self.human
+        if who.startswith(GUEST):
+            return self._guests[who.removeprefix(GUEST)]
         if who not in self._journal.state.people:
             raise KeyError(who)
         return self._person(who)

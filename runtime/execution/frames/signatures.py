@@ -96,9 +96,12 @@ def call_arguments(call: Call, *names: str, optional: int = 0) -> list[Any]:
 
 def own_type(given: Any) -> str:
     """The type of a message that programs made up. Raises PlaybookError for one of Parley's, and for no name."""
-    is_name = isinstance(given, str) and given.isascii() and given.isidentifier() and given == given.lower()
-    if not is_name or len(given) > _MAX_TYPE_CHARS:
+    if not isinstance(given, str) or not _is_type(given):
         raise PlaybookError(f"the type of a message is a name such as 'status_update', not {given!r}")
     if given in set(MessageType):
         raise PlaybookError(f"the type {given!r} is one that only Parley gives; choose another name")
     return given
+
+
+def _is_type(text: str) -> bool:
+    return text.isascii() and text.isidentifier() and text == text.lower() and len(text) <= _MAX_TYPE_CHARS

@@ -14,7 +14,7 @@ from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
 from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError
-from runtime.core.ids import AgentId, ParticipantId, new_message_id, new_stream_id, parse_meeting_id
+from runtime.core.ids import GUEST, AgentId, ParticipantId, new_message_id, new_stream_id, parse_meeting_id
 from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType, message_to_data
 from runtime.core.plain_text import whole_characters
 from runtime.core.stream import StreamStart
@@ -293,6 +293,8 @@ class Utterances:
             other = state.agents.get(str(target.recipient))
             person = state.people.get(str(target.recipient))
             klass = other.klass if other else (person.declared if person else None) or HUMAN_CLASS
+            if str(target.recipient).startswith(GUEST):
+                klass = str(target.recipient).removeprefix(GUEST)
         return Message(
             id=new_message_id(),
             sender_id=self._me(frame),

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 
 GUIDE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^(```+)\w*\n# (\S+\.(?:py|toml|pb))\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
-FOLLOWED = ("my_ext.py", "parley.toml", "greeting.pb", "status.pb")
+FOLLOWED = ("my_ext.py", "parley.toml", "greeting.pb", "status.pb", "alarm.pb")
 LISTENING = """# Host
 
 ## Main
@@ -116,6 +116,13 @@ async def test_a_message_of_a_type_is_selected_by_the_program_of_the_guide(
 ) -> None:
     assert await said_by(followed, followed / "status.pb") == "status_update: half done\n"
     assert "Worker (status_update): half done" in capsys.readouterr().out
+
+
+async def test_an_agent_speaks_to_the_participant_of_the_guide(
+    followed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await said_by(followed, followed / "alarm.pb") == "Somebody was called\n"
+    assert "pager: The cellar is wet" in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize(
