@@ -327,7 +327,8 @@ def _arguments(call: Call) -> tuple[Any, Any, float | None, str | None]:
 
 
 def _has_people(channel: Channel) -> bool:
-    return any(not str(participant.id).isdecimal() for participant in channel.participants)
+    ids = (str(participant.id) for participant in channel.participants)
+    return any(not (id_.isdecimal() or id_.startswith(GUEST)) for id_ in ids)
 
 
 def _sayable(text: str) -> str:
