@@ -16,6 +16,7 @@ from benchmarks.nobody import Nobody
 from benchmarks.table import Row
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
+from gateway.foundation import renewal_of
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
@@ -36,6 +37,10 @@ from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import LeaseHolder
 
 ROUNDS = 200
+QUIET_S = 0.02
+"""An event comes when the process has rested for so long: else it would wait for what the one before it left to do."""
+RESTS_BELOW = 0.1
+"""A process that uses less than this part of a processor rests: it only looks after what it holds."""
 PROGRAM = """\
 # Echo
 
@@ -90,8 +95,9 @@ async def _measure() -> tuple[list[float], list[float]]:
         async with anyio.create_task_group() as tasks:
             around = NodeContext({program.name: program}, store, Nobody(), sandbox, model, clock, bus)
             registry = Registry(around, inbox, tasks)
-            roster = Roster(RedisNodeStore(connection), LeaseHolder("bench"), clock)
-            node = Node(RedisLeaseStore(connection), inbox, roster, bus)
+            holder = LeaseHolder("bench")
+            roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
+            node = Node(RedisLeaseStore(connection), inbox, roster, renewal, bus)
             await node.run(tasks, registry)
             for number in range(ROUNDS + 20):
                 model.asked = anyio.Event()
@@ -100,10 +106,19 @@ async def _measure() -> tuple[list[float], list[float]]:
                 await inbox.add(event)
                 await model.asked.wait()
                 taken.append(model.asked_at - began)
-                await anyio.sleep(0.02)
+                await _rest()
             tasks.cancel_scope.cancel()
         floor = await _floor(inbox, clock)
     return taken[20:], floor
+
+
+async def _rest() -> None:
+    """Return when nothing is left to do."""
+    busy_s = QUIET_S
+    while busy_s >= RESTS_BELOW * QUIET_S:
+        before_s = time.process_time()
+        await anyio.sleep(QUIET_S)
+        busy_s = time.process_time() - before_s
 
 
 async def _floor(inbox: RedisInbox, clock: SystemClock) -> list[float]:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
+from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, People, Request
 from gateway.encryption import sealing_of
 from gateway.jobs.erasure import Erasure
 from gateway.jobs.retention import Retention
+from gateway.settings.hidden_keys import OUR_KEY, hidden_keys
 from gateway.settings.retention import NO_ARCHIVE
 from gateway.settings.tree import Settings, environment_keys, model_environment
 from runtime.core.clock import Clock, SystemClock
@@ -56,14 +57,16 @@ def plain(secret: SecretStr | None) -> str | None:
 
 async def chosen_model(settings: Settings) -> ModelChoice | NoModel:
     """The model that the settings and the environment choose; asks for an Ollama on this machine."""
+    keys = environment_keys()
     wanted = ModelSettings(
         settings.model,
         settings.model_base_url,
         plain(settings.model_api_key),
         settings.model_file,
         settings.model_api_key_file,
+        OUR_KEY if OUR_KEY in keys else None,
     )
-    return choose_model(wanted, environment_keys(), await find_ollama())
+    return choose_model(wanted, keys, await find_ollama())
 
 
 @asynccontextmanager
@@ -113,9 +116,14 @@ async def open_choice(
             base_url = (await stack.enter_async_context(LocalGGUF(choice.gguf))).base_url
         file = choice.api_key_file
         options = ModelOptions(
-            choice.name, base_url, choice.api_key, timeouts, api_key_file=str(file) if file else None
+            choice.name,
+            base_url,
+            choice.api_key,
+            timeouts,
+            api_key_file=str(file) if file else None,
+            api_key_variable=choice.api_key_variable,
         )
-        process = ModelProcess(options, model_environment(), SystemClock(), on_event or unheard)
+        process = ModelProcess(options, model_environment(), SystemClock(), on_event or unheard, keys=hidden_keys())
         yield AnsweringClient(await stack.enter_async_context(process), replace(options, api_key=None), SystemClock())
 
 
@@ -170,8 +178,8 @@ def people_in(connection: RedisConnection, clock: Clock) -> People:
     """The people and their roles in the database."""
     from runtime.storage.redis.records import RedisRecords
 
-    people, requests = RedisRecords(connection, PEOPLE_TABLE), RedisRecords(connection, REQUESTS_TABLE)
-    return People(people, requests, clock)
+    people, requests, told = (RedisRecords(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
+    return People(people, requests, told, clock)
 
 
 async def tell_later(connection: RedisConnection, request: Request, text: str) -> None:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Literal
 
+import anyio
+
 from adapters.adapter import Inbound
 from gateway.access.people import People, Person, Request, is_code, new_code
 from gateway.access.roles import Role
@@ -25,6 +27,9 @@ ATTEMPT_WINDOW_S = 3600.0
 
 POLITE_EVERY_S = 3600.0
 """A stranger, or somebody who is blocked, is told so at most this often."""
+
+ADVISED_FOR_S = 90 * 86_400.0
+"""A stranger among others is told whom to ask at most this often."""
 
 MAX_STRANGERS = 10_000
 """Strangers that are remembered, for counting their attempts; the oldest are forgotten first."""
@@ -83,8 +88,6 @@ class AccessRules:
 @dataclass(slots=True)
 class _Stranger:
     attempts: list[float] = field(default_factory=list)
-    told_at: float | None = None
-    advised: bool = False
 
 
 class Access:
@@ -96,6 +99,7 @@ class Access:
         self._people = people
         self._clock = clock
         self._strangers: dict[str, _Stranger] = {}
+        self._asking = anyio.Lock()
         self.code: str | None = None
 
     @property
@@ -116,7 +120,7 @@ class Access:
             self.code = new_code()
 
     async def judge(self, event: Inbound) -> Judgement:
-        """Decide about `event`. Durable before it answers PAIRED or REQUESTED.
+        """Decide about `event`. Durable before it answers PAIRED or REQUESTED, or that somebody is told something.
 
         Only messages get an answer: edits, deletions, reactions and presses of strangers are ignored.
         """
@@ -131,9 +135,9 @@ class Access:
         if event.act != "message":
             return Judgement(Verdict.IGNORE)
         if role is Role.BLOCKED:
-            return self._once(event, Verdict.BLOCKED)
+            return await self._once(event, Verdict.BLOCKED)
         if not event.private:
-            return self._among_others(event)
+            return await self._once(event, Verdict.STRANGER, for_s=ADVISED_FOR_S)
         if await self._pairs(event):
             return Judgement(Verdict.PAIRED, Role.OWNER)
         return await self._requested(event)
@@ -185,30 +189,22 @@ class Access:
     async def _requested(self, event: Inbound) -> Judgement:
         rules = self._rules
         if rules.mode != "pairing":
-            return self._once(event, Verdict.REFUSE)
-        if await self._people.waits(event.person_id):
-            return Judgement(Verdict.IGNORE)
+            return await self._once(event, Verdict.REFUSE)
         asking = Person(event.person_id, event.person_name, Role.BLOCKED)
-        request = await self._people.ask(
-            asking, event.address, event.space, minutes=rules.pairing_minutes, at_most=rules.open_requests
-        )
+        async with self._asking:  # several may arrive together, and requests are counted
+            if await self._people.waits(event.person_id):
+                return Judgement(Verdict.IGNORE)
+            request = await self._people.ask(
+                asking, event.address, event.space, minutes=rules.pairing_minutes, at_most=rules.open_requests
+            )
         if request is None:
-            return self._once(event, Verdict.REFUSE)
+            return await self._once(event, Verdict.REFUSE)
         return Judgement(Verdict.REQUESTED, request=request, minutes=rules.pairing_minutes)
 
-    def _among_others(self, event: Inbound) -> Judgement:
-        stranger = self._stranger(event.person_id)
-        first, stranger.advised = not stranger.advised, True
-        return Judgement(Verdict.STRANGER if first else Verdict.IGNORE)
-
-    def _once(self, event: Inbound, verdict: Verdict) -> Judgement:
-        """The verdict, if it was not said lately."""
-        stranger = self._stranger(event.person_id)
-        now = self._clock.monotonic()
-        if stranger.told_at is not None and now - stranger.told_at < POLITE_EVERY_S:
-            return Judgement(Verdict.IGNORE)
-        stranger.told_at = now
-        return Judgement(verdict)
+    async def _once(self, event: Inbound, verdict: Verdict, *, for_s: float = POLITE_EVERY_S) -> Judgement:
+        """The verdict, if the person was not told lately, by an earlier process either."""
+        news = await self._people.is_news(event.person_id, verdict.name.lower(), for_s=for_s)
+        return Judgement(verdict if news else Verdict.IGNORE)
 
     def _stranger(self, person: str) -> _Stranger:
         if person not in self._strangers and len(self._strangers) >= MAX_STRANGERS:

@@ -20,8 +20,9 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, SandboxSettings
-from gateway.settings.extensions import ExtensionSettings, Sections
+from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
+from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
 from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
 from gateway.settings.meetings import MeetingSettings
 from gateway.settings.participants import ParticipantSettings
@@ -35,6 +36,7 @@ from gateway.settings.sources import (
     dotenv_variables,
     environment_layer,
     flag_layer,
+    refuse_secrets_for_files,
     toml_layer,
     variable_name,
 )
@@ -47,10 +49,6 @@ TABLES = frozenset({"access.groups", "participants.tokens", "remote.secrets", "t
 """Sections whose keys the user chooses."""
 
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
-_LIKE_A_SECRET = re.compile(
-    r"\d{5,}:[\w-]{20,}|(?:xox[a-z]|xapp|sk)-[\w-]{8,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|[0-9a-f]{32,}"
-)
-"""The tokens of Telegram, Slack, model providers and Discord, and such as one makes oneself."""
 
 
 class Settings(BaseSettings):
@@ -143,34 +141,22 @@ def load(
     layers = (
         flag_layer(flags or {}),
         environment_layer("environment", variables),
-        environment_layer(str(here / ".env"), dotenv_variables(here / ".env")),
+        environment_layer(str(here / ".env"), _dotenv(here, variables)),
         toml_layer(toml),
         Layer("defaults", {"data_dir": default_data_dir(variables)}, str),
     )
-    tree = Settings if sections is None else _extended(layers, sections)
+    fields = {} if sections is None else added_fields(layers, sections, Settings.model_fields)
+    tree: type[Settings] = create_model("Settings", __base__=Settings, **fields)
     _refuse_secrets(layers[3], tree)
     for layer in layers:
-        _refuse_secrets_for_files(layer)
+        refuse_secrets_for_files(layer)
         layer.check(keys(tree), tables=TABLES)
     settings = _built([_with_tables(layer, here, toml) for layer in layers], tree)
+    if settings.model_api_key_file is not None and OUR_KEY in hidden_keys(variables):
+        raise _given_twice("model_api_key")
     _check_groups(settings)
     _check_door(settings.web)
     return settings
-
-
-def _extended(layers: Sequence[Layer], sections: Sections) -> type[Settings]:
-    """The tree with the sections of extensions. Raises ConfigError for one that is there already."""
-    key = "extensions.modules"
-    named = next((layer.values[key] for layer in layers if key in layer.values), ())
-    added = sections(ExtensionSettings.model_validate({"modules": named}).modules)
-    for name in added:
-        if name in Settings.model_fields:
-            raise ConfigError(
-                f'an extension adds the section "{name}", which is one of Parley; take the extension out.'
-            )
-    fields: Any = {name: (kind, kind()) for name, kind in added.items()}
-    tree: type[Settings] = create_model("Settings", __base__=Settings, **fields)
-    return tree
 
 
 def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
@@ -210,13 +196,12 @@ def changed(settings: Settings) -> dict[str, str]:
     return found
 
 
-def environment_keys(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
-    """Model providers' own variables (`…_API_KEY`, OLLAMA_HOST) in the environment or .env, by name."""
-    return {
-        name: value
-        for name, value in _variables(environment, directory).items()
-        if value and not name.startswith("PARLEY_") and (name.endswith("_API_KEY") or name == "OLLAMA_HOST")
-    }
+def environment_keys(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> frozenset[str]:
+    """The names of model providers' own variables (`…_API_KEY`, OLLAMA_HOST) in the environment or .env, and of what
+    has been hidden from this process."""
+    variables = _variables(environment, directory)
+    theirs = {name for name, value in variables.items() if value and _is_providers(name)}
+    return frozenset(theirs | hidden_keys(variables).keys())
 
 
 def remote_variables(
@@ -229,7 +214,9 @@ def remote_variables(
 
     Unset ones are left out. Raises ConfigError for a file that cannot be read.
     """
-    return settings.remote.named(names, _variables(environment, directory))
+    wanted, variables = list(names), _variables(environment, directory)
+    hidden = {name: read_key(file) for name, file in hidden_keys(variables).items() if name in wanted}
+    return settings.remote.named(wanted, {**variables, **hidden})
 
 
 def otel_variables(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
@@ -244,11 +231,13 @@ def process_environment(environment: Mapping[str, str] | None = None) -> dict[st
     return {name: variables[name] for name in INHERITED if name in variables}
 
 
-def model_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of the model's process: providers' own variables, and none of ours."""
-    variables = os.environ if environment is None else environment
-    theirs = {name: value for name, value in variables.items() if not name.startswith("PARLEY_")}
-    return {**theirs, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # litellm asks the network for prices otherwise
+def model_environment(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
+    """The environment of the model's process: providers' own variables, those in .env as well, and none of ours."""
+    own = os.environ if environment is None else environment
+    variables = {name: value for name, value in _variables(environment, directory).items() if _is_providers(name)}
+    variables |= {name: value for name, value in own.items() if not name.startswith(("PARLEY_", "_PARLEY_"))}
+    variables["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # litellm asks the network for prices otherwise
+    return variables
 
 
 def default_data_dir(variables: Mapping[str, str]) -> Path:
@@ -259,8 +248,18 @@ def default_data_dir(variables: Mapping[str, str]) -> Path:
 
 
 def _variables(environment: Mapping[str, str] | None, directory: Path | None) -> dict[str, str]:
-    here = Path.cwd() if directory is None else directory
-    return {**dotenv_variables(here / ".env"), **(os.environ if environment is None else environment)}
+    variables = os.environ if environment is None else environment
+    return {**_dotenv(Path.cwd() if directory is None else directory, variables), **variables}
+
+
+def _dotenv(here: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """What .env says, without what is hidden."""
+    hidden = hidden_keys(environment)
+    return {name: value for name, value in dotenv_variables(here / ".env").items() if name not in hidden}
+
+
+def _is_providers(name: str) -> bool:
+    return not name.startswith("PARLEY_") and (name.endswith("_API_KEY") or name == "OLLAMA_HOST")
 
 
 def _config_path(config: Path | None, variables: Mapping[str, str], here: Path) -> Path | None:
@@ -324,17 +323,6 @@ def _refuse_secrets(toml: Layer, tree: type[Settings]) -> None:
             )
 
 
-def _refuse_secrets_for_files(layer: Layer) -> None:
-    """A secret in the place of its file would be told with every error about that file."""
-    for key, value in layer.values.items():
-        tables = ("participants.tokens.", "remote.secrets.", "telegram.agents.")
-        names_file = key.endswith("_file") or key.startswith(tables)
-        if names_file and _LIKE_A_SECRET.fullmatch(str(value).strip()):
-            raise ConfigError(
-                f"{layer.place}: {layer.spell(key)} contains a secret; it must name a file with the secret."
-            )
-
-
 def _built(layers: Sequence[Layer], tree: type[Settings]) -> Settings:
     class Layered(tree):  # type: ignore[misc, valid-type]
         @classmethod
@@ -367,20 +355,25 @@ def _with_secret_files(settings: Settings) -> Settings:
         if path is None:
             continue
         if _value(settings, key) is not None:
-            raise ConfigError(f"{key} and {key}_file are both set; keep one of them.")
+            raise _given_twice(key)
         try:
+            if key == "model_api_key":  # only the model's process reads it
+                path.open("rb").close()
+                continue
             secret = SecretStr(path.read_text(encoding="utf-8").strip())
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(
                 f"{key}_file: {path} cannot be read ({error}); check the path and its permissions."
             ) from error
         section, _, name = key.rpartition(".")
-        if key == "model_api_key":  # only the model's process keeps it
-            continue
         part = {name: secret}
         update = {section: getattr(settings, section).model_copy(update=part)} if section else part
         settings = settings.model_copy(update=update)
     return settings
+
+
+def _given_twice(key: str) -> ConfigError:
+    return ConfigError(f"{key} and {key}_file are both set; keep one of them.")
 
 
 def _value(settings: Settings, key: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import anyio
@@ -113,8 +113,8 @@ class Agent:
         self.id = id_
         self.queue = MessageQueue(QUEUE_CAPACITY, clock)
         self._batcher = Batcher(self.queue.put_all, clock, tasks, self._is_addressed)
-        self._running = anyio.CancelScope()
-        self._waiting = anyio.CancelScope()
+        self._running: anyio.CancelScope | None = None
+        self._waiting: anyio.CancelScope | None = None
         self._journal = journal
         self._keeper = keeper
         self._bus = bus
@@ -127,14 +127,15 @@ class Agent:
         """The agent's state on the tape."""
         return self._journal.state.agents[self.id]
 
-    async def _hear(self, message: Message) -> None:
+    def _hear(self, message: Message) -> Awaitable[None] | None:
         """What comes by a channel. Invitations to an agent at work, and answers to its own, are not for its queue."""
         if message.type == MessageType.MEETING_RESPONSE:
             self._keeper.reception.answered(message)
         elif message.type == MessageType.MEETING_INVITATION and self._works():
-            await self._keeper.reception.busy(self.id, message)
+            return self._keeper.reception.busy(self.id, message)
         else:
             self.accept(message)
+        return None
 
     def accept(self, message: Message) -> None:
         """Take a message; durable with the next commit, in the queue when it is due. Raises QueueFull."""
@@ -146,13 +147,14 @@ class Agent:
 
     def interrupt(self) -> None:
         """Give up what is running, or about to; the tape has been told."""
-        self._running.cancel()
-        self._waiting.cancel()
+        for scope in (self._running, self._waiting):
+            if scope is not None:
+                scope.cancel()
 
     def look(self, *, wanted: bool = False) -> None:
         """See whether there is something to handle, now that a playbook that others called on it has returned: in the
         queue, or because it is `wanted` in a meeting."""
-        if (wanted or len(self.queue)) and not self._is_called():
+        if self._waiting is not None and (wanted or len(self.queue)) and not self._is_called():
             self._waiting.cancel()
 
     def _works(self) -> bool:
@@ -307,9 +309,10 @@ class Agent:
         self._publish("playbook.started", executable)
         await self._refuse_invitations()
         failure: BaseException | None = None
-        with anyio.CancelScope() as self._running:
+        with anyio.CancelScope() as running:
+            self._running = running
             failure = await self._keeper.run_root(frame, executable)
-        if self._running.cancelled_caught or self._journal.state.ended:
+        if running.cancelled_caught or self._journal.state.ended:
             return
         if failure is None:
             self._publish("playbook.returned", executable)

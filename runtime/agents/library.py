@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
 from runtime.core.message import Message
 from runtime.execution.execution_context import ExecutionContext
@@ -31,8 +33,29 @@ _BUILTINS = {name: CallShape(names, least, name in TAKE_VARIABLES) for name, (le
 """The calls of every program: shared by all sessions."""
 
 
+class _Itself:
+    """Stands for an object that has no hash of its own: two are equal when they are of the same object."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def __hash__(self) -> int:
+        return id(self.of)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.of is other.of
+
+
 def call_shapes(program: Program, agent: AgentSpec) -> Mapping[str, CallShape]:
-    """Everything that an agent's replies may call."""
+    """Everything that an agent's replies may call: made once a program, and shared by its sessions."""
+    return _call_shapes(_Itself(program), _Itself(agent))
+
+
+@lru_cache(maxsize=256)
+def _call_shapes(of_program: _Itself, of_agent: _Itself) -> Mapping[str, CallShape]:
+    program, agent = of_program.of, of_agent.of
     shapes = dict(_BUILTINS)
     for playbook in agent.playbooks:
         shapes[playbook.name] = _shape(playbook)

@@ -123,6 +123,11 @@ class Channel:
             done.set()
             self._opening.remove(done)
 
+    @property
+    def is_opening(self) -> bool:
+        """Whether `opened` would wait."""
+        return bool(self._opening)
+
     async def opened(self) -> None:
         """Return when all that is to happen before the first word has happened."""
         for done in tuple(self._opening):
@@ -153,8 +158,7 @@ class Channel:
                 delivered += 1
             except Exception as error:  # noqa: BLE001 - one participant must not keep it from the others; told below
                 failures.append(error)
-                self.acknowledgements.give_up(message.id, participant.id)
-                self._count("message.undelivered", error, participant_id=participant.id, message_id=message.id)
+                self._tell_undelivered(message, participant, error)
         if failures and not delivered:
             if len(failures) == 1:
                 raise failures[0]
@@ -167,6 +171,19 @@ class Channel:
                 callback(self, message)
             except Exception as error:  # noqa: BLE001 - who watches must not harm who speaks
                 self._count("channel.watcher_failed", error)
+
+    def hand(self, message: Message, to: Participant) -> None:
+        """`send` to the one who hears it, an agent of this session: what is said to it directly it takes at once."""
+        self._tell_of(message)
+        try:
+            to.deliver(message)
+        except Exception as error:
+            self._tell_undelivered(message, to, error)
+            raise
+
+    def _tell_undelivered(self, message: Message, participant: Participant, error: Exception) -> None:
+        self.acknowledgements.give_up(message.id, participant.id)
+        self._count("message.undelivered", error, participant_id=participant.id, message_id=message.id)
 
     async def wait_for_ack(
         self, message_id: MessageId, timeout_s: float, *, by: ParticipantId | None = None

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import asyncio
 
-import anyio.lowlevel
-
 
 class Signal:
     """Wakes all who wait; nobody hears it who waits later."""
@@ -32,31 +30,3 @@ class Signal:
             await future
         finally:
             self._waiting = tuple(other for other in self._waiting if other is not future)
-
-
-class Wakeup:
-    """Wakes the one task that waits for it, even if it starts to wait later."""
-
-    __slots__ = ("_set", "_waiting")
-
-    def __init__(self) -> None:
-        self._set = False
-        self._waiting: asyncio.Future[None] | None = None
-
-    def set(self) -> None:
-        """Wake who waits, or is going to."""
-        self._set = True
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_result(None)
-
-    async def wait(self) -> None:
-        """Return when it is set, and unset it."""
-        if self._set:
-            await anyio.lowlevel.checkpoint()
-        else:
-            self._waiting = asyncio.get_running_loop().create_future()
-            try:
-                await self._waiting
-            finally:
-                self._waiting = None
-        self._set = False

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from runtime.core.ids import SessionId
 
 MOST = 1000
-"""About 100 MiB, and what people who are in the middle of a talk need at some twenty messages a second."""
+"""About 70 MiB, and what people who are in the middle of a talk need at some twenty messages a second."""
 
 
 class Resting:

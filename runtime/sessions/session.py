@@ -8,8 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 
 from runtime.agents.supervisor import begins
+from runtime.core.background import OnDemand
 from runtime.core.errors import TapeConflict
 from runtime.core.signals import Signal
 from runtime.language.pbasm.versions import listed, outline
@@ -64,7 +66,7 @@ class Session:
         self._listening = False
         self._spoken_with = False
         self._written = Signal()
-        self._idle = anyio.CancelScope()
+        self._idle: anyio.CancelScope | None = None
         self._parts: Assembly
 
     async def _write(self, batch: Batch) -> None:
@@ -97,7 +99,8 @@ class Session:
             self._around.resting.end(self.record.id)
 
     def _idle_no_longer(self) -> None:
-        self._idle.cancel()
+        if self._idle is not None:
+            self._idle.cancel()
 
     @property
     def quiet(self) -> bool:
@@ -130,14 +133,14 @@ class Session:
             await self._around.servers.ready(self._program)
             self._parts = assembled(self.record, self._program, self._journal, tasks, self._around, self._inbox)
             with self._showing():
-                tasks.start_soon(self._journal.run)
+                self._journal.start(tasks)
                 self._snapshots.start(tasks)
                 self.unfinished = [] if first is None else [first]
                 await self._restore(first)
-                tasks.start_soon(self._obey_stops, backlog)
+                self._obey_stops(backlog, tasks)
                 if self._broken is None:
-                    tasks.start_soon(self._parts.reminders.run)
-                    tasks.start_soon(self._parts.supervisor.meeting_host.invitations.run)
+                    self._parts.reminders.start(tasks)
+                    self._parts.supervisor.meeting_host.invitations.start(tasks)
                 if first is not None and self._succession is not None:
                     await self._taken(first)
                     first = None
@@ -335,10 +338,15 @@ class Session:
         self.unfinished.remove(entry)
         return Outcome.ENDED
 
-    async def _obey_stops(self, backlog: Backlog) -> None:
+    def _obey_stops(self, backlog: Backlog, tasks: TaskGroup) -> None:
         """A stop waits for nothing: neither for what was said before it, nor for the store."""
-        while True:
-            stop = await backlog.receive_stop()
+        obeying = OnDemand(lambda: self._stop(backlog))
+        backlog.on_stop = obeying.wake
+        obeying.start(tasks)
+        obeying.wake()
+
+    async def _stop(self, backlog: Backlog) -> None:
+        while (stop := backlog.take_stop()) is not None:
             self.unfinished += stop.entries
             if self._journal.state.ended:
                 continue

@@ -107,6 +107,8 @@ class FrameState:
     """When it began, in seconds since the epoch."""
     at: str | None = None
     """The line of the instruction that is executed, of a playbook whose steps the runtime walks."""
+    at_seq: int = 0
+    """The fact by which control came to it."""
     loops: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The loops that it is in, by line: the round (`n`), and the `items` of one over a list."""
     trail: list[tuple[str, dict[str, dict[str, Any]]]] = field(default_factory=list)

@@ -8,11 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
+from anyio.abc import TaskGroup
+
+from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import whole_characters
-from runtime.core.signals import Signal, Wakeup
+from runtime.core.signals import Signal
 from runtime.tape.bounds import MAX_FACT_CHARS, with_short_reasons
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
@@ -35,6 +38,10 @@ _SESSION_KINDS = frozenset(
     {"wake", "broken", "begin", "adopted", "told", "person", "bound", "file", "heard", "ended", "agent"}
     | {"branch", "exchange", "during", "thread", "forked", "returned"}
 )
+
+
+MAX_PENDING = 100
+"""While so many facts wait to be written, calls wait for the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +149,7 @@ class Journal:
     """Notes and commits of one session.
 
     A note changes the state at once and waits for the next commit, in order; a commit returns when everything noted so
-    far is durable. Commits that overlap share one write. `run` must be running for commits to end.
+    far is durable. Commits that overlap share one write. They end after `start`.
     """
 
     def __init__(self, session: SessionId, clock: Clock, committer: Committer) -> None:
@@ -153,7 +160,7 @@ class Journal:
         self._facts: list[Fact] = []
         self._consume: list[str] = []
         self._committed = 0
-        self._wanted = Wakeup()
+        self._writing = OnDemand(self._write)
         self._changed = Signal()
         self._failed: StorageError | None = None
         self._listeners: dict[str, Callable[[], None]] = {}
@@ -167,6 +174,8 @@ class Journal:
         """Told of every fact when it was noted."""
         self.written: Callable[[], None] = lambda: None
         """Told of every commit when it was made."""
+        self.settles = False
+        """Whether somebody waits for a moment in which all that is noted is durable."""
         self.busy: Callable[[], bool] = lambda: False
         """Whether code of the session is running now that the state knows nothing of."""
 
@@ -174,6 +183,11 @@ class Journal:
     def pending(self) -> int:
         """The number of facts that wait for a commit."""
         return len(self._facts)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether calls are to wait for the next commit, so that what goes on without the store is bounded."""
+        return self.settles or len(self._facts) >= MAX_PENDING
 
     @property
     def settled(self) -> bool:
@@ -215,7 +229,7 @@ class Journal:
 
     def hurry(self) -> None:
         """Have what was noted written soon, without waiting for it."""
-        self._wanted.set()
+        self._writing.wake()
 
     def restless(self) -> bool:
         """Whether there is work to do without a further event."""
@@ -235,7 +249,7 @@ class Journal:
     def settle(self) -> None:
         """Have it recorded that work has come to rest, when that happened without a fact."""
         if self._awake and not self.awake():
-            self._wanted.set()
+            self._writing.wake()
 
     def listen(self, frame: str, changed: Callable[[], None]) -> None:
         """Call `changed` whenever a fact about `frame` is noted."""
@@ -248,7 +262,7 @@ class Journal:
     async def commit(self) -> None:
         """Return when everything noted so far is durable. Raises StorageError when it cannot become so."""
         target = self.state.seq
-        self._wanted.set()
+        self._writing.wake()
         while self._committed < target or self._consume:
             if self._failed is not None:
                 raise self._failed
@@ -263,31 +277,33 @@ class Journal:
         """
         await self.commit()
         while self.awake() != self._known_awake:
-            self._wanted.set()
+            self._writing.wake()
             await self._changed.wait()
             await self.commit()
 
-    async def run(self) -> None:
-        """Write batches as they are wanted, for ever. Ends with the StorageError that broke it."""
-        while True:
-            await self._wanted.wait()
-            if not self._facts and not self._consume and self.awake() == self._awake:
-                self._announce()
-                continue
-            at_rest = not self.at_work()
-            batch = self._take()
-            try:
-                await self._committer(batch)
-            except StorageError as error:
-                self._failed = error
-                self._announce()
-                raise
-            self._committed = batch.expect + len(batch.facts)
-            self._known_awake = batch.awake
-            if at_rest:
-                self.rested = self._committed
+    def start(self, tasks: TaskGroup) -> None:
+        """Write batches in `tasks` as they are wanted. The StorageError that breaks it breaks the group."""
+        self._writing.start(tasks)
+
+    async def _write(self) -> None:
+        """Write what there is."""
+        if not self._facts and not self._consume and self.awake() == self._awake:
             self._announce()
-            self.written()
+            return
+        at_rest = not self.at_work()
+        batch = self._take()
+        try:
+            await self._committer(batch)
+        except StorageError as error:
+            self._failed = error
+            self._announce()
+            raise
+        self._committed = batch.expect + len(batch.facts)
+        self._known_awake = batch.awake
+        if at_rest:
+            self.rested = self._committed
+        self._announce()
+        self.written()
 
     def _take(self) -> Batch:
         facts, self._facts = self._facts, []

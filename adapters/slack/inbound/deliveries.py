@@ -109,7 +109,8 @@ def delivery_of(kind: str, body: Mapping[str, Any], *, again: bool) -> Delivery 
             event_id = body.get("event_id")
             return Delivery(event_id, body, again) if isinstance(event_id, str) else None
         case "slash_commands" | "interactive":
-            trigger = body.get("trigger_id") or (body.get("view") or {}).get("id")
+            view = body.get("view")
+            trigger = body.get("trigger_id") or (view.get("id") if isinstance(view, Mapping) else None)
             event_id = f"{body.get('type', 'command')}:{trigger}"
             return Delivery(event_id, body, again, kind) if isinstance(trigger, str) else None
         case _:

@@ -21,7 +21,7 @@ from adapters.slack.inbound.commands import Commanding
 from adapters.slack.inbound.deliveries import Deliveries, Delivery
 from adapters.slack.outbound.threads import REMEMBERED, Threads
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain, RateLimited
+from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 
 AFTERWARDS_WITHIN_S: Final = 2.0
 """What is done beside an event, such as a thread's title, may hold up the next for so long."""
@@ -90,7 +90,7 @@ class Receiver:
             if inbound is not None or await self._commanding.answering(delivery, workspace):
                 return Heard(inbound)
             return Heard(*await self._commanding.submission(delivery, workspace))
-        except NotDelivered as error:
+        except (NotDelivered, MessageGone) as error:
             _log.warning("Something on Slack is ignored", extra={"error": str(error)})
         except NOT_UNDERSTOOD as error:
             _log.warning("An event of Slack's is not understood and is ignored", extra={"error": repr(error)})

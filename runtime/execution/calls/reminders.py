@@ -8,7 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 
+from runtime.core.background import OnDemand
 from runtime.core.clock import LOOK_S, Clock, until
 from runtime.core.errors import PlaybookError, QueueFull
 from runtime.core.ids import AgentId, MessageId
@@ -37,14 +39,15 @@ Deliver = Callable[[AgentId, Message], bool]
 
 
 class Reminders:
-    """The reminders of one session; `run` tells them."""
+    """The reminders of one session, told after `start`."""
 
     def __init__(self, journal: Journal, deliver: Deliver, clock: Clock, times: Times | None = None) -> None:
         self._journal = journal
         self._deliver = deliver
         self._clock = clock
         self._times = times or {}
-        self._changed = anyio.Event()
+        self._telling = OnDemand(self._tell_due)
+        self._sleeping: anyio.CancelScope | None = None
 
     def table(self) -> dict[str, Builtin]:
         """The call by its name."""
@@ -67,9 +70,15 @@ class Reminders:
         if kind == "agent" and self._times:
             self._look()
 
+    def start(self, tasks: TaskGroup) -> None:
+        """Tell what is due, in `tasks`."""
+        self._telling.start(tasks)
+        self._look()
+
     def _look(self) -> None:
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
+        self._telling.wake()
+        if self._sleeping is not None:
+            self._sleeping.cancel()
 
     def _plan(self) -> None:
         """Write down the next time of every trigger that has none."""
@@ -84,21 +93,17 @@ class Reminders:
                     self._journal.note("remind", agent=agent.id, due=due, text="", trigger=code)
                     self._journal.hurry()
 
-    async def run(self) -> None:
-        """Tell what is due, for ever."""
-        while True:
-            reminders, changed = self._journal.state.reminders, self._changed
-            self._plan()
-            if not reminders:
-                await changed.wait()
-                continue
+    async def _tell_due(self) -> None:
+        """Tell each when it is due, until none is to come."""
+        self._plan()
+        while reminders := self._journal.state.reminders:
             id_, first = min(reminders.items(), key=lambda item: item[1].due)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_cancel_after, changed, tasks.cancel_scope)
+            with anyio.CancelScope() as self._sleeping:
                 await until(self._clock, first.due)
-                tasks.cancel_scope.cancel()
+            self._sleeping = None
             if first.due <= self._clock.now().timestamp() + _EXACT_S and id_ in reminders:
                 await self._tell(id_, first)
+            self._plan()
 
     async def _tell(self, id_: str, reminder: ReminderState) -> None:
         agent = AgentId(reminder.agent)
@@ -125,11 +130,6 @@ class Reminders:
         queue = self._journal.state.agents[reminder.agent].queue
         told = (message.content for message in queue if message.type == MessageType.TRIGGER)
         return reminder.trigger is not None and reminder.trigger in told
-
-
-async def _cancel_after(event: anyio.Event, scope: anyio.CancelScope) -> None:
-    await event.wait()
-    scope.cancel()
 
 
 def due_at(when: Any, now: datetime) -> datetime:

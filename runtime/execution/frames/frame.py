@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import anyio
-
+from runtime.core.signals import Signal
 from runtime.tape.frame_state import CallRecord, FrameState
 from runtime.tape.journal import Journal, digest_of
 from runtime.tape.rules.frames import TURN, call_key
@@ -100,7 +99,8 @@ class Frame:
         """In `moving` are the ids of frames whose code does not wait for a fact; this one keeps its own there."""
         self.id = id_
         self._journal = journal
-        self._changed = anyio.Event()
+        self._is_changed = False
+        self._changed = Signal()
         self._moving = set[str]() if moving is None else moving
         self._moving.add(id_)
         journal.listen(id_, self._set_changed)
@@ -150,22 +150,25 @@ class Frame:
         self._moving.discard(self.id)
 
     def _set_changed(self) -> None:
-        self._changed.set()
+        self._is_changed = True
+        self._changed.send()
         self._moving.add(self.id)
 
     async def change(self) -> None:
         """Return after the next fact about this frame."""
-        if not self._changed.is_set():
-            self._moving.discard(self.id)
+        if self._is_changed:
+            return
+        self._moving.discard(self.id)
         self._journal.settle()
         try:
-            await self._changed.wait()
+            while not self._is_changed:
+                await self._changed.wait()
         finally:
             self._moving.add(self.id)
 
     def expect_change(self) -> None:
         """From now on `change` waits for a new fact."""
-        self._changed = anyio.Event()
+        self._is_changed = False
 
 
 def _became(record: CallRecord) -> str:

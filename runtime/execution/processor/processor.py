@@ -27,6 +27,7 @@ from runtime.execution.triggers.kinds import Judged
 from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.fence import fence_of
 from runtime.language.instructions.model import (
     Ask,
     Call,
@@ -103,7 +104,9 @@ class Processor:
         self._playbook = playbook
         self._agent = agent
         self._course = Course(decode_playbook(playbook))
-        self._questioner = Questioner(known.types, playbook.returns, spaced(agent.name) if machine.alone else "")
+        self._questioner = Questioner(
+            known.types, playbook.returns, spaced(agent.name) if machine.alone else "", lambda: frame.state.heard
+        )
         self._interpreter = interpreter
         self._work = Work(machine, frame, playbook, self._place, self._interrupt)
         self._authored = Authored(self._work, interpreter.description)
@@ -111,22 +114,6 @@ class Processor:
         self._exchange = Exchange(self._work, self._system, self._doing, self._place)
         self._calls = Calls(self._exchange, self._questioner)
         self._talk = Talk(self._exchange, self._calls, self._questioner, self._course, known, self._ahead.planned)
-        self._handlers: Mapping[type, Callable[[str, Any], Awaitable[Outcome]]] = {
-            Say: self._say,
-            Ask: self._ask,
-            Wait: self._wait,
-            Set: self._set,
-            Call: self._call,
-            Think: self._think,
-            Condition: self._condition,
-            Loop: self._loop,
-            Jump: self._jump,
-            Leave: self._leave,
-            Return: self._return,
-            End: self._end,
-            Free: self._carry_out,
-            Group: self._pass,
-        }
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises PlaybookError when a step fails."""
@@ -216,7 +203,7 @@ class Processor:
         return outcome
 
     async def _part(self, line: str, part: Meaning) -> Outcome:
-        return await self._handlers[type(part)](line, part)
+        return await _HANDLERS[type(part)](self, line, part)
 
     async def _go_back(self, correction: Correction) -> None:
         line, _ = self._frame.state.trail[correction.index]
@@ -230,12 +217,12 @@ class Processor:
         return None
 
     async def _ask(self, line: str, part: Ask) -> Outcome:
-        await self._talk.ask(line, await self._authored.filled(part))
-        return None
+        over = await self._talk.ask(line, await self._authored.filled(part))
+        return self._course.past_meeting(line) if over else None
 
     async def _wait(self, line: str, part: Wait) -> Outcome:
-        await self._talk.ask(line, Ask((), None, part.sources))
-        return None
+        over = await self._talk.ask(line, Ask((), None, part.sources))
+        return self._course.past_meeting(line) if over else None
 
     async def _set(self, line: str, part: Set) -> Outcome:
         if isinstance(part.value, Prose):
@@ -349,7 +336,9 @@ class Processor:
         await self._exchange.asking.close()
         ends = speaks_of_ending(part.text.text, self._playbook.notes) or self._course.after(line).line is None
         told = self._questioner.told(part.text.text, self._work.names())
-        await self._interpreter.carry_out(told, may_end_program=ends)
+        program = self._machine.servers.equipped(self._machine.program)
+        fence = fence_of(part.text.text, self._playbook.notes, self._agent, program, self._talk.triggered)
+        await self._interpreter.carry_out(told, fence, may_end_program=ends)
         self._exchange.keep_spoken()
         return None
 
@@ -364,8 +353,8 @@ class Processor:
     def _system(self) -> str:
         """The stable part of the prompt."""
         described = self._frame.state.description or self._playbook.description
-        left_out = self._course.said_exactly() if self._machine.alone else ()
-        return system_text(self._machine.program, self._agent, self._playbook, described, left_out)
+        told = not self._machine.alone  # a small model says lines of the script that it is not asked for
+        return system_text(self._machine.program, self._agent, self._playbook, described, with_script=told)
 
     def _typed(self, value: Any) -> Any:
         """The playbook's value, held to its declared type. Raises PlaybookError."""
@@ -384,3 +373,21 @@ class Processor:
         line = self._frame.state.at
         step = self._playbook.step(line) if line is not None else None
         return shown_words(step) if step is not None else None
+
+
+_HANDLERS: Mapping[type, Callable[[Processor, str, Any], Awaitable[Outcome]]] = {
+    Say: Processor._say,
+    Ask: Processor._ask,
+    Wait: Processor._wait,
+    Set: Processor._set,
+    Call: Processor._call,
+    Think: Processor._think,
+    Condition: Processor._condition,
+    Loop: Processor._loop,
+    Jump: Processor._jump,
+    Leave: Processor._leave,
+    Return: Processor._return,
+    End: Processor._end,
+    Free: Processor._carry_out,
+    Group: Processor._pass,
+}

@@ -82,9 +82,14 @@ class Pages:
         held = sum(page.status == "held" for page in self._journal.state.pages.values())
         return self._unfinished + held + self.signs.under_way
 
+    @property
+    def crowded(self) -> bool:
+        """Whether too many utterances are on their way."""
+        return self._unfinished >= MAX_UNFINISHED_PAGES
+
     async def room(self) -> None:
         """Wait while too many utterances are on their way."""
-        while self._unfinished >= MAX_UNFINISHED_PAGES:
+        while self.crowded:
             await self._next_shown()
 
     async def all_shown(self) -> None:
@@ -145,6 +150,11 @@ class Pages:
         at = {} if place is None else {"place": address_data(place)}
         seq = self._journal.note("page", f=frame, agent=agent, to="file", file=data, **at)
         return self._journal.state.pages[str(seq)]
+
+    def standing(self, page: PageState) -> str:
+        """What people may have read of an open page, and what of it came since then, in this process."""
+        known, came = page.stands or page.opened.get(0, ""), self._texts.get(page.id, "")
+        return known if known.startswith(came) else came
 
     async def close_own(self, frame: str) -> None:
         """Close what the frame, or a frame it called, left open: nothing will finish it."""

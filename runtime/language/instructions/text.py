@@ -32,6 +32,8 @@ def split_at(text: str, mark: str) -> list[str]:
 
 def _outside(text: str, mark: str) -> Iterator[int]:
     """The places of `mark` outside of quotes and brackets."""
+    if mark not in text:
+        return
     depth, quote = 0, ""
     for at, char in enumerate(text):
         if quote:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from itertools import islice
 
 from runtime.language.instructions.lookups import named_in
@@ -305,6 +306,7 @@ def _jump_condition(said: str) -> str:
     return f"if {condition}" if word.lower() == "while" else said
 
 
+@lru_cache(maxsize=1024)
 def _bare(text: str) -> str:
     """A step's bare sentence: without ornaments, "then", "please" and the full stop."""
     return phrases.PREFIX.sub("", phrases.ORNAMENTS.sub("", text)).rstrip(". ;") or text

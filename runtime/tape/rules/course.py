@@ -12,10 +12,11 @@ from runtime.tape.talk import keep_said
 Data = Mapping[str, Any]
 
 
-def _step(state: SessionState, _: int, data: Data) -> None:
+def _step(state: SessionState, seq: int, data: Data) -> None:
     """Control reaches an instruction: the effects of the one before go into the exchange, its calls are forgotten."""
     frame = state.frames[data["f"]]
     frame.at, frame.step = data["at"], f"{frame.playbook}:{data['at']}:{data['op']}"
+    frame.at_seq = seq
     frame.trail.append((data["at"], {line: dict(loop) for line, loop in frame.loops.items()}))
     del frame.trail[:-MAX_TRAIL]
     for line, loop in (data.get("loops") or {}).items():
@@ -32,14 +33,14 @@ def _step(state: SessionState, _: int, data: Data) -> None:
     frame.rejections, frame.ending, frame.prelude = [], None, []
 
 
-def _back(state: SessionState, _: int, data: Data) -> None:
+def _back(state: SessionState, seq: int, data: Data) -> None:
     """Control goes back to an instruction, with the loops as they were there."""
     frame = state.frames[data["f"]]
     index = int(data["to"])
     line, loops = frame.trail[index]
     frame.loops = {known: dict(loop) for known, loop in loops.items()}
     frame.trail = frame.trail[:index]
-    _step(state, 0, {**data, "at": line})
+    _step(state, seq, {**data, "at": line})
 
 
 def tell(frame: FrameState, data: Data) -> None:

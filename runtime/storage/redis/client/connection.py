@@ -39,6 +39,8 @@ Answer = TypeVar("Answer")
 Chosen = TypeVar("Chosen")
 Call = Callable[["Redis"], Awaitable[Answer]]
 Ask = Callable[["Pipeline", str], object]
+Question = tuple[str, Callable[["Pipeline"], object]]
+"""A key, and what puts one command about it into a batch; the command must not write."""
 
 
 class _NotReplicated(exceptions.ConnectionError):
@@ -102,20 +104,27 @@ class RedisConnection:
         return await self._shielded(lambda server: call(server.client), key)
 
     async def each(self, keys: Sequence[str], ask: Ask) -> list[Any]:
-        """The answers to one question about each of several keys, which different servers may have.
+        """The answers to one question about each of several keys; `ask` puts a command about a key into a batch."""
+        return await self.answers([(key, partial(_about, key, ask)) for key in keys])
 
-        `ask` puts one command about a key into a batch; the command must not write.
-        """
-        places: dict[Server, list[str]] = {}
-        for key in keys:
-            places.setdefault(await self._patiently(_serving(key), _itself), []).append(key)
-        answers: dict[str, Any] = {}
-        for some in places.values():
-            found = await self.retrying(partial(_batch, some, ask), some[0])
-            answers.update(zip(some, found, strict=True))
-        for key in [key for key, answer in answers.items() if isinstance(answer, Exception)]:
-            answers[key] = await self.retrying(partial(_single, key, ask), key)
-        return [answers[key] for key in keys]
+    async def answers(self, questions: Sequence[Question]) -> list[Any]:
+        """The answers to questions about keys that different servers may have: one batch a server."""
+        servers: dict[str, Server] = {}
+        places: dict[Server, list[int]] = {}
+        for number, (key, _) in enumerate(questions):
+            tag = key.partition("}")[0]
+            if tag not in servers:
+                servers[tag] = await self._patiently(_serving(key), _itself)
+            places.setdefault(servers[tag], []).append(number)
+        answers: dict[int, Any] = {}
+        for numbers in places.values():
+            some = [questions[number] for number in numbers]
+            found = await self.retrying(partial(_batch, some), some[0][0])
+            answers.update(zip(numbers, found, strict=True))
+        for number in [number for number, answer in answers.items() if isinstance(answer, Exception)]:
+            question = questions[number]
+            answers[number] = await self.retrying(partial(_single, question), question[0])
+        return [answers[number] for number in range(len(questions))]
 
     async def everywhere(self, call: Call[Answer]) -> Sequence[Answer]:
         """The answers of all primaries, one after the other."""
@@ -183,6 +192,16 @@ class RedisConnection:
 
         return await self._patiently(_serving(channels[0]), call)
 
+    @asynccontextmanager
+    async def in_another_loop(self) -> AsyncIterator[RedisConnection]:
+        """A connection to the same servers for the loop that asks, which knows what this one has seen of the shards.
+
+        It waits for servers without a limit, and says nothing of it: this one does.
+        """
+        async with _opened(partial(RedisConnection, self._location, sealing=self.sealing)) as other:
+            other.histories = self.histories
+            yield other
+
     def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Have something done for many callers, which ends with the connection. It must not raise."""
         self._tasks.start_soon(work)
@@ -242,10 +261,15 @@ async def open_connection(
     ConfigError when it is left open what is meant.
     """
     place = locate(location)
+    make = partial(RedisConnection, place, on_event=on_event, patience_s=patience_s, clock=clock, sealing=sealing)
+    async with _opened(make) as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def _opened(make: Callable[[TaskGroup], RedisConnection]) -> AsyncIterator[RedisConnection]:
     async with beside() as tasks:
-        connection = RedisConnection(
-            place, tasks, on_event=on_event, patience_s=patience_s, clock=clock, sealing=sealing
-        )
+        connection = make(tasks)
         try:
             yield connection
         finally:
@@ -288,14 +312,18 @@ async def _command(server: Server, replicated: bool, *parts: str | int) -> Any:
     return answer
 
 
-async def _batch(keys: Sequence[str], ask: Ask, client: Redis) -> list[Any]:
+def _about(key: str, ask: Ask, batch: Pipeline) -> object:
+    return ask(batch, key)
+
+
+async def _batch(questions: Sequence[Question], client: Redis) -> list[Any]:
     async with client.pipeline(transaction=False) as batch:
-        for key in keys:
-            ask(batch, key)
+        for _, ask in questions:
+            ask(batch)
         return list(await batch.execute(raise_on_error=False))
 
 
-async def _single(key: str, ask: Ask, client: Redis) -> Any:
+async def _single(question: Question, client: Redis) -> Any:
     async with client.pipeline(transaction=False) as batch:
-        ask(batch, key)
+        question[1](batch)
         return (await batch.execute())[0]

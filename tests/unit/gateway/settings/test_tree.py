@@ -138,9 +138,11 @@ def test_the_models_key_in_a_file_stays_there(tmp_path: Path) -> None:
     assert "sk-of-the-provider" not in secrets(found)
 
 
-def test_the_models_process_sees_providers_variables_and_none_of_ours() -> None:
-    seen = model_environment({"PATH": "/bin", "AZURE_API_KEY": "a", "PARLEY_TELEGRAM__TOKEN": "t"})
-    assert seen == {"PATH": "/bin", "AZURE_API_KEY": "a", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+def test_the_models_process_sees_providers_variables_and_none_of_ours(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("GROQ_API_KEY=g\nPARLEY_SLACK__BOT_TOKEN=b\nMINE=x\n")
+    seen = model_environment({"PATH": "/bin", "AZURE_API_KEY": "a", "PARLEY_TELEGRAM__TOKEN": "t"}, tmp_path)
+    mine = {"PATH": "/bin", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    assert seen == {**mine, "AZURE_API_KEY": "a", "GROQ_API_KEY": "g"}
 
 
 def test_missing_secret_file_and_secret_given_twice_are_errors(tmp_path: Path) -> None:
@@ -211,7 +213,11 @@ def test_changed_settings_are_listed_with_secrets_masked(tmp_path: Path) -> None
 def test_providers_keys_come_from_environment_and_dotenv(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("GROQ_API_KEY=g\nOPENAI_API_KEY=dotenv\nPATH_OF_MINE=x\n")
     found = environment_keys({"OPENAI_API_KEY": "o", "PARLEY_MODEL_API_KEY": "p", "HOME": "/"}, tmp_path)
-    assert found == {"GROQ_API_KEY": "g", "OPENAI_API_KEY": "o"}
+    assert found == {"GROQ_API_KEY", "OPENAI_API_KEY"}
+
+
+def test_an_empty_key_counts_as_none(tmp_path: Path) -> None:
+    assert environment_keys({"OPENAI_API_KEY": ""}, tmp_path) == set()
 
 
 def test_routes_are_read_with_their_programs_beside_the_file(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ async def standing() -> AsyncIterator[Stand]:
     journal.note("agent", id="1000", **{"class": "Main"}, vars={})
     journal.note("start", f=FRAME, agent="1000", pb="Main", args=[], kwargs={}, version="1")
     async with anyio.create_task_group() as tasks:
-        host = Host(journal, Pages(journal, world, ADDRESS, tasks, bus, english()), Alone(), tasks, {})
+        host = Host(journal, Pages(journal, world, ADDRESS, tasks, bus, english()), Alone(), tasks, {}, {})
         host.events = FrameEvents(journal, bus)
         stand = Stand(host, journal)
         bus.subscribe("*", stand.events.append)

@@ -62,7 +62,7 @@ async def process(tape: list[Fact]) -> AsyncIterator[tuple[Journal, Frame, Outsi
         journal.note("agent", id="1000", **{"class": "Main"}, vars={})
         journal.note("start", f="1000.0", agent="1000", pb="Main", args=[], kwargs={}, version="1")
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(journal.run)
+        journal.start(tasks)
         yield journal, Frame(journal, "1000.0"), Outside(journal)
         tasks.cancel_scope.cancel()
 
