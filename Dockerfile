@@ -3,12 +3,13 @@ WORKDIR /src
 RUN python -m venv /venv
 COPY requirements.txt ./
 RUN /venv/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r requirements.txt
+COPY parley ./parley
 COPY gateway ./gateway
 COPY adapters ./adapters
 COPY runtime ./runtime
 COPY config ./gateway/_data/config
 COPY examples ./gateway/_data/examples
-RUN cp -r gateway adapters runtime "$(/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/" \
+RUN cp -r parley gateway adapters runtime "$(/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/" \
     && printf '#!/bin/sh\nexec /venv/bin/python -m gateway "$@"\n' > /venv/bin/parley && chmod +x /venv/bin/parley
 
 FROM python:3.12-slim

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from gateway.catalog import CATALOG
+from gateway.catalog import is_web
 from gateway.inbound.routing import Routes
 from gateway.jobs.schedules import Schedule
 from gateway.programs.tool_servers import remote_lines
@@ -30,9 +30,11 @@ def start_lines(
     lines += listed_under("schedules", [schedule.line(now) for schedule in schedules])
     for name, platform in platforms.items():
         if platform.access.code is not None:
-            where = "send this code to the bot to become its" if name in CATALOG else "say this code in a room to be an"
+            where = (
+                "send this code to the bot to become its" if not is_web(name) else "say this code in a room to be an"
+            )
             lines.append(f"{name:<{_WIDTH}} {where} owner: {platform.access.code}")
-        elif name in CATALOG:
+        elif not is_web(name):
             lines.append(
                 f"{name:<{_WIDTH}} connecting (the log says `adapter.connected` when it listens); "
                 f"open to {platform.access.open_to}"

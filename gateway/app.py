@@ -106,7 +106,7 @@ async def serve(
     bus = Bus(clock)
     texts = load_texts(settings.language, settings.texts_dir)
     routes = routes_of(settings, programs)
-    schedules = build_schedules(settings.cron, routes, platforms=platform_names())
+    schedules = build_schedules(settings.cron, routes, platforms=platform_names(settings))
     masking = Masking(secrets(settings))
     Logs(_log_options(settings), masking).attach(bus)
     data_dir = prepare(settings.data_dir)

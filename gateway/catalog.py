@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from pydantic import SecretStr
 
@@ -12,6 +13,8 @@ from adapters.records import Records
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import AccessRules
 from gateway.access.roles import Role
+from gateway.extensions.extension import ExtensionPlatform, PlatformParts
+from gateway.extensions.loading import load_extensions
 from gateway.settings.platforms import PlatformSettings
 from gateway.settings.tree import Settings
 from runtime.core.clock import Clock
@@ -152,16 +155,40 @@ CATALOG: dict[str, Kind] = {
 }
 
 
-def platform_names() -> list[str]:
+def catalog(settings: Settings) -> dict[str, Kind]:
+    """Every platform but the web chat: ours, then those of extensions."""
+    added = load_extensions(settings.extensions.modules).platforms
+    for name in added:
+        if name in CATALOG:
+            raise ConfigError(f"An extension adds the platform {name}, which Parley has; take the extension out.")
+    return CATALOG | {name: Kind(partial(_added, platform), platform.switch) for name, platform in added.items()}
+
+
+def _added(platform: ExtensionPlatform, ground: Ground) -> Listed | None:
+    own: PlatformSettings = getattr(ground.settings, platform.name)
+    adapter = platform.make(PlatformParts(own, ground.clock, ground.records, ground.commands, ground.texts))
+    if adapter is None:
+        return None
+    if adapter.name != platform.name:
+        raise ConfigError(f"The adapter of the platform {platform.name} calls itself {adapter.name}; correct one name.")
+    return Listed(adapter, _rules(ground.settings, own), platform.exclusive)
+
+
+def is_web(name: str) -> bool:
+    """Whether it is the web chat, which is always there."""
+    return name == "web"
+
+
+def platform_names(settings: Settings) -> list[str]:
     """Every platform there is, switched on or not."""
-    return ["web", *CATALOG]
+    return ["web", *catalog(settings)]
 
 
 def listed(ground: Ground, web: WebAdapter) -> Iterator[Listed]:
     """The web chat, which is always there, and every platform that the settings switch on."""
     own = ground.settings.web
     yield Listed(web, AccessRules("open", owners=frozenset(own.owners), enclosed=True), exclusive=False)
-    for kind in CATALOG.values():
+    for kind in catalog(ground.settings).values():
         made = kind.factory(ground)
         if made is not None:
             yield made

@@ -10,6 +10,7 @@ from pathlib import Path
 from anyio.abc import TaskGroup
 
 from gateway.cluster.renewal import Renewal, in_thread
+from gateway.extensions.loading import load_extensions
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
@@ -23,6 +24,7 @@ from gateway.parts import keeping_of
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings
 from runtime.bus import Bus
+from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
 from runtime.language.program import Program
@@ -93,6 +95,9 @@ def node_context_of(
     store = RedisSessionStore(foundation.connection, foundation.archive)
     alarm = Alarm(RedisTimers(foundation.connection), store, inbox, clock)
     tasks.start_soon(alarm.run)
+    extensions = load_extensions(settings.extensions.modules)
+    extended = ExtendedChannels(extensions.channels, foundation.bus)
+    tasks.start_soon(extended.run)
     return NodeContext(
         foundation.programs,
         store,
@@ -116,6 +121,8 @@ def node_context_of(
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
         mailboxes=_mailboxes(foundation),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
+        extended=extended,
+        calls=extensions.calls,
     )
 
 

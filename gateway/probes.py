@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from adapters.adapter import HoldsConnections
-from gateway.catalog import CATALOG, Ground, Kind, platform_names
+from gateway.catalog import Ground, Kind, catalog, platform_names
 from gateway.encryption import ask_keys
 from gateway.inbound.commands import menu
 from gateway.parts import chosen_model, open_archive, open_model, open_sandbox
@@ -50,7 +50,11 @@ async def probes(settings: Settings) -> list[Probe]:
         Probe("valkey", lambda: _ask_valkey(settings)),
         Probe("archive", lambda: _ask_archive(settings), "set retention.archive_url"),
         Probe("encryption", lambda: ask_keys(settings), "content is stored unencrypted; set encryption.keys_file"),
-        *(Probe(name, partial(_ask_platform, kind, settings), f"set {kind.switch}") for name, kind in CATALOG.items()),
+        *(
+            Probe(name, partial(_ask_platform, kind, settings), f"set {kind.switch}")
+            for name, kind in catalog(settings).items()
+        ),
+        Probe("extended", lambda: _ask_extensions(settings), "no extension is installed or named in [extensions]"),
         Probe("programs", lambda: _ask_programs(settings)),
         Probe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
         Probe("seats", lambda: _ask_seats(settings), "no one has a token in [participants.tokens]"),
@@ -67,6 +71,12 @@ async def _ask_model(settings: Settings) -> str:
     if not text.strip():
         raise LLMUnavailable(f"{model.model} gave an empty answer; check its name and its server.")
     return f"{model.model} answers"
+
+
+async def _ask_extensions(settings: Settings) -> str | None:
+    from gateway.extensions.loading import load_extensions
+
+    return ", ".join(one.name for one in load_extensions(settings.extensions.modules).loaded) or None
 
 
 async def _ask_programs(settings: Settings) -> str:
@@ -112,7 +122,7 @@ async def _ask_schedules(settings: Settings) -> str | None:
     from gateway.jobs.schedules import build_schedules
     from gateway.programs.loading import routes_of
 
-    schedules = build_schedules(settings.cron, routes_of(settings), platforms=platform_names())
+    schedules = build_schedules(settings.cron, routes_of(settings), platforms=platform_names(settings))
     now = SystemClock().now()
     return "\n".join(schedule.line(now) for schedule in schedules) or None
 

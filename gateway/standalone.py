@@ -11,12 +11,14 @@ from typing import TextIO
 import anyio
 from anyio.abc import TaskGroup
 
+from gateway.extensions.loading import load_extensions
 from gateway.observability.masking import Masking
 from gateway.observability.tracing.setup import telling_spans
 from gateway.parts import open_model_if_any, open_sandbox
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
+from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import SystemClock
@@ -24,6 +26,7 @@ from runtime.core.events import Event
 from runtime.core.ids import FIRST_AGENT
 from runtime.core.message import Mark
 from runtime.core.texts import load_texts
+from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
 from runtime.sessions.conversation import Conversation
 from runtime.sessions.node_context import NodeContext
@@ -83,6 +86,10 @@ async def execute(
         inbox = MemoryInbox(leases)
         store = _Store(leases, inbox)
         failures: list[str] = []
+        extensions = load_extensions(settings.extensions.modules)
+        extended = ExtendedChannels(extensions.channels, bus)
+        tasks.start_soon(extended.run)
+        program = with_calls(program, extensions.calls)
         around = NodeContext(
             {program.name: program},
             store,
@@ -95,6 +102,8 @@ async def execute(
             servers=remote_servers(settings, [program], clock, bus, tasks),
             transcript_chars=settings.limits.transcript_chars,
             questions_alone=settings.asks_alone,
+            extended=extended,
+            calls=extensions.calls,
         )
         ended = await _Standalone(around, inbox, store, leases, failures).live(text, read_line)
         tasks.cancel_scope.cancel()

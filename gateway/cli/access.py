@@ -85,7 +85,7 @@ def block(person: PersonArgument, config: ConfigOption = None) -> None:
 @app.command(short_help="Remove a person's role or block.")
 def revoke(person: PersonArgument, config: ConfigOption = None) -> None:
     """Remove a person's role or block, so that the settings decide again."""
-    if not _with_people(config, lambda people: people.forget(_checked(person))):
+    if not _with_people(config, lambda people: people.forget(_checked(person, config))):
         note(f"parley: {person} has no role of their own; see parley access list.")
         raise typer.Exit(BAD_INPUT)
     say(f"{person} no longer has a role of their own.")
@@ -94,19 +94,18 @@ def revoke(person: PersonArgument, config: ConfigOption = None) -> None:
 def _set(config: Path | None, person: str, role: str) -> None:
     from gateway.access.roles import Role
 
-    _with_people(config, lambda people: people.set(_checked(person), Role[role.upper()]))
+    _with_people(config, lambda people: people.set(_checked(person, config), Role[role.upper()]))
     say(f"{person} now has the role {role}.")
 
 
-def _checked(person: str) -> str:
+def _checked(person: str, config: Path | None) -> str:
     from gateway.catalog import platform_names
     from runtime.core.errors import ConfigError
 
+    names = platform_names(load_settings(config))
     platform, _, rest = person.partition(":")
-    if not rest or platform not in platform_names():
-        raise ConfigError(
-            f'"{person}" is not a person; write <platform>:<id>, with one of {", ".join(platform_names())}.'
-        )
+    if not rest or platform not in names:
+        raise ConfigError(f'"{person}" is not a person; write <platform>:<id>, with one of {", ".join(names)}.')
     return person
 
 

@@ -10,11 +10,19 @@ import typer
 
 from gateway.cli.output.diagnosis import checked
 from gateway.cli.output.program_overview import counted, overview
-from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, plain_errors, say
-from runtime.core.errors import ParleyError
+from gateway.cli.output.terminal import (
+    BAD_INPUT,
+    FAILED,
+    ConfigOption,
+    extension_calls,
+    load_settings,
+    plain_errors,
+    say,
+)
+from runtime.core.errors import ConfigError, ParleyError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from gateway.probes import Probe
     from gateway.settings.tree import Settings
@@ -38,7 +46,7 @@ def check(
     import anyio
 
     if program:
-        if not _right(program, as_json=as_json):
+        if not _right(program, _extension_calls(config), as_json=as_json):
             raise typer.Exit(BAD_INPUT)
         return
     with plain_errors():
@@ -48,9 +56,17 @@ def check(
         raise typer.Exit(FAILED)
 
 
-def _right(program: Sequence[Path], *, as_json: bool) -> bool:
+def _extension_calls(config: Path | None) -> Collection[str]:
+    """What extensions let programs call. A program can be checked where the settings cannot be read: then none."""
+    try:
+        return extension_calls(load_settings(config))
+    except ConfigError:
+        return ()
+
+
+def _right(program: Sequence[Path], calls: Collection[str], *, as_json: bool) -> bool:
     """Whether a program can be used. Prints its errors, its probable mistakes and its summary."""
-    found, result = checked(program)
+    found, result = checked(program, calls)
     if as_json:
         say(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))
         return result is not None

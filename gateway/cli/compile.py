@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gateway.cli.output.diagnosis import warnings_of
-from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.output.terminal import (
+    BAD_INPUT,
+    ConfigOption,
+    extension_calls,
+    load_settings,
+    note,
+    plain_errors,
+    say,
+)
 
 if TYPE_CHECKING:
     from gateway.settings.tree import Settings
@@ -45,7 +53,7 @@ def compile_programs(  # noqa: PLR0913 - options of a command
                 raise
             say(json.dumps({"errors": [found.as_json() for found in rejected.diagnostics]}, indent=2))
             raise typer.Exit(BAD_INPUT) from rejected
-    for warning in warnings_of(result):
+    for warning in warnings_of(result, extension_calls(settings)):
         note(warning.render())
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)

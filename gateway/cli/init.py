@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.output.terminal import FAILED, note, say
+from gateway.cli.output.terminal import FAILED, note, plain_errors, say
 
 ENV_EXAMPLE = """\
 # Secrets. Copy this file to .env and fill in what you use; keep .env out of version control.
@@ -30,11 +30,16 @@ def init(
     directory: Annotated[Path, typer.Argument(help="The folder to write to; created if it does not exist.")] = Path(),
 ) -> None:
     """Write parley.toml, .env.example and a first program; nothing is overwritten."""
+    from gateway.extensions.loading import load_extensions
+    from gateway.extensions.templates import secrets_example, section_example
     from gateway.packaged import packaged
 
+    with plain_errors():
+        platforms = load_extensions(()).platforms.values()
+    config = packaged("config/parley.toml").read_text(encoding="utf-8")
     files = {
-        "parley.toml": packaged("config/parley.toml").read_text(encoding="utf-8"),
-        ".env.example": ENV_EXAMPLE,
+        "parley.toml": config + "".join(map(section_example, platforms)),
+        ".env.example": ENV_EXAMPLE + "".join(map(secrets_example, platforms)),
         "hello.pb": packaged("examples/hello.pb").read_text(encoding="utf-8"),
     }
     try:

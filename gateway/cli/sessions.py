@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateway.cli.database import JsonOption, nothing_kept, say_json, say_table, size, when, with_keeping
-from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, note, plain_errors, say
+from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,7 +187,7 @@ def delete(
         raise typer.Exit(BAD_INPUT)
     if person:
         with plain_errors():
-            checked_person(person)
+            checked_person(person, config)
         _say_erased(person, with_keeping(config, lambda keeping: keeping.erasure.person(person, force=force)))
         return
     if not with_keeping(config, lambda keeping: keeping.erasure.sessions([_id(session)], force=force)):
@@ -224,16 +224,15 @@ def _step_row(step: Step) -> list[str]:
     return [*about, step.doing, step.rule]
 
 
-def checked_person(person: str) -> str:
+def checked_person(person: str, config: Path | None) -> str:
     """The id of a person. Raises ConfigError for what is none."""
     from gateway.catalog import platform_names
     from runtime.core.errors import ConfigError
 
+    names = platform_names(load_settings(config))
     platform, _, rest = person.partition(":")
-    if not rest or platform not in platform_names():
-        raise ConfigError(
-            f'"{person}" is not a person; write <platform>:<id>, with one of {", ".join(platform_names())}.'
-        )
+    if not rest or platform not in names:
+        raise ConfigError(f'"{person}" is not a person; write <platform>:<id>, with one of {", ".join(names)}.')
     return person
 
 

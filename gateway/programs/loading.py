@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gateway.catalog import platform_names
+from gateway.extensions.loading import load_extensions
 from gateway.inbound.commands import COMMANDS
 from gateway.inbound.routing import Routes, build_routes, only
 from gateway.packaged import packaged
 from gateway.settings.tree import Settings
+from runtime.execution.calls.extensions import with_calls
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.program import Program
@@ -20,14 +22,15 @@ def routes_of(settings: Settings, files: Sequence[Path] = ()) -> Routes:
     if files:
         return only(files)
     if settings.route:
-        return build_routes(settings.route, platforms=platform_names(), reserved=COMMANDS)
+        return build_routes(settings.route, platforms=platform_names(settings), reserved=COMMANDS)
     return only([packaged("examples/tour.pb")])
 
 
 async def compile_routes(settings: Settings, routes: Routes, lowerer: Lowerer) -> dict[str, Program]:
-    """Every program of the table, by its name. Raises ProgramError."""
+    """Every program of the table, by its name, with the calls of extensions. Raises ProgramError."""
     cache_dir = settings.data_dir / "compiled"
+    calls = load_extensions(settings.extensions.modules).calls
     return {
-        name: (await compile_program(files, lowerer=lowerer, cache_dir=cache_dir)).program
+        name: with_calls((await compile_program(files, lowerer=lowerer, cache_dir=cache_dir)).program, calls)
         for name, files in routes.files.items()
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,11 @@ from runtime.core.errors import ConfigError
 
 PREFIX = "PARLEY_"
 CONFIG_VARIABLE = "PARLEY_CONFIG"
+
+_LIKE_A_SECRET = re.compile(
+    r"\d{5,}:[\w-]{20,}|(?:xox[a-z]|xapp|sk)-[\w-]{8,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|[0-9a-f]{32,}"
+)
+"""The tokens of Telegram, Slack, model providers and Discord, and such as one makes oneself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +128,14 @@ def toml_layer(path: Path | None) -> Layer:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}.") from error
     return Layer(str(path), {key: value for key, value in flat(tree).items() if value != ""}, str)
+
+
+def refuse_secrets_for_files(layer: Layer) -> None:
+    """A secret in the place of its file would be told with every error about that file."""
+    for key, value in layer.values.items():
+        tables = ("participants.tokens.", "remote.secrets.", "telegram.agents.")
+        names_file = key.endswith("_file") or key.startswith(tables)
+        if names_file and _LIKE_A_SECRET.fullmatch(str(value).strip()):
+            raise ConfigError(
+                f"{layer.place}: {layer.spell(key)} contains a secret; it must name a file with the secret."
+            )

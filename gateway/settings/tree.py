@@ -14,12 +14,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, SandboxSettings
+from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
 from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
@@ -35,6 +36,7 @@ from gateway.settings.sources import (
     dotenv_variables,
     environment_layer,
     flag_layer,
+    refuse_secrets_for_files,
     toml_layer,
     variable_name,
 )
@@ -47,10 +49,6 @@ TABLES = frozenset({"access.groups", "participants.tokens", "remote.secrets", "t
 """Sections whose keys the user chooses."""
 
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
-_LIKE_A_SECRET = re.compile(
-    r"\d{5,}:[\w-]{20,}|(?:xox[a-z]|xapp|sk)-[\w-]{8,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|[0-9a-f]{32,}"
-)
-"""The tokens of Telegram, Slack, model providers and Discord, and such as one makes oneself."""
 
 
 class Settings(BaseSettings):
@@ -71,6 +69,7 @@ class Settings(BaseSettings):
     busy: Busy = "queue"
     route: tuple[RouteSettings, ...] = ()
     cron: tuple[CronSettings, ...] = ()
+    extensions: ExtensionSettings = ExtensionSettings()
     access: AccessSettings = AccessSettings()
     web: WebSettings = WebSettings()
     telegram: TelegramSettings = TelegramSettings()
@@ -129,8 +128,10 @@ def load(
     flags: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
+    sections: Sections | None = None,
 ) -> Settings:
     """The settings in force. `flags` are dotted keys; `environment` and `directory` are this process's unless given.
+    `sections` are those of extensions.
 
     Raises ConfigError: the key, its place, its value (masked where secret) and what to do.
     """
@@ -144,11 +145,13 @@ def load(
         toml_layer(toml),
         Layer("defaults", {"data_dir": default_data_dir(variables)}, str),
     )
-    _refuse_secrets(layers[3])
+    fields = {} if sections is None else added_fields(layers, sections, Settings.model_fields)
+    tree: type[Settings] = create_model("Settings", __base__=Settings, **fields)
+    _refuse_secrets(layers[3], tree)
     for layer in layers:
-        _refuse_secrets_for_files(layer)
-        layer.check(keys(), tables=TABLES)
-    settings = _built([_with_tables(layer, here, toml) for layer in layers])
+        refuse_secrets_for_files(layer)
+        layer.check(keys(tree), tables=TABLES)
+    settings = _built([_with_tables(layer, here, toml) for layer in layers], tree)
     if settings.model_api_key_file is not None and OUR_KEY in hidden_keys(variables):
         raise _given_twice("model_api_key")
     _check_groups(settings)
@@ -176,7 +179,7 @@ def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterat
 
 def secrets(settings: Settings) -> frozenset[str]:
     """Every secret that is set, those in files as well. Raises ConfigError for a file that cannot be read."""
-    found = (_value(settings, key) for key in secret_keys())
+    found = (_value(settings, key) for key in secret_keys(type(settings)))
     own = frozenset(secret.get_secret_value() for secret in found if secret is not None)
     files = {*settings.telegram.agent_tokens().values(), *settings.participants.known().values()}
     return own | files | settings.encryption.key_words() | settings.tracing.words()
@@ -185,11 +188,11 @@ def secrets(settings: Settings) -> frozenset[str]:
 def changed(settings: Settings) -> dict[str, str]:
     """The settings that differ from their defaults, dotted, as text with secrets masked."""
     found = {}
-    default = Settings()
-    for key in keys():
+    default = type(settings).model_construct()
+    for key in keys(type(settings)):
         value = _value(settings, key)
         if value != _value(default, key):
-            found[key] = _masked(key, value)
+            found[key] = _masked(key, value, type(settings))
     return found
 
 
@@ -286,7 +289,7 @@ def _check_groups(settings: Settings) -> None:
         for person in people:
             if not person.partition(":")[2]:
                 raise ConfigError(f'access.groups.{name}: "{person}" is not a person; write <platform>:<id>.')
-    for key in keys():
+    for key in keys(type(settings)):
         if key.endswith(".allow_groups"):
             for name in _value(settings, key):
                 if name not in groups:
@@ -305,8 +308,8 @@ def _check_door(web: WebSettings) -> None:
     )
 
 
-def _refuse_secrets(toml: Layer) -> None:
-    for key in secret_keys():
+def _refuse_secrets(toml: Layer, tree: type[Settings]) -> None:
+    for key in secret_keys(tree):
         if key in toml.values:
             raise ConfigError(
                 f'{toml.place}: "{key}" is a secret and does not belong in this file; '
@@ -320,19 +323,8 @@ def _refuse_secrets(toml: Layer) -> None:
             )
 
 
-def _refuse_secrets_for_files(layer: Layer) -> None:
-    """A secret in the place of its file would be told with every error about that file."""
-    for key, value in layer.values.items():
-        tables = ("participants.tokens.", "remote.secrets.", "telegram.agents.")
-        names_file = key.endswith("_file") or key.startswith(tables)
-        if names_file and _LIKE_A_SECRET.fullmatch(str(value).strip()):
-            raise ConfigError(
-                f"{layer.place}: {layer.spell(key)} contains a secret; it must name a file with the secret."
-            )
-
-
-def _built(layers: Sequence[Layer]) -> Settings:
-    class Layered(Settings):
+def _built(layers: Sequence[Layer], tree: type[Settings]) -> Settings:
+    class Layered(tree):  # type: ignore[misc, valid-type]
         @classmethod
         def settings_customise_sources(
             cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **__: PydanticBaseSettingsSource
@@ -342,14 +334,14 @@ def _built(layers: Sequence[Layer]) -> Settings:
     try:
         return _with_secret_files(Layered())
     except ValidationError as error:
-        raise ConfigError("\n".join(_explain(layers, problem) for problem in error.errors())) from error
+        raise ConfigError("\n".join(_explain(layers, problem, tree) for problem in error.errors())) from error
 
 
-def _explain(layers: Sequence[Layer], problem: Any) -> str:
+def _explain(layers: Sequence[Layer], problem: Any, tree: type[Settings]) -> str:
     key = ".".join(str(part) for part in problem["loc"] if isinstance(part, str))
     layer = next((layer for layer in layers if key in layer.values), layers[-1])
     text = problem["msg"].removeprefix("Value error, ")
-    value = _masked(key, problem["input"])
+    value = _masked(key, problem["input"], tree)
     return f'{layer.place}: {layer.spell(key)} is "{value}": {text[0].lower() + text[1:]}. See config/parley.toml.'
 
 
@@ -358,7 +350,7 @@ def _with_secret_files(settings: Settings) -> Settings:
 
     Both at once are refused: which counts?
     """
-    for key in secret_keys():
+    for key in secret_keys(type(settings)):
         path = _value(settings, f"{key}_file")
         if path is None:
             continue
@@ -391,8 +383,8 @@ def _value(settings: Settings, key: str) -> Any:
     return value
 
 
-def _masked(key: str, value: Any) -> str:
-    if key in set(secret_keys()):
+def _masked(key: str, value: Any, tree: type[Settings]) -> str:
+    if key in set(secret_keys(tree)):
         return MASK
     if key in ("cron", "route"):
         return f"{len(value)} tables"

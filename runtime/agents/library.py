@@ -22,6 +22,7 @@ from runtime.execution.triggers.triggers import declared_types
 from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, TriggerKind
 from runtime.meetings.invitations import AUTOMATIC
+from runtime.playbooks.extension import ExtensionPlaybook
 from runtime.playbooks.llm import Execution, LLMPlaybook
 from runtime.playbooks.meeting import MeetingHosting, MeetingPlaybook
 from runtime.playbooks.module import Module, PlaceholderPython, agents_by_name
@@ -145,6 +146,8 @@ class Library:
 
     def _make(self, agent: AgentSpec, spec: PlaybookSpec) -> Executable:
         version = version_of(agent, spec)
+        if spec.kind == "extension":
+            return ExtensionPlaybook(spec, self._machine.calls, Outside(self._machine.journal))
         if spec.kind == "llm":
             return LLMPlaybook(spec, version, lambda frame, playbook: self._execution(agent, frame, playbook))
         machine = self._machine

@@ -16,13 +16,14 @@ from runtime.agents.remote_agent import RemoteAgent
 from runtime.bus import Bus
 from runtime.channels.acknowledgements import Acknowledgements
 from runtime.channels.channel import Channel
+from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.mailbox import Mailboxes, NoMailboxes, Seat
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import HumanParticipant, Participant
 from runtime.channels.registry import Channels
 from runtime.core.clock import Clock
 from runtime.core.errors import ProgramChanged, UnknownTarget
-from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, MessageId, PersonId
+from runtime.core.ids import ANYONE, FIRST_AGENT, GUEST, AgentId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.core.texts import Texts
 from runtime.execution.free.prompt import said_so_far
@@ -58,13 +59,14 @@ class Supervisor:
         self._first: dict[str, AgentId] = {}
         """The first agent of each class that was asked for."""
         self.acknowledgements = Acknowledgements(clock)
-        self._channels = Channels(bus, self.acknowledgements)
+        self.channels = Channels(bus, self.acknowledgements, tasks)
         self.mailboxes: Mailboxes = NoMailboxes()
         """The mailboxes of agents in other processes."""
         self.humans = humans_of(program)
+        self._guests: Mapping[str, Participant] = {}
         self.human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
         self._people: dict[str, HumanParticipant] = {}
-        self.meeting_host = MeetingHost(journal, self, pages, self._channels, clock, bus)
+        self.meeting_host = MeetingHost(journal, self, pages, self.channels, clock, bus)
         self._library: Library
         self._host: Host
 
@@ -73,6 +75,13 @@ class Supervisor:
         self._library = library
         self._host = host
         host.on_returned = self._look
+
+    def connect(self, mailboxes: Mailboxes, extended: ExtendedChannels | None) -> None:
+        """Give the ways to those outside of the session, before any agent lives."""
+        self.mailboxes = mailboxes
+        if extended is not None:
+            extended.attach(self.channels)
+            self._guests = extended.guests
 
     def _look(self, agents: Collection[str]) -> None:
         """Something that these agents executed is no more: they see what there is to do now."""
@@ -219,8 +228,9 @@ class Supervisor:
         self._agents[agent].forget({message})
 
     async def hear(self, message: Message, agent: AgentId) -> None:
-        """Bring a person's message to an agent, and to the meetings that it takes part in."""
-        self._agents[agent].accept(message)
+        """Bring a person's message to an agent, by the channel of the two."""
+        here = self._agents[agent].participant
+        await self.channels.direct(self._person(str(message.sender_id)), here).send(message)
 
     def remind(self, agent: AgentId, message: Message) -> bool:
         """Give an agent its reminder; False when the agent no longer exists. Raises QueueFull."""
@@ -233,6 +243,11 @@ class Supervisor:
 
     def classes(self) -> tuple[str, ...]:
         return self._classes
+
+    @property
+    def guests(self) -> Collection[str]:
+        """See `Population`."""
+        return self._guests.keys()
 
     def ensure(self, klass: str) -> AgentId:
         """See `Population`. Costs the same however many agents there are, once one of the class was found."""
@@ -291,7 +306,7 @@ class Supervisor:
         me = self._agents[agent].participant
         if target.meeting is not None:
             return self.meeting_host.channel(str(target.meeting))
-        return self._channels.direct(me, self.participant(str(target.recipient)))
+        return self.channels.direct(me, self.participant(str(target.recipient)))
 
     def queue(self, agent: str) -> MessageQueue:
         return self._agents[agent].queue
@@ -301,10 +316,17 @@ class Supervisor:
             return self._agents[who].participant
         if who == ANYONE:
             return self.human
-        known = self._journal.state.people[who]
-        return self._people.setdefault(
-            who, HumanParticipant(PersonId(who), self._pages, klass=known.declared or HUMAN_CLASS)
-        )
+        if who.startswith(GUEST):
+            return self._guests[who.removeprefix(GUEST)]
+        if who not in self._journal.state.people:
+            raise KeyError(who)
+        return self._person(who)
+
+    def _person(self, who: str) -> HumanParticipant:
+        """A person, or a schedule, which is nobody that the session knows."""
+        known = self._journal.state.people.get(who)
+        klass = (known.declared if known is not None else None) or HUMAN_CLASS
+        return self._people.setdefault(who, HumanParticipant(PersonId(who), self._pages, klass=klass))
 
     # -- what an agent's loop needs
 

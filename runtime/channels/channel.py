@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import anyio
 
 from runtime.bus import Bus
 from runtime.channels.acknowledgements import Ack, Acknowledgements
-from runtime.channels.participant import Participant
+from runtime.channels.participant import Participant, Watching
 from runtime.core.clock import SystemClock
 from runtime.core.errors import RoutingError, UnknownStream
 from runtime.core.ids import ChannelId, MessageId, ParticipantId, StreamId
@@ -17,6 +17,9 @@ from runtime.core.message import Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
 
 _MEETING_PREFIX = "meeting_"
+
+OnMessage = Callable[["Channel", Message], None]
+"""Called with each message before it is delivered; it must be quick."""
 
 
 @dataclass(slots=True)
@@ -49,7 +52,9 @@ class Channel:
         self.id = channel_id
         self._participants: dict[ParticipantId, Participant] = {p.id: p for p in participants}
         self._observers: list[tuple[StreamObserver, ParticipantId | None]] = []
+        self._on_message: list[OnMessage] = []
         self._streams: dict[StreamId, _Stream] = {}
+        self._opening: list[anyio.Event] = []
         self._bus = bus
         self.acknowledgements = acknowledgements or Acknowledgements(SystemClock())
         self.failures = 0
@@ -94,6 +99,40 @@ class Channel:
         """Show it no more streams that begin from now on."""
         self._observers = [entry for entry in self._observers if entry[0] is not observer]
 
+    def on_message(self, callback: OnMessage) -> None:
+        """Call `callback` with each message that is sent here from now on. Asking twice changes nothing."""
+        if callback not in self._on_message:
+            self._on_message.append(callback)
+
+    def hold(self) -> anyio.Event:
+        """Have `opened` wait until the event is set."""
+        self._opening.append(anyio.Event())
+        return self._opening[-1]
+
+    async def prepare(self, preparation: Awaitable[None], done: anyio.Event, timeout_s: float) -> None:
+        """Await what has to happen before anything is said here, for a time at most, then set `done`.
+
+        What it raises is counted and published as `channel.watcher_failed`.
+        """
+        try:
+            with anyio.fail_after(timeout_s):
+                await preparation
+        except Exception as error:  # noqa: BLE001 - who watches must not harm who speaks
+            self._count("channel.watcher_failed", error)
+        finally:
+            done.set()
+            self._opening.remove(done)
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether `opened` would wait."""
+        return bool(self._opening)
+
+    async def opened(self) -> None:
+        """Return when all that is to happen before the first word has happened."""
+        for done in tuple(self._opening):
+            await done.wait()
+
     def hearers(self, message: Message) -> list[Participant]:
         """Everybody but the sender, and the sender when it is addressed to itself."""
         return [p for p in self._participants.values() if p.id != message.sender_id or message.recipient_id == p.id]
@@ -105,6 +144,7 @@ class Channel:
         nobody could take it, it is an error: the participant's own when it was one, else RoutingError. Who has it is
         to be asked of `wait_for_ack` when the message says that it is to be acknowledged.
         """
+        self._tell_of(message)
         delivered = 0
         failures: list[Exception] = []
         hearers = self.hearers(message)
@@ -125,8 +165,16 @@ class Channel:
             raise RoutingError(f"message {message.id} reached nobody in {self.id}: {failures[0]}") from failures[0]
         return delivered
 
+    def _tell_of(self, message: Message) -> None:
+        for callback in tuple(self._on_message):
+            try:
+                callback(self, message)
+            except Exception as error:  # noqa: BLE001 - who watches must not harm who speaks
+                self._count("channel.watcher_failed", error)
+
     def hand(self, message: Message, to: Participant) -> None:
         """`send` to the one who hears it, an agent of this session: what is said to it directly it takes at once."""
+        self._tell_of(message)
         try:
             to.deliver(message)
         except Exception as error:
@@ -207,13 +255,23 @@ class Channel:
         watchers: list[StreamObserver] = []
         for participant in self._participants.values():
             if participant.id != start.sender_id and start.recipient_id in (None, participant.id):
-                watcher = participant.observe(start)
+                watcher = self._watcher(participant, start)
                 if watcher is not None:
                     watchers.append(watcher)
         for observer, recipient_id in self._observers:
             if recipient_id is None or start.recipient_id in (None, recipient_id):
                 watchers.append(observer)
         return watchers
+
+    def _watcher(self, participant: Participant, start: StreamStart) -> StreamObserver | None:
+        """Who shows a stream to a participant; None for one that reads finished messages."""
+        if not isinstance(participant, Watching):
+            return None
+        try:
+            return participant.observe(start)
+        except Exception as error:  # noqa: BLE001 - a participant must not harm who speaks
+            self._count("stream.observer_failed", error, stream_id=start.stream_id)
+            return None
 
     async def _show(self, stream: _Stream, text: str) -> None:
         if not text:

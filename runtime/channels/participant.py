@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.core.message import HUMAN_CLASS, Message
@@ -26,6 +26,11 @@ class Participant(Protocol):
         not."""
         ...
 
+
+@runtime_checkable
+class Watching(Protocol):
+    """A participant that also sees what is being written. One without `observe` gets finished messages only."""
+
     def observe(self, start: StreamStart, /) -> StreamObserver | None:
         """The observer that shows this stream while it is written; None for participants who want finished messages
         only.
@@ -44,10 +49,6 @@ class AgentParticipant:
     def deliver(self, message: Message, /) -> Awaitable[None] | None:
         """Hand it to the agent."""
         return self._accept(message)
-
-    def observe(self, start: StreamStart, /) -> StreamObserver | None:
-        """Agents read finished messages."""
-        return None
 
 
 class Display(Protocol):

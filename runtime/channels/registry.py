@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+
+from anyio.abc import TaskGroup
 
 from runtime.bus import Bus
 from runtime.channels.acknowledgements import Acknowledgements
@@ -11,18 +14,25 @@ from runtime.channels.participant import Participant
 from runtime.core.clock import SystemClock
 from runtime.core.ids import ChannelId, MeetingId, direct_channel_id, meeting_channel_id
 
-OnCreated = Callable[[Channel], None]
+OnCreated = Callable[[Channel], Awaitable[None] | None]
+
+OPENING_LIMIT_S = 5.0
+"""How long the callbacks for a new channel keep those waiting who want to speak in it."""
 
 
 class Channels:
     """One channel for any two, whoever speaks first, and one for each meeting.
 
     Those who asked with `on_created` are told of a channel once, before anything is said in it; what they raise is
-    counted in `failures` and stops nobody.
+    counted in `failures` and stops nobody. What an async one returns is awaited in `tasks`, and who speaks waits for it
+    in `Channel.opened`.
     """
 
-    def __init__(self, bus: Bus, acknowledgements: Acknowledgements | None = None) -> None:
+    def __init__(
+        self, bus: Bus, acknowledgements: Acknowledgements | None = None, tasks: TaskGroup | None = None
+    ) -> None:
         self._bus = bus
+        self._tasks = tasks
         self.acknowledgements = acknowledgements or Acknowledgements(SystemClock())
         self._channels: dict[ChannelId, Channel] = {}
         self._on_created: list[OnCreated] = []
@@ -60,7 +70,7 @@ class Channels:
         channel = self._channels[channel_id] = Channel(channel_id, participants, self._bus, self.acknowledgements)
         for callback in tuple(self._on_created):
             try:
-                callback(channel)
+                self._prepare(channel, callback(channel))
             except Exception as error:  # noqa: BLE001 - who watches must not harm who speaks
                 self.failures += 1
                 self._bus.publish(
@@ -68,3 +78,10 @@ class Channels:
                 )
         self._bus.publish("channel.created", channel_id=channel_id, participants=len(channel.participants))
         return channel
+
+    def _prepare(self, channel: Channel, preparation: Awaitable[None] | None) -> None:
+        if not inspect.isawaitable(preparation):
+            return
+        if self._tasks is None:
+            raise RuntimeError("an async callback needs the task group of its session")
+        self._tasks.start_soon(channel.prepare, preparation, channel.hold(), OPENING_LIMIT_S)

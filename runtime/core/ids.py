@@ -33,6 +33,9 @@ ANYONE = PersonId("human")
 SCHEDULE = "schedule:"
 """The prefix of the id of a person who is a schedule of the settings; its name follows."""
 
+GUEST = "guest:"
+"""How the id of a participant begins that an extension adds; its name follows."""
+
 _HUMAN_WORDS = frozenset({"user", "human"})
 _AGENT = re.compile(r"\s*agent\s+(\d+)\s*\Z", re.IGNORECASE)
 _MEETING = re.compile(r"\s*meeting\s+(\d+)\s*\Z", re.IGNORECASE)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.execution.calls.builtins import Builtins
+from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.host import Host
@@ -50,3 +51,5 @@ class ExecutionContext:
     watcher: StepWatcher | None = None
     alone: bool = False
     """Each question is asked alone: for small models, which do one thing better than several."""
+    calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
+    """What extensions let programs call, by name."""

@@ -90,10 +90,10 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class PlaybookSpec:
     """A procedure. Only "llm" ones have steps; the code of "python" ones is in their agent's fences, "remote" ones are
-    tools of their agent's server and stand in no file."""
+    tools of their agent's server and stand in no file, "extension" ones are calls that an extension adds."""
 
     name: str
-    kind: Literal["llm", "python", "remote"]
+    kind: Literal["llm", "python", "remote", "extension"]
     span: Span
     params: tuple[Param, ...] = ()
     returns: str | None = None

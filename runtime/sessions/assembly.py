@@ -78,7 +78,7 @@ def assembled(
     """All parts of a session, before any agent lives."""
     pages = Pages(journal, around.outbox, record.address, tasks, around.bus, around.texts)
     supervisor = Supervisor(program, journal, pages, tasks, around.clock, around.bus)
-    supervisor.mailboxes = around.mailboxes
+    supervisor.connect(around.mailboxes, around.extended)
     builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
     questions = Questions(journal, pages, builtins)
     busy = around.busy.get(record.program, "queue")
@@ -133,6 +133,7 @@ def assembled(
         transcript_chars=around.transcript_chars,
         watcher=watcher,
         alone=around.questions_alone,
+        calls=around.calls,
     )
     library = Library(program, machine, supervisor.meeting_host)
     supervisor.equip(library, host)

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from runtime.bus import Bus
+from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.mailbox import Mailboxes, NoMailboxes
 from runtime.channels.outbox import Outbox
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
+from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.files import Files
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
@@ -72,6 +74,10 @@ class NodeContext:
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
     debugger: WatchSession | None = None
     resting: Resting = field(default_factory=Resting)
+    extended: ExtendedChannels | None = None
+    """What extensions follow in channels."""
+    calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
+    """What extensions let programs call, by name."""
 
     def on(self, platform: str) -> NodeContext:
         """The context with the texts of a platform."""

@@ -174,7 +174,8 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     question. Who waits for a meeting also hears what is said to them in private, and who waits `within` one (id), for
     whatever it is, that it has ended; a question hears of who was asked that they have left it. An invitation is for
     none: who is at work cannot come. `notices` is False where a quiet notice does not end the wait.
-    What a person says to another one, or said before it was asked, answers no question.
+    What a person says to another one, or said before it was asked, answers no question. `type` takes messages of that
+    type alone, and the end of the meeting.
     """
     if message.type == MessageType.MEETING_INVITATION or (message.aside and "ask" in source):
         return False
@@ -189,7 +190,7 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
     if message.type == MessageType.CHOICE:
         asked = message.answers is not None and source.get("ask") == message.answers
         return asked and counts(source, str(message.sender_id), message.sender_class)
-    if message.from_human and not counts(source, str(message.sender_id), message.sender_class):
+    if not _wanted(source, message):
         return False
     if source.get("any") or message.from_human:
         return True
@@ -197,6 +198,13 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
         in_private = message.meeting_id is None and message.type == MessageType.DIRECT
         return in_private or message.meeting_id == source["meeting"]
     return message.meeting_id is None and message.sender_id in source.get("agents", ())
+
+
+def _wanted(source: Mapping[str, Any], message: Message) -> bool:
+    """Whether a message is of the type that is waited for, and a person's from somebody whose words count."""
+    if "type" in source and message.type != source["type"]:
+        return False
+    return not message.from_human or counts(source, str(message.sender_id), message.sender_class)
 
 
 def counts(source: Mapping[str, Any], person: str, declared: str | None) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("gateway", "adapters", "runtime")
+PACKAGES = ("parley", "gateway", "adapters", "runtime")
 
 
 def modules() -> Iterator[Path]:

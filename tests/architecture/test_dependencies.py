@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = ("gateway", "adapters", "runtime", "examples")
+SHIPPED = ("parley", "gateway", "adapters", "runtime", "examples")
 BESIDE = ("tests", "benchmarks", "evals", "scripts")
 
 DISTRIBUTIONS = {"pydantic_monty": {"pydantic-monty"}, "google": {"protobuf"}, "xllamacpp": {"xllamacpp"}}

@@ -19,6 +19,7 @@ AT_HOME = {
     "gateway/catalog.py": "makes every adapter",
     "gateway/settings/tree.py": "names the sections",
     "gateway/settings/platforms.py": "has the sections",
+    "gateway/settings/sources.py": "knows the tables whose values are files with secrets",
     "gateway/cli/commands.py": "puts the platforms' own commands on the command line",
     "gateway/cli/init.py": "writes a place for every secret",
 }

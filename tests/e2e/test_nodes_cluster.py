@@ -35,7 +35,7 @@ NEXT_VERSION = "99.0.0"
 
 def next_version(directory: Path) -> dict[str, str]:
     """The environment of a gateway of another version."""
-    for package in ("gateway", "adapters", "runtime"):
+    for package in ("parley", "gateway", "adapters", "runtime"):
         shutil.copytree(ROOT / package, directory / package, ignore=shutil.ignore_patterns("__pycache__"))
     (directory / "gateway" / "version.py").write_text(f'VERSION = "{NEXT_VERSION}"\n')
     return {"PYTHONPATH": str(directory)}

@@ -5,25 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from runtime.language.compiler import CompileResult
     from runtime.language.diagnostics import Diagnostic
 
 
-def warnings_of(result: CompileResult) -> list[Diagnostic]:
-    """The warnings about a compiled program, file by file in the order of their lines."""
+def warnings_of(result: CompileResult, calls: Collection[str] = ()) -> list[Diagnostic]:
+    """The warnings about a compiled program, file by file in the order of their lines. `calls` are those of
+    extensions."""
     from runtime.execution.frames.signatures import SIGNATURES
     from runtime.language.lint.program import lint
 
     unclassified = [step.warning for step in result.report.unclassified]
-    found = [*result.warnings, *unclassified, *lint(result.program, SIGNATURES, result.lines)]
+    found = [*result.warnings, *unclassified, *lint(result.program, {*SIGNATURES, *calls}, result.lines)]
     return sorted(found, key=lambda one: (one.span.file, one.span.line, one.span.column))
 
 
-def checked(program: Sequence[Path]) -> tuple[Sequence[Diagnostic], CompileResult | None]:
+def checked(program: Sequence[Path], calls: Collection[str] = ()) -> tuple[Sequence[Diagnostic], CompileResult | None]:
     """The diagnostics of a program's files, compiled by the rules, and the result; None where it cannot be used.
+    `calls` are those of extensions.
 
     Every failure is a diagnostic.
     """
@@ -39,7 +41,7 @@ def checked(program: Sequence[Path]) -> tuple[Sequence[Diagnostic], CompileResul
 
     try:
         result = anyio.run(compiled)
-        return warnings_of(result), result
+        return warnings_of(result, calls), result
     except ProgramRejected as rejected:
         return rejected.diagnostics, None
     except ParleyError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -46,10 +46,18 @@ def plain_errors() -> Iterator[None]:
 
 
 def load_settings(config: Path | None, flags: dict[str, Any] | None = None) -> Settings:
-    """The settings in force. Raises ConfigError."""
+    """The settings in force, with the sections of extensions. Raises ConfigError."""
+    from gateway.extensions.loading import sections
     from gateway.settings.tree import load
 
-    return load(config=config, flags=flags)
+    return load(config=config, flags=flags, sections=sections)
+
+
+def extension_calls(settings: Settings) -> Collection[str]:
+    """What extensions let programs call, by name. Raises ConfigError."""
+    from gateway.extensions.loading import load_extensions
+
+    return load_extensions(settings.extensions.modules).calls.keys()
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> ParleyError | None:

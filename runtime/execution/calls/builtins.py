@@ -16,7 +16,7 @@ from runtime.core.message import Message, MessageType, message_to_data
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments, seconds_of
+from runtime.execution.frames.signatures import call_arguments, own_type, seconds_of
 from runtime.execution.host import AtOnce, Builtin
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Population, wait_source
@@ -153,7 +153,7 @@ class Builtins:
         """Wait for messages of a source; the result is a list of them as data, None when the time is over."""
         text, timeout_s = _source_and_time(call)
         if call_key(frame.id, call.pos) not in self._journal.state.waits:
-            source = self._source(frame, text)
+            source = self._source(frame, text) | _type_of(call)
             if self._cued(frame, call, source):
                 return
             self._note_wait(frame, call, source, timeout_s)
@@ -168,7 +168,7 @@ class Builtins:
         if any(message.type == MessageType.TRIGGER for message in frame.agent.queue):
             return False
         text, timeout_s = _source_and_time(call)
-        source = self._source(frame, text)
+        source = self._source(frame, text) | _type_of(call)
         came = queue.take(lambda message: takes(source, message), max_messages=MAX_WAITED_MESSAGES)
         taken = as_they_are(came, frame.agent)
         if not taken:
@@ -314,9 +314,15 @@ class Builtins:
 
 
 def _source_and_time(call: Call) -> tuple[str, float | None]:
-    """What `WaitForMessage` is given. Raises PlaybookError."""
-    source, timeout = call_arguments(call, "source", "timeout_s", optional=1)
+    """What `WaitForMessage` is given, but for the type. Raises PlaybookError."""
+    source, timeout, _ = call_arguments(call, "source", "timeout_s", "type", optional=2)
     return str(source), None if timeout is None else seconds_of(call, timeout)
+
+
+def _type_of(call: Call) -> dict[str, Any]:
+    """What a source says of the type that `WaitForMessage` is given. Raises PlaybookError."""
+    type_ = call_arguments(call, "source", "timeout_s", "type", optional=2)[2]
+    return {} if type_ is None else {"type": own_type(type_)}
 
 
 def _ends(wait: WaitState, message: Message, agent: AgentState) -> bool:

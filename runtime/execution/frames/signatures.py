@@ -6,6 +6,7 @@ from math import nan
 from typing import Any
 
 from runtime.core.errors import PlaybookError
+from runtime.core.message import MessageType
 from runtime.execution.frames.frame import Call
 
 SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
@@ -19,11 +20,11 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "LoadArtifact": (1, ("name",)),
     "LoadFile": (1, ("path", "inline", "silent")),
     "Loadfile": (1, ("path", "inline", "silent")),
-    "SendMessage": (2, ("target", "message")),
+    "SendMessage": (2, ("target", "message", "type")),
     "CreateAgent": (1, ("klass",)),
     "IdleAgent": (1, ("klass",)),
     "CallAgent": (2, ("agent", "playbook", "arguments")),
-    "WaitForMessage": (1, ("source", "timeout_s")),
+    "WaitForMessage": (1, ("source", "timeout_s", "type")),
     "Sleep": (1, ("seconds",)),
     "Remind": (2, ("when", "text")),
     "Log": (1, ("text",)),
@@ -58,6 +59,8 @@ def as_written(name: str) -> str:
     return f"; it is called as {FORMS[name]}" if name in FORMS else ""
 
 
+_MAX_TYPE_CHARS = 60
+
 LONGEST_WAIT_S = 10 * 366 * 86_400.0
 """Ten years: what is to be waited for longer than that is a mistake."""
 
@@ -89,3 +92,16 @@ def call_arguments(call: Call, *names: str, optional: int = 0) -> list[Any]:
         form = as_written(call.name) or f"; it takes {', '.join(names)}"
         raise PlaybookError(f"{call.name} {what}{form}")
     return [given.get(name) for name in names]
+
+
+def own_type(given: Any) -> str:
+    """The type of a message that programs made up. Raises PlaybookError for one of Parley's, and for no name."""
+    if not isinstance(given, str) or not _is_type(given):
+        raise PlaybookError(f"the type of a message is a name such as 'status_update', not {given!r}")
+    if given in set(MessageType):
+        raise PlaybookError(f"the type {given!r} is one that only Parley gives; choose another name")
+    return given
+
+
+def _is_type(text: str) -> bool:
+    return text.isascii() and text.isidentifier() and text == text.lower() and len(text) <= _MAX_TYPE_CHARS

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import (
     ANYONE,
+    GUEST,
     AgentId,
     MeetingId,
     ParticipantId,
@@ -36,6 +37,11 @@ class Population(Protocol):
         """The names of all agent classes that can be spoken to."""
         ...
 
+    @property
+    def guests(self) -> Collection[str]:
+        """The names of the participants that extensions add."""
+        ...
+
     def ensure(self, klass: str) -> AgentId:
         """An agent of this class, made if there is none."""
         ...
@@ -54,7 +60,8 @@ class Target:
     @property
     def human(self) -> bool:
         """Whether it is a person who is addressed directly."""
-        return self.recipient is not None and self.meeting is None and not str(self.recipient).isdecimal()
+        to = str(self.recipient)
+        return self.recipient is not None and self.meeting is None and not (to.isdecimal() or to.startswith(GUEST))
 
     @property
     def person(self) -> str | None:
@@ -72,6 +79,8 @@ def resolve_target(text: str, state: SessionState, population: Population, *, me
     first, *others = [part.strip() for part in text.split(",")]
     if first.lower() == "meeting" or parse_meeting_id(first):
         return _meeting_target(first, others, state, population, meeting)
+    if text.strip() in population.guests and text.strip() not in population.classes():
+        return Target(f"guest {text.strip()}", PersonId(GUEST + text.strip()))
     found = _agent(text, state, population) or person_named(text, state, population)
     if found is None:
         raise UnknownTarget(f"nobody called {text!r} can be spoken to; known are {_known(state, population)}")
@@ -114,7 +123,7 @@ def several_called(text: str, people: Sequence[str]) -> UnknownTarget:
 
 def names_known(state: SessionState, population: Population) -> list[str]:
     """The names of agents and people here, each once."""
-    names = ["user", *population.classes(), *(f"agent {id_}" for id_ in state.agents)]
+    names = ["user", *population.classes(), *population.guests, *(f"agent {id_}" for id_ in state.agents)]
     names += [*(spec.declared for spec in population.humans), *map(state.called, state.people)]
     return list(dict.fromkeys(names))
 

@@ -14,13 +14,13 @@ from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
 from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError
-from runtime.core.ids import AgentId, ParticipantId, new_message_id, new_stream_id, parse_meeting_id
+from runtime.core.ids import GUEST, AgentId, ParticipantId, new_message_id, new_stream_id, parse_meeting_id
 from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType, message_to_data
 from runtime.core.plain_text import whole_characters
 from runtime.core.stream import StreamStart
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments
+from runtime.execution.frames.signatures import call_arguments, own_type
 from runtime.execution.speech.delivery import Delivery, Way, addressed, surely_addressed
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.receipts import Receipts, within_of
@@ -113,6 +113,7 @@ class Utterances:
     async def begin_stream(self, frame: Frame, target: Target) -> LiveStream | None:
         """Start to show an utterance to `target` while it is written; None when nobody would see it grow."""
         channel = self._conduits.channel(frame.state.agent, target)
+        await channel.opened()
         way = self.delivery.way(frame, target, None) if _has_people(channel) else NOT_SHOWN
         if not way.piece_chars:
             return None
@@ -143,8 +144,7 @@ class Utterances:
 
     async def say(self, frame: Frame, call: Call) -> None:
         """Say something to somebody; the text may be given piece by piece by an async iterable."""
-        target_text, text, ack = call_arguments(call, "target", "message", "ack_within_s", optional=1)
-        within_s = within_of(ack)
+        target_text, text, within_s, type_ = _arguments(call)
         if within_s is not None and self.receipts.begun(frame, call):
             await self.receipts.collect(frame, call, within_s)
             return
@@ -152,6 +152,8 @@ class Utterances:
             self._journal.note("res", **site(frame, call), val=None)
             return
         target = self.target(frame, str(target_text))
+        if type_ is not None and target.meeting is not None:
+            raise PlaybookError(f"what is said to a meeting has no type of its own; send the {type_} to an agent")
         await self._pages.room()
         async with self._turn(frame, target):
             if isinstance(text, AsyncIterable):
@@ -164,7 +166,7 @@ class Utterances:
 
     def say_at_once(self, frame: Frame, call: Call) -> bool:
         """`say` to one other agent, which takes it without being waited for, and where nobody sees it."""
-        named, text, ack = call_arguments(call, "target", "message", "ack_within_s", optional=1)
+        named, text, ack, _ = _arguments(call)
         if not isinstance(text, str) or ack is not None or self._pages.crowded or frame.id in self._streams:
             return False
         if not text.strip() or self._is_over(frame, str(named)):
@@ -173,6 +175,8 @@ class Utterances:
         channel = self._conduits.channel(frame.state.agent, target)
         hearer = None if target.recipient is None else channel.participant(target.recipient)
         if hearer is None or (frame.id, target.key) in self._turns or _has_people(channel):
+            return False
+        if channel.is_opening:
             return False
         message = self._message(frame, call, target, _sayable(whole_characters(text)), None)
         self._tell_routed(frame, call, channel, message.content)
@@ -230,11 +234,11 @@ class Utterances:
         if not text.strip():
             if live is not None:
                 await live.fail("nothing was said")
-            wants_acks = call_arguments(call, "target", "message", "ack_within_s", optional=1)[2]
-            value: Any = None if within_of(wants_acks) is None else {"acknowledged": [], "missing": []}
+            value: Any = None if _arguments(call)[2] is None else {"acknowledged": [], "missing": []}
             self._journal.note("res", **site(frame, call), val=value)
             return False
         channel = self._conduits.channel(frame.state.agent, target)
+        await channel.opened()
         text = addressed(text, live.whom if live is not None else self._whom(target))
         way = self.delivery.way(frame, target, text) if _has_people(channel) else NOT_SHOWN
         self._tell_routed(frame, call, channel, text)
@@ -267,7 +271,7 @@ class Utterances:
         self._bus.publish("message.delivered", session_id=self._journal.session, **about)
 
     def _tell_routed(self, frame: Frame, call: Call, channel: Channel, text: str) -> None:
-        spec = str(call_arguments(call, "target", "message", "ack_within_s", optional=1)[0])
+        spec = str(_arguments(call)[0])
         about = {"frame": frame.id, "channel_id": channel.id, "sender_id": frame.state.agent}
         self._bus.publish(
             "message.routed",
@@ -305,14 +309,16 @@ class Utterances:
         return await self._pages.adopt(frame.id, target.key) if way.shown or live is not None else None
 
     def _message(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> Message:
-        within_s = within_of(call_arguments(call, "target", "message", "ack_within_s", optional=1)[2])
-        kind = MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST
+        _, _, within_s, type_ = _arguments(call)
+        kind = type_ or (MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST)
         state = self._journal.state
         klass = None
         if target.recipient is not None:
             other = state.agents.get(str(target.recipient))
             person = state.people.get(str(target.recipient))
             klass = other.klass if other else (person.declared if person else None) or HUMAN_CLASS
+            if str(target.recipient).startswith(GUEST):
+                klass = str(target.recipient).removeprefix(GUEST)
         return Message(
             id=new_message_id(),
             sender_id=self._me(frame),
@@ -334,8 +340,19 @@ class Utterances:
         return AgentId(frame.state.agent)
 
 
+def _arguments(call: Call) -> tuple[Any, Any, float | None, str | None]:
+    """Whom a call speaks to, the text, within what time it is to be acknowledged, and the message's type if it has one
+    of its own. Raises PlaybookError."""
+    if call.name == "SendMessage":
+        target, text, type_ = call_arguments(call, "target", "message", "type", optional=1)
+        return target, text, None, None if type_ is None else own_type(type_)
+    target, text, within = call_arguments(call, "target", "message", "ack_within_s", optional=1)
+    return target, text, within_of(within), None
+
+
 def _has_people(channel: Channel) -> bool:
-    return any(not str(participant.id).isdecimal() for participant in channel.participants)
+    ids = (str(participant.id) for participant in channel.participants)
+    return any(not (id_.isdecimal() or id_.startswith(GUEST)) for id_ in ids)
 
 
 def _sayable(text: str) -> str:

@@ -53,7 +53,7 @@ def stands_on(location: str) -> Iterator[str]:
 def outline(program: Program) -> dict[str, str]:
     """A digest of everything that is written of each playbook, by `Agent.Playbook`.
 
-    The tools of remote agents' servers are left out: they come and go with the servers.
+    The tools of remote agents' servers and the calls of extensions are left out: they come and go with these.
     """
     return {
         f"{agent.name}.{playbook.name}": _digest(
@@ -66,6 +66,7 @@ def outline(program: Program) -> dict[str, str]:
         for agent in program.agents
         if agent.kind is not AgentKind.MCP
         for playbook in agent.playbooks
+        if playbook.kind != "extension"
     }
 
 

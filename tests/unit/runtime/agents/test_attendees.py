@@ -23,6 +23,8 @@ class Company:
 
     humans: Sequence[HumanSpec] = field(default_factory=list)
 
+    guests: Sequence[str] = ()
+
     def classes(self) -> tuple[str, ...]:
         return ("Host",)
 

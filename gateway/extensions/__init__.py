@@ -1,0 +1,1 @@
+"""Extensions: what they declare, and how they are found and loaded."""

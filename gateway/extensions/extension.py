@@ -1,0 +1,148 @@
+"""What an extension declares. Authors reach it as `parley.ext`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from adapters.adapter import Adapter
+from adapters.records import Records
+from gateway.settings.platforms import PlatformSettings
+from runtime.channels.extensions import Guest, OnMessage, OnStream
+from runtime.channels.registry import OnCreated
+from runtime.core.clock import Clock
+from runtime.core.errors import ConfigError
+from runtime.core.ids import is_human_word
+from runtime.core.stream import StreamObserver
+from runtime.core.texts import Texts
+from runtime.execution.calls.extensions import CALL_LIMIT_S, ExtensionCall, call_of
+from runtime.execution.frames.signatures import BUILT_IN
+
+API_VERSION = 1
+"""The version of `parley.ext`. It rises when an extension that was written for the last one may fail."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Observer = TypeVar("Observer", bound=StreamObserver)
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformParts:
+    """What an adapter is made from. `settings` is the platform's own section; `records` opens a durable table by its
+    name; `commands` are those for the platform's menu with their descriptions; `texts` is what Parley says itself."""
+
+    settings: Any
+    clock: Clock
+    records: Callable[[str], Records]
+    commands: Mapping[str, str]
+    texts: Texts
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensionPlatform:
+    """A platform of an extension.
+
+    `make` returns None where the settings leave it off, and `switch` says what switches it on, such as
+    "PARLEY_MATRIX__TOKEN". `exclusive`: one node at a time may listen to it.
+    """
+
+    name: str
+    settings: type[PlatformSettings]
+    make: Callable[[PlatformParts], Adapter | None]
+    switch: str
+    exclusive: bool = True
+
+
+@dataclass(slots=True)
+class Extension:
+    """One extension, made at the top of its module: `extension = Extension("words", api=1)`.
+
+    `api` is the `API_VERSION` that it was written for.
+    """
+
+    name: str
+    api: int
+    calls: dict[str, ExtensionCall] = field(default_factory=dict, init=False)
+    platforms: dict[str, ExtensionPlatform] = field(default_factory=dict, init=False)
+    participants: dict[str, Guest] = field(default_factory=dict, init=False)
+    observers: list[StreamObserver] = field(default_factory=list, init=False)
+    channel_callbacks: list[OnCreated] = field(default_factory=list, init=False)
+    stream_callbacks: list[OnStream] = field(default_factory=list, init=False)
+    message_callbacks: list[OnMessage] = field(default_factory=list, init=False)
+
+    def call(
+        self, name: str, *, repeatable: bool = False, timeout_s: float = CALL_LIMIT_S
+    ) -> Callable[[Function], Function]:
+        """Let every program call the decorated function as `name`.
+
+        `repeatable`: doing it twice does no harm, so a call that a restart interrupted is made again. Raises
+        ConfigError for a name that is taken or that nobody can write, and for parameters without names.
+        """
+
+        def add(function: Function) -> Function:
+            if name in BUILT_IN:
+                raise ConfigError(f"extension {self.name}: {name} is a built-in call of Parley; choose another name.")
+            if not name.isidentifier() or name in self.calls:
+                why = "is there twice" if name in self.calls else "is no name that a program can write"
+                raise ConfigError(f"extension {self.name}: the call {name!r} {why}; choose another name.")
+            try:
+                self.calls[name] = call_of(name, function, repeatable=repeatable, timeout_s=timeout_s)
+            except ValueError as error:
+                raise ConfigError(f"extension {self.name}: {error}; give each parameter a name.") from error
+            return function
+
+        return add
+
+    def participant(self, name: str, *, parallel: int = 1) -> Callable[[Function], Function]:
+        """Let agents speak to `name`: the decorated function, plain or async, is called with each message for it.
+
+        At most `parallel` messages are delivered at the same time; with 1 they come in order. Raises ConfigError for a
+        name that is there twice or that means somebody else.
+        """
+
+        def add(function: Function) -> Function:
+            if name in self.participants or not name.isidentifier() or is_human_word(name) or name == "meeting":
+                why = "is there twice" if name in self.participants else "is no name for a participant"
+                raise ConfigError(f"extension {self.name}: {name!r} {why}; choose another name.")
+            self.participants[name] = Guest(function, parallel)
+            return function
+
+        return add
+
+    def observe(self, observer: Observer) -> Observer:
+        """Show every stream of every channel to `observer`: start, pieces and end, in order."""
+        self.observers.append(observer)
+        return observer
+
+    def on_channel(self, function: Function) -> Function:
+        """Call the function with each channel that is made, before an agent speaks in it; an async one is awaited."""
+        self.channel_callbacks.append(function)
+        return function
+
+    def on_stream(self, function: Function) -> Function:
+        """Call the function with the start of each stream; an async one is awaited, and keeps nobody waiting."""
+        self.stream_callbacks.append(function)
+        return function
+
+    def on_message(self, function: Function) -> Function:
+        """Call the function with each message in a channel; an async one is awaited, and keeps nobody waiting."""
+        self.message_callbacks.append(function)
+        return function
+
+    def platform(
+        self,
+        name: str,
+        *,
+        settings: type[PlatformSettings],
+        make: Callable[[PlatformParts], Adapter | None],
+        switch: str,
+        exclusive: bool = True,
+    ) -> None:
+        """Add a platform with its section of the settings. Raises ConfigError for a name that cannot be one."""
+        if not _NAME.fullmatch(name) or name in self.platforms:
+            why = "is there twice" if name in self.platforms else "is not of small letters, digits and _"
+            raise ConfigError(f"extension {self.name}: the platform {name!r} {why}; choose another name.")
+        self.platforms[name] = ExtensionPlatform(name, settings, make, switch, exclusive)

@@ -1,0 +1,1 @@
+"""The public package of Parley for those who extend it: `parley.ext`."""

@@ -1,0 +1,213 @@
+"""What extensions follow in the channels of every session of a node, each in a task of its own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import anyio
+from anyio.abc import TaskGroup
+
+from runtime.bus import Bus
+from runtime.channels.channel import Channel
+from runtime.channels.participant import Participant
+from runtime.channels.registry import Channels, OnCreated
+from runtime.core.errors import QueueFull
+from runtime.core.ids import GUEST, ParticipantId, PersonId, StreamId
+from runtime.core.message import Message
+from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
+
+MAX_WAITING = 10_000
+"""Calls that wait for one function of an extension; further ones are left out, and that is published."""
+
+CALL_LIMIT_S = 30.0
+"""How long one call of a function of an extension may take."""
+
+OnMessage = Callable[[Message], Awaitable[None] | None]
+OnStream = Callable[[StreamStart], Awaitable[None] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """A participant that programs speak to by its name.
+
+    At most `parallel` messages are delivered at the same time; with 1 they come in order.
+    """
+
+    deliver: OnMessage
+    parallel: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelExtension:
+    """What one extension follows. Functions may be plain or async; `on_channel` is called before anything is said."""
+
+    name: str
+    observers: Sequence[StreamObserver] = ()
+    on_channel: Sequence[OnCreated] = ()
+    on_stream: Sequence[OnStream] = ()
+    on_message: Sequence[OnMessage] = ()
+    guests: Mapping[str, Guest] = field(default_factory=dict)
+
+
+class _Calls:
+    """The calls of one function of an extension, `parallel` at a time. Who causes them never waits."""
+
+    def __init__(self, failed: Callable[[str], None], parallel: int = 1) -> None:
+        self._parallel = parallel
+        self._send, self._receive = anyio.create_memory_object_stream[Callable[[], Awaitable[None] | None]](MAX_WAITING)
+        self._failed = failed
+
+    def put(self, call: Callable[[], Awaitable[None] | None]) -> bool:
+        """Have a call made later; False where too many wait already."""
+        try:
+            self._send.send_nowait(call)
+        except anyio.WouldBlock:
+            self._failed(f"{MAX_WAITING:,} calls wait already; this one is left out")
+            return False
+        return True
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Make the calls until cancelled."""
+        for _ in range(self._parallel):
+            tasks.start_soon(self._run)
+
+    async def _run(self) -> None:
+        while True:
+            call = await self._receive.receive()
+            try:
+                with anyio.fail_after(CALL_LIMIT_S):
+                    outcome = call()
+                    if inspect.isawaitable(outcome):
+                        await outcome
+            except TimeoutError:
+                self._failed(f"it took longer than {CALL_LIMIT_S:g} s and was given up")
+            except Exception as error:  # noqa: BLE001 - who watches must not harm who speaks; it is published
+                self._failed(f"{type(error).__name__}: {error}")
+
+    def close(self) -> None:
+        """Forget what waits."""
+        self._send.close()
+        self._receive.close()
+
+
+@dataclass(eq=False, slots=True)
+class _Follower:
+    """Hands the streams of all channels to an observer. Of a stream at which it raised, it gets only the end."""
+
+    observer: StreamObserver
+    calls: _Calls
+    _failed: set[StreamId] = field(default_factory=set)
+
+    async def on_stream_start(self, event: StreamStart, /) -> None:
+        self.calls.put(partial(self._guarded, event.stream_id, partial(self.observer.on_stream_start, event)))
+
+    async def on_stream_chunk(self, event: StreamChunk, /) -> None:
+        self.calls.put(partial(self._guarded, event.stream_id, partial(self.observer.on_stream_chunk, event)))
+
+    async def on_stream_complete(self, event: StreamComplete, /) -> None:
+        self.calls.put(partial(self._end, event))
+
+    async def _guarded(self, stream: StreamId, call: Callable[[], Awaitable[None]]) -> None:
+        if stream in self._failed:
+            return
+        try:
+            await call()
+        except BaseException:
+            self._failed.add(stream)
+            raise
+
+    async def _end(self, event: StreamComplete) -> None:
+        self._failed.discard(event.stream_id)
+        await self.observer.on_stream_complete(event)
+
+
+@dataclass(eq=False, slots=True)
+class _StreamCallback:
+    """Calls a function with each stream that begins."""
+
+    function: OnStream
+    calls: _Calls
+
+    async def on_stream_start(self, event: StreamStart, /) -> None:
+        self.calls.put(partial(self.function, event))
+
+    async def on_stream_chunk(self, event: StreamChunk, /) -> None:
+        """Only the beginning is wanted."""
+
+    async def on_stream_complete(self, event: StreamComplete, /) -> None:
+        """Only the beginning is wanted."""
+
+
+class _GuestParticipant:
+    """A participant of an extension, in channels of any session. It gets finished messages only."""
+
+    def __init__(self, name: str, deliver: OnMessage, calls: _Calls) -> None:
+        self.id: ParticipantId = PersonId(GUEST + name)
+        self.klass = name
+        self._function = deliver
+        self._calls = calls
+
+    def deliver(self, message: Message, /) -> None:
+        """Have it delivered. Raises QueueFull."""
+        if not self._calls.put(partial(self._function, message)):
+            raise QueueFull(f"{MAX_WAITING:,} messages wait for {self.klass} already; it takes no more now")
+
+
+class ExtendedChannels:
+    """The extensions of a node at the channels of its sessions."""
+
+    def __init__(self, extensions: Sequence[ChannelExtension], bus: Bus) -> None:
+        self._bus = bus
+        self._queues: list[_Calls] = []
+        self._on_created: list[OnCreated] = []
+        self._followers: list[StreamObserver] = []
+        self._on_message: list[tuple[OnMessage, _Calls]] = []
+        self.guests: dict[str, Participant] = {}
+        """The participants that extensions add, by name."""
+        for one in extensions:
+            self._on_created += one.on_channel
+            self._followers += [_Follower(o, self._calls(one, "stream.observer_failed")) for o in one.observers]
+            self._followers += [_StreamCallback(f, self._calls(one, "stream.observer_failed")) for f in one.on_stream]
+            self._on_message += [(f, self._calls(one, "channel.watcher_failed")) for f in one.on_message]
+            for name, guest in one.guests.items():
+                calls = self._calls(one, "message.undelivered", guest.parallel)
+                self.guests[name] = _GuestParticipant(name, guest.deliver, calls)
+
+    def _calls(self, extension: ChannelExtension, event: str, parallel: int = 1) -> _Calls:
+        calls = _Calls(lambda error: self._bus.publish(event, extension=extension.name, error=error), parallel)
+        self._queues.append(calls)
+        return calls
+
+    async def run(self) -> None:
+        """Call what extensions want called, until cancelled."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                for calls in self._queues:
+                    calls.start(tasks)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Forget what waits."""
+        for calls in self._queues:
+            calls.close()
+
+    def attach(self, channels: Channels) -> None:
+        """Follow every channel that is made here from now on, from its first word."""
+        if self._followers or self._on_message:
+            channels.on_created(self._follow)
+        for callback in self._on_created:
+            channels.on_created(callback)
+
+    def _follow(self, channel: Channel) -> None:
+        for follower in self._followers:
+            channel.add_observer(follower)
+        if self._on_message:
+            channel.on_message(self._tell)
+
+    def _tell(self, _channel: Channel, message: Message) -> None:
+        for function, calls in self._on_message:
+            calls.put(partial(function, message))

@@ -1,0 +1,92 @@
+"""Calls that extensions add to every program."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from runtime.core.errors import PlaybookError
+from runtime.language.diagnostics import Span
+from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program
+
+CALL_LIMIT_S = 60.0
+"""How long a call of an extension may take unless it says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensionCall:
+    """A function that programs call by its `spec`'s name. A plain one runs in a thread.
+
+    `repeatable`: a call that a restart interrupted is made again; otherwise its outcome is unknown.
+    """
+
+    spec: PlaybookSpec
+    function: Callable[..., Any]
+    repeatable: bool = False
+    timeout_s: float = CALL_LIMIT_S
+
+    async def happen(self, arguments: Mapping[str, Any]) -> Any:
+        """What the function gives. Raises what it raises, and PlaybookError when it takes too long."""
+        try:
+            with anyio.fail_after(self.timeout_s):
+                if inspect.iscoroutinefunction(self.function):
+                    coroutine: Awaitable[Any] = self.function(**arguments)
+                    return await coroutine
+                work = partial(self.function, **arguments)
+                return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        except TimeoutError as error:
+            raise PlaybookError(f"{self.spec.name} took longer than {self.timeout_s:g} s and was given up") from error
+
+
+def call_of(
+    name: str, function: Callable[..., Any], *, repeatable: bool = False, timeout_s: float = CALL_LIMIT_S
+) -> ExtensionCall:
+    """A typed function as a call. Its annotations are the types of the language, its docstring is what models read.
+
+    Raises ValueError for parameters that have no name of their own.
+    """
+    signature = inspect.signature(function)
+    params = tuple(_param(name, param) for param in signature.parameters.values())
+    returns = _type(signature.return_annotation)
+    code = inspect.unwrap(function).__code__
+    span = Span(code.co_filename, code.co_firstlineno)
+    description = inspect.getdoc(function) or ""
+    metadata = {"pure": repeatable}
+    spec = PlaybookSpec(name, "extension", span, params, returns, description, metadata)
+    return ExtensionCall(spec, function, repeatable, timeout_s)
+
+
+def _param(name: str, param: inspect.Parameter) -> Param:
+    if param.kind in (param.VAR_POSITIONAL, param.VAR_KEYWORD, param.POSITIONAL_ONLY):
+        raise ValueError(f"{name} has the parameter {param}, which no program can give by its name")
+    default = None if param.default is param.empty else repr(param.default)
+    return Param(param.name, type=_type(param.annotation), default=default)
+
+
+def _type(annotation: Any) -> str | None:
+    if annotation is inspect.Parameter.empty or annotation in ("Any", Any):
+        return None
+    if isinstance(annotation, type) and not hasattr(annotation, "__args__"):
+        return annotation.__name__
+    return str(annotation)
+
+
+def with_calls(program: Program, calls: Mapping[str, ExtensionCall]) -> Program:
+    """The program, each of its own agents with `calls` behind its playbooks. An agent's playbook hides a call of its
+    name."""
+    if not calls:
+        return program
+    return replace(program, agents=tuple(_equipped(agent, calls) for agent in program.agents))
+
+
+def _equipped(agent: AgentSpec, calls: Mapping[str, ExtensionCall]) -> AgentSpec:
+    if agent.kind is not AgentKind.AI:
+        return agent
+    added = tuple(call.spec for name, call in calls.items() if agent.playbook(name) is None)
+    return replace(agent, playbooks=(*agent.playbooks, *added))
