@@ -28,8 +28,8 @@ check: $(VENV)/.installed-dev ## Format, lint, types, layers and dependencies.
 chaos: $(VENV)/.installed-dev ## Break everything for MINUTES=10 and print what people saw; SEED=1 for a seed.
 	@$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) $(if $(ROUNDS),--rounds $(ROUNDS)) $(CHAOS)
 
-bench: $(VENV)/.installed-dev ## Print how fast it is, each figure beside its floor.
-	@$(BIN)/python -m benchmarks
+bench: $(VENV)/.installed-dev ## Print how fast it is, each figure beside its floor; FULL=1 for the long parts too.
+	@$(BIN)/python -m benchmarks $(if $(FULL),--full)
 
 eval: $(VENV)/.installed ## Run 24 small programs on scripted replies; MODEL=… URL=… TIMES=… ONLY=… RESULTS=… for a real model.
 	@$(BIN)/python -m evals $(if $(MODEL),--model $(MODEL)) $(if $(URL),--url $(URL)) $(if $(TIMES),--times $(TIMES)) $(if $(ONLY),--only $(ONLY)) $(if $(RESULTS),--results $(RESULTS)) $(EVAL)

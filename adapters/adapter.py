@@ -13,14 +13,14 @@ from runtime.core.address import Address, Speaker
 from runtime.core.message import Attachment, Choice, Mark, Quote
 
 Act = Literal["message", "edit", "deletion", "reaction", "choice"]
-"""What a person did: said something, changed or took back what they said, put a mark on a message, pressed a choice."""
+"""The kind of a person's event: a message, an edit, a deletion, a reaction, a press of a choice."""
 
 
 Call = Literal["send", "edit", "delete", "open_stream", "append", "close_stream", "typing", "offer", "upload", "react"]
-"""A kind of call, for platforms that limit each method by itself."""
+"""A kind of call, for platforms that limit each method separately."""
 
 NOT_UNDERSTOOD = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
-"""What reading a payload raises that has another form than it should: it is passed over, with a line in the log."""
+"""The exceptions of reading a payload in an unexpected form: it is ignored, with a line in the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ May raise StorageUnavailable.
 
 
 async def everybody_may(_: Inbound) -> str | None:
-    """Where nobody decides."""
+    """The answer where nobody decides: yes."""
     return None
 
 
@@ -93,7 +93,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What we answer."""
+    """The answer to an HTTP request."""
 
     status: int
     body: bytes = b""
@@ -112,10 +112,10 @@ class Adapter(Protocol):
     def capabilities(self) -> Capabilities: ...
 
     def connect(self) -> AbstractAsyncContextManager[AsyncIterator[Inbound]]:
-        """What people do, in order.
+        """People's events, in order.
 
         An item may be acknowledged to the platform only when the consumer asks for the next one: then it is durable.
-        Reconnects by itself. Raises AuthFailed when the token is refused.
+        Reconnects on its own. Raises AuthFailed when the token is refused.
         """
         ...
 
@@ -143,7 +143,7 @@ class Adapter(Protocol):
 
 @runtime_checkable
 class CountsByMethod(Protocol):
-    """The platform limits each method by itself, where `budget` would be too coarse."""
+    """The platform limits each method separately, so that `budget` would be too coarse."""
 
     def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Sequence[tuple[str, Budget]]:
         """The buckets (key, size) that a call of this kind draws from, instead of the conversation's and the bot's.
@@ -207,11 +207,13 @@ class CanStream(Protocol):
     async def open_stream(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """Post the beginning and return the message's id. Raises as `send`, and StreamOver where none is to be had."""
+        """Post the beginning and return the message's id. Raises as `send`, and StreamOver where no stream is
+        available.
+        """
         ...
 
     async def append(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
-        """Append. Not idempotent. Raises as `send`, and StreamOver: then the message is gone on with by edits."""
+        """Append. Not idempotent. Raises as `send`, and StreamOver: then the message continues by edits."""
         ...
 
     async def close_stream(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
@@ -221,10 +223,10 @@ class CanStream(Protocol):
 
 @runtime_checkable
 class CanPreview(Protocol):
-    """A draft of a message can be shown that vanishes by itself (`capabilities.preview`)."""
+    """A message can be shown as a draft that disappears on its own (`capabilities.preview`)."""
 
     def previews(self, to: Address, /) -> bool:
-        """Whether drafts are wanted and to be had in this conversation."""
+        """Whether drafts are wanted and available in this conversation."""
         ...
 
     async def preview(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> None:
@@ -260,9 +262,8 @@ class CanOpenThread(Protocol):
         ...
 
     async def link(self, to: Address, /) -> str | None:
-        """Where a link leads that takes people of the platform to a conversation; None where there is none.
-
-        Raises as `open_thread`.
+        """A link that takes people of the platform to a conversation; None where there is none. Raises as
+        `open_thread`.
         """
         ...
 
@@ -278,7 +279,7 @@ class CanTellAlone(Protocol):
 
 @runtime_checkable
 class CanReact(Protocol):
-    """Marks can be put on people's messages (`capabilities.reactions`)."""
+    """The bot can react to people's messages (`capabilities.reactions`)."""
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
         """Put our mark on a message in place of any earlier one; None takes it away. Idempotent. Raises as `send`."""
@@ -319,13 +320,13 @@ class CanEndTyping(Protocol):
     """The platform can take that sign away before its time is over."""
 
     async def end_typing(self, to: Address, speaker: Speaker, /) -> None:
-        """Show that the speaker is not about to answer any more."""
+        """Show that the speaker is no longer about to answer."""
         ...
 
 
 @runtime_checkable
 class AnswersHttp(Protocol):
-    """The platform brings what people do by HTTP requests of its own, to `/hooks/<platform>` on any node."""
+    """The platform sends people's events by HTTP requests, to `/hooks/<platform>` on any node."""
 
     async def receive(self, request: HttpRequest, /) -> HttpAnswer:
         """Check the request's signature or secret and take it; returns once what it brought is safe, or refused."""

@@ -1,4 +1,4 @@
-"""What a platform can do and how much of it, as data with its sources."""
+"""The capabilities of a platform and their limits, as data with sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered of the most recent things, and no more of them than fit."""
+"""A bounded memory of the most recent items."""
 
 from __future__ import annotations
 

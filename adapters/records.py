@@ -1,4 +1,4 @@
-"""What an adapter has to remember beyond its process: a few small texts by name."""
+"""An adapter's durable memory: a few small texts by name."""
 
 from __future__ import annotations
 

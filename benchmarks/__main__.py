@@ -1,32 +1,87 @@
-"""Every figure in one table: `python -m benchmarks [NAME…]`."""
+"""Every figure in one table: `python -m benchmarks [--full | NAME…]` says beforehand how long each part takes."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.table import Row, show
 
+MOST_S = 600
+"""What is measured without `--full` takes no longer together, on two quiet cores."""
 
-def modules(wanted: list[str]) -> list[str]:
-    """The benchmarks: modules of this folder with a `run`; all of them unless some are named."""
-    here = str(Path(__file__).parent)
-    names = [found.name for found in pkgutil.iter_modules([here]) if found.name not in ("__main__", "table")]
-    if unknown := set(wanted) - set(names):
-        sys.exit(f"no benchmark {', '.join(sorted(unknown))}; there are: {', '.join(names)}")
-    return wanted or names
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A module of this folder with a `run`: how long it takes on two quiet cores, and whether only `--full` has it.
+
+    The times are those of the processor that it used on a busy machine, with its waits, rounded up.
+    """
+
+    seconds: int
+    full: bool = False
+
+
+PARTS: Mapping[str, Part] = {
+    "cluster": Part(120, full=True),
+    "execution": Part(15),
+    "freshness": Part(45),
+    "inbound": Part(15),
+    "language": Part(20),
+    "meetings": Part(45),
+    "model_chats": Part(30),
+    "model_stream": Part(60),
+    "observing": Part(15),
+    "pages": Part(60),
+    "routing": Part(10),
+    "scale": Part(600, full=True),
+    "start": Part(10),
+    "storage": Part(70),
+    "tapes": Part(30),
+}
+
+
+def wanted(asked: Sequence[str]) -> list[str]:
+    """The parts that are asked for by name; without names the short ones, or all with `--full`."""
+    names = [name for name in asked if name != "--full"]
+    if unknown := set(names) - PARTS.keys():
+        sys.exit(f"no benchmark {', '.join(sorted(unknown))}; there are: {', '.join(PARTS)}")
+    return names or [name for name, part in PARTS.items() if "--full" in asked or not part.full]
+
+
+def runnable() -> set[str]:
+    """The modules of this folder that have a `run`."""
+    here = [str(Path(__file__).parent)]
+    names = [found.name for found in pkgutil.iter_modules(here) if not found.ispkg and not found.name.startswith("__")]
+    modules = {name: importlib.import_module(f"benchmarks.{name}") for name in names}
+    return {name for name, module in modules.items() if hasattr(module, "run") and name != "virtual_time"}
+
+
+def plan(names: Sequence[str]) -> str:
+    """What will be measured, and how long that takes."""
+    lines = [f"  {name:14}{PARTS[name].seconds:5} s" for name in names]
+    total_s = sum(PARTS[name].seconds for name in names)
+    long = [name for name, part in PARTS.items() if part.full and name not in names]
+    more = [f"Left out: {', '.join(long)}. `make bench FULL=1` has everything."] if long else []
+    head = f"{len(names)} parts, about {max(1, round(total_s / 60))} minutes on two quiet cores:"
+    return "\n".join([head, *lines, *more])
 
 
 def main() -> None:
-    """Run them one after the other, then print the table."""
+    """Say what comes, measure one part after the other, then print the table."""
+    names = wanted(sys.argv[1:])
+    print(plan(names), file=sys.stderr, flush=True)
     rows: list[Row] = []
-    for name in modules(sys.argv[1:]):
-        module = importlib.import_module(f"benchmarks.{name}")
-        if hasattr(module, "run"):
-            print(f"measuring {name}", file=sys.stderr, flush=True)
-            rows += module.run()
+    for name in names:
+        print(f"{name}: about {PARTS[name].seconds} s …", file=sys.stderr, end=" ", flush=True)
+        begun = time.monotonic()
+        rows += importlib.import_module(f"benchmarks.{name}").run()
+        print(f"{time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
     print(show(rows))
 
 

@@ -70,7 +70,7 @@ def run() -> list[Row]:
         title = f"{line.scenario.name}: {line.policy}" + (f" (FAIL: {line.failures})" if line.failures else "")
         target = "" if held is None else f"<= {held:.2f}"
         rows.append(Row(title, line.delay_s, "s", line.optimum_s, "optimum", target))
-    return [*rows, *long_answers.rows()]
+    return [*rows, *long_answers.rows(), *long_answers.very_long_rows()]
 
 
 def table(lines: Sequence[Line]) -> str:

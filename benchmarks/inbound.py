@@ -36,6 +36,10 @@ from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import LeaseHolder
 
 ROUNDS = 200
+QUIET_S = 0.02
+"""An event comes when the process has rested for so long: else it would wait for what the one before it left to do."""
+RESTS_BELOW = 0.1
+"""A process that uses less than this part of a processor rests: it only looks after what it holds."""
 PROGRAM = """\
 # Echo
 
@@ -100,10 +104,19 @@ async def _measure() -> tuple[list[float], list[float]]:
                 await inbox.add(event)
                 await model.asked.wait()
                 taken.append(model.asked_at - began)
-                await anyio.sleep(0.02)
+                await _rest()
             tasks.cancel_scope.cancel()
         floor = await _floor(inbox, clock)
     return taken[20:], floor
+
+
+async def _rest() -> None:
+    """Return when nothing is left to do."""
+    busy_s = QUIET_S
+    while busy_s >= RESTS_BELOW * QUIET_S:
+        before_s = time.process_time()
+        await anyio.sleep(QUIET_S)
+        busy_s = time.process_time() - before_s
 
 
 async def _floor(inbox: RedisInbox, clock: SystemClock) -> list[float]:

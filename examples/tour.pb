@@ -51,7 +51,7 @@ async def Welcome():
     """Greets, then shows one thing after the other."""
     await Say("user", written("Hello! I am the **Guide**, one of four agents that live in this conversation.\n\n" + MENU))
     await Show()
-    await Say("user", "That was the tour. Write again, and it begins anew. 👋")
+    await Say("user", "That was the tour. Write again to start over. 👋")
     await EndProgram()
 
 

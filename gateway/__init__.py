@@ -1,1 +1,1 @@
-"""What people start: commands, settings, wiring, the web."""
+"""The program that people start: commands, settings, wiring, the web."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import signal
+import sys
+
+from gateway.settings.hidden_keys import hide_keys
 
 
 def main() -> None:
     """Run the command line. Ctrl-C before a command has begun ends the process without a word."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.argv[1:2] == ["run"]:
+        hide_keys()
     from gateway.cli.commands import app  # noqa: PLC0415 - takes a while, in which Ctrl-C may come
 
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""What people are told when the gateway has started."""
+"""The announcement that the gateway prints when it has started."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def start_lines(
 
 
 def door_lines(web: WebSettings, wrapping: Wrapping) -> list[str]:
-    """Who may talk in the web chat, and that there is no jail where there is none."""
+    """The lines about access to the web chat, and about a missing jail."""
     jail = [] if wrapping.jailed else listed_under("no jail", [wrapping.reason])
     return [*listed_under("open to", [web.open_to]), *jail]
 

@@ -86,7 +86,7 @@ from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder
 
 _CLOSE_LIMIT_S = 0.3
-"""How long an adapter may take to close what it sends through: people wait for a stop to end."""
+"""The time for an adapter to close its connections: people wait for a stop to end."""
 
 
 async def serve(

@@ -97,7 +97,7 @@ def _slack(ground: Ground) -> Listed | None:
         installations=ground.records("installations:slack") if several else None,
     )
     if missing := keys_missing(keys):
-        raise ConfigError(f"Slack is set up by half; set also {missing}.")
+        raise ConfigError(f"Slack is only half set up; also set {missing}.")
     options = SlackOptions(base_url=own.base_url, commands=ground.commands, texts=ground.texts, admits=ground.admits)
     adapter = SlackAdapter(keys, clock=ground.clock, options=options)
     return Listed(adapter, _rules(ground.settings, own), exclusive=own.app_token is not None)

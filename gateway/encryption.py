@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def sealing_of(settings: Settings) -> Sealing:
-    """How content is written where it is stored. Raises ConfigError for keys that are none."""
+    """The sealing of stored content. Raises ConfigError for invalid keys."""
     keys = settings.encryption.keys
     if keys is None:
         return PLAIN
@@ -40,7 +40,7 @@ def key_ids(text: str, name: str) -> list[str]:
 
 
 def rekeying_of(connection: RedisConnection) -> Rekeying:
-    """What writes the database anew after its keys have changed."""
+    """The rewriting of the database after its keys have changed."""
     from adapters.web.acts import PLATFORM
     from runtime.storage.redis.sessions.rekeying import Rekeying
 
@@ -48,7 +48,9 @@ def rekeying_of(connection: RedisConnection) -> Rekeying:
 
 
 async def renew_archive(connection: RedisConnection, archive: Archive | None) -> int:
-    """Write every session in the archive anew as the settings have it now; how many cannot be opened and stay."""
+    """Rewrite every session in the archive by the current settings, and return the number that cannot be opened and
+    stay.
+    """
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 
     catalog, locked = RedisSessionCatalog(connection), 0
@@ -67,9 +69,9 @@ async def renew_archive(connection: RedisConnection, archive: Archive | None) ->
 
 
 async def ask_keys(settings: Settings) -> str | None:
-    """How content is encrypted, in a line; None where it is not. Raises ConfigError."""
+    """A line about the encryption of content; None where it is off. Raises ConfigError."""
     sealing, encryption = sealing_of(settings), settings.encryption
     if sealing is PLAIN:
         return None
-    where = ", ".join(encryption.conversations) or "nowhere: new content is stored as it is"
+    where = ", ".join(encryption.conversations) or "nowhere: new content is stored unencrypted"
     return f"{len(encryption.key_words())} keys, in {'all conversations' if where == '*' else where}"

@@ -1,4 +1,4 @@
-"""What must be there before anything is wired, and what is made of it alone."""
+"""The parts that everything else is built from: the settings, the stores, the model and the sandbox."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from runtime.stores.sessions import LeaseHolder
 
 @dataclass(frozen=True, slots=True)
 class Foundation:
-    """What everything else stands on, from the settings to the connection of the database."""
+    """The basis of all other parts, from the settings to the connection of the database."""
 
     settings: Settings
     routes: Routes
@@ -63,7 +63,7 @@ class Foundation:
 
 
 def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> Jobs:
-    """What is done at times by one node of all."""
+    """The periodic jobs that one of the nodes does for all."""
     leases, done = RedisLeaseStore(foundation.connection), RedisRecords(foundation.connection, JOBS_TABLE)
     keeping = keeping_of(foundation.settings, foundation.connection, foundation.archive)
     jobs = [*(schedule.job(inbox) for schedule in foundation.schedules), keeping.retention.job(foundation.bus)]
@@ -73,7 +73,7 @@ def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> J
 def node_context_of(
     foundation: Foundation, inbox: RedisInbox, outbound: Outbound, files: Files, limits: Limits, tasks: TaskGroup
 ) -> NodeContext:
-    """What sessions live in; what goes on for them beside them is started in `tasks`."""
+    """The context of this node's sessions; their background work starts in `tasks`."""
     settings, clock = foundation.settings, foundation.clock
     servers = remote_servers(settings, foundation.programs.values(), clock, foundation.bus, tasks)
     store = RedisSessionStore(foundation.connection, foundation.archive)
@@ -110,7 +110,7 @@ def _mailboxes(foundation: Foundation) -> RedisMailboxes:
 
 
 def desk_of(foundation: Foundation) -> Desk | None:
-    """Where participants in other processes connect, if there are any."""
+    """The endpoint for participants in other processes; None if there are none."""
     tokens = foundation.settings.participants.known()
     chars = foundation.settings.limits.message_chars
     office = Office(_mailboxes(foundation), RedisInbox(foundation.connection), foundation.clock, foundation.bus, chars)

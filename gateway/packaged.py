@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def packaged(name: str) -> Path:
-    """Where `name` ("examples/tour.pb", "config/parley.toml") is: in the installed package, else the checkout."""
+    """The path of `name` ("examples/tour.pb", "config/parley.toml"): in the installed package, else in the checkout."""
     package = Path(__file__).parent
     installed = package / "_data" / name
     return installed if installed.exists() else package.parent / name

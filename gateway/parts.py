@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, People, Request
+from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, People, Request
 from gateway.encryption import sealing_of
 from gateway.jobs.erasure import Erasure
 from gateway.jobs.retention import Retention
+from gateway.settings.hidden_keys import OUR_KEY, hidden_keys
 from gateway.settings.retention import NO_ARCHIVE
 from gateway.settings.tree import Settings, environment_keys, model_environment
 from runtime.core.clock import Clock, SystemClock
@@ -40,12 +41,12 @@ if TYPE_CHECKING:
 
 
 _NO_POSTGRES = (
-    "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg. Nothing is put into "
-    "the archive, and sessions that are there cannot be gone on with."
+    "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg. Nothing is archived, "
+    "and archived sessions cannot continue."
 )
 _JAIL_ADVICE = (
-    "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/operating.md says more of "
-    'containers. With sandbox.jail = "preferred" there need be none.'
+    "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/operating.md has more on "
+    'containers. With sandbox.jail = "preferred" Parley runs without one.'
 )
 
 
@@ -55,15 +56,17 @@ def plain(secret: SecretStr | None) -> str | None:
 
 
 async def chosen_model(settings: Settings) -> ModelChoice | NoModel:
-    """Which model the settings and the environment come to; asks for an Ollama on this machine."""
+    """The model that the settings and the environment choose; asks for an Ollama on this machine."""
+    keys = environment_keys()
     wanted = ModelSettings(
         settings.model,
         settings.model_base_url,
         plain(settings.model_api_key),
         settings.model_file,
         settings.model_api_key_file,
+        OUR_KEY if OUR_KEY in keys else None,
     )
-    return choose_model(wanted, environment_keys(), await find_ollama())
+    return choose_model(wanted, keys, await find_ollama())
 
 
 @asynccontextmanager
@@ -113,9 +116,14 @@ async def open_choice(
             base_url = (await stack.enter_async_context(LocalGGUF(choice.gguf))).base_url
         file = choice.api_key_file
         options = ModelOptions(
-            choice.name, base_url, choice.api_key, timeouts, api_key_file=str(file) if file else None
+            choice.name,
+            base_url,
+            choice.api_key,
+            timeouts,
+            api_key_file=str(file) if file else None,
+            api_key_variable=choice.api_key_variable,
         )
-        process = ModelProcess(options, model_environment(), SystemClock(), on_event or unheard)
+        process = ModelProcess(options, model_environment(), SystemClock(), on_event or unheard, keys=hidden_keys())
         yield AnsweringClient(await stack.enter_async_context(process), replace(options, api_key=None), SystemClock())
 
 
@@ -167,11 +175,11 @@ async def open_sandbox(settings: Settings, *, on_event: OnEvent | None = None) -
 
 
 def people_in(connection: RedisConnection, clock: Clock) -> People:
-    """Who may talk, as the database has it."""
+    """The people and their roles in the database."""
     from runtime.storage.redis.records import RedisRecords
 
-    people, requests = RedisRecords(connection, PEOPLE_TABLE), RedisRecords(connection, REQUESTS_TABLE)
-    return People(people, requests, clock)
+    people, requests, told = (RedisRecords(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
+    return People(people, requests, told, clock)
 
 
 async def tell_later(connection: RedisConnection, request: Request, text: str) -> None:
@@ -216,7 +224,7 @@ async def open_archive(settings: Settings, *, on_event: OnEvent | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """What the commands that look after a database need of it."""
+    """The database as the commands for it need it."""
 
     letters: DeadLetters
     catalog: SessionCatalog
@@ -246,7 +254,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
 
 
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
-    """Who is asked for numbers."""
+    """The sources of the gauges."""
     from gateway.observability.gauges import Gauges
     from runtime.storage.redis.queue_depths import RedisQueueDepths
 

@@ -1,4 +1,4 @@
-"""What `parley check` asks: whether each part of what the settings say works."""
+"""The checks of `parley check`: whether each part of the settings works."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def probes(settings: Settings) -> list[Probe]:
         Probe("model", None, choice.reason) if absent else Probe("model", lambda: _ask_model(settings)),
         Probe("valkey", lambda: _ask_valkey(settings)),
         Probe("archive", lambda: _ask_archive(settings), "set retention.archive_url"),
-        Probe("encryption", lambda: ask_keys(settings), "content is stored as it is; set encryption.keys_file"),
+        Probe("encryption", lambda: ask_keys(settings), "content is stored unencrypted; set encryption.keys_file"),
         *(Probe(name, partial(_ask_platform, kind, settings), f"set {kind.switch}") for name, kind in CATALOG.items()),
         Probe("programs", lambda: _ask_programs(settings)),
         Probe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
@@ -65,7 +65,7 @@ async def _ask_model(settings: Settings) -> str:
         async with open_model(settings) as model, model.stream(request) as answer:
             text = "".join([piece async for piece in answer])
     if not text.strip():
-        raise LLMUnavailable(f"{model.model} answered with nothing; check its name and its server.")
+        raise LLMUnavailable(f"{model.model} gave an empty answer; check its name and its server.")
     return f"{model.model} answers"
 
 
@@ -87,7 +87,7 @@ async def _ask_remote(settings: Settings) -> str | None:
 
 
 async def _ask_seats(settings: Settings) -> str | None:
-    """Who may play agents from other processes. Raises ConfigError for an agent of a program that nobody can play."""
+    """The participants that may play agents. Raises ConfigError for an agent of a program that nobody can play."""
     from gateway.programs.loading import routes_of
 
     settings.participants.check((await _programs(settings, routes_of(settings))).values())

@@ -74,10 +74,10 @@ class Service:
         del self._waiting_for["model"]
 
     async def drain(self, within_s: float) -> None:
-        """Stop serving: what goes on may come to an end, at most so long, and is parked after that.
+        """Stop serving. Work in progress may finish within this time, and is parked after that.
 
-        Nobody is connected to by this node any more, then each shard is given back as soon as nothing goes on in it.
-        What comes by request is taken to the end: whoever serves its shard then answers it.
+        This node gives up its bot connections, then each shard as soon as it is idle. Requests are taken to the end:
+        the node that serves their shard then answers them.
         """
         self._waiting_for["draining"] = "the gateway is stopping"
         self._bus.publish("node.draining", seconds=within_s, busy=sum(self._registry.loads().values()))

@@ -1,4 +1,4 @@
-"""A program executed by itself: in memory, for one person, who sees what it says on a terminal."""
+"""The execution of a program without a gateway: in memory, for one person at a terminal."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ReadLine = Callable[[], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How it ended: "done", "failed", or "waiting" for a person who has nothing more to say."""
+    """The way it ended: "done", "failed", or "waiting" for a person who has nothing more to say."""
 
     how: str
     why: str = ""
@@ -56,7 +56,7 @@ class Ended:
 
 @dataclass(slots=True)
 class Terminal:
-    """Where what is said appears: what agents say on `out`, what else there is to say on `beside`."""
+    """The output on a terminal: agents' messages on `out`, everything else on `beside`."""
 
     out: TextIO
     beside: TextIO
@@ -102,12 +102,12 @@ async def execute(
 
 
 def _line(event: Event) -> str:
-    """What a program wrote into the log, for people."""
+    """A line of a program for the log, for people."""
     return " ".join([event.data["line"], *(f"{name}={value!r}" for name, value in event.data["values"].items())])
 
 
 class _Store(MemorySessionStore):
-    """Sessions in memory that say when nothing goes on any more."""
+    """Sessions in memory that report when all work is finished."""
 
     def __init__(self, leases: MemoryLeaseStore, inbox: MemoryInbox) -> None:
         super().__init__(leases, inbox)
@@ -222,7 +222,6 @@ class _Screen:
     _open: list[_Page] = field(default_factory=list)
 
     def page(self, spec: PageSpec, _record: PageRecord, /) -> LivePage:
-        """See `Outbox`."""
         page = _Page(self, spec, muted=bool(self.failures))
         self._open.append(page)
         return page
@@ -245,13 +244,13 @@ class _Screen:
             return  # nobody reads it any more; the program goes on to its end
         except OSError as error:
             page.muted = True
-            self.failures.append(f"what it says cannot be written: {error.strerror}")
+            self.failures.append(f"its output cannot be written: {error.strerror}")
 
     def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
         """See `Outbox`; a terminal shows nothing."""
 
     def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
-        """See `Outbox`; a terminal has no marks, and what goes on is seen."""
+        """Nothing: a terminal has no marks, and the work is visible."""
         get_running_loop().call_soon(done, True)
         return True
 

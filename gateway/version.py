@@ -1,3 +1,3 @@
-"""Which Parley this is."""
+"""The version of this Parley."""
 
 VERSION = "0.1.0"

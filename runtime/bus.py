@@ -1,4 +1,4 @@
-"""What happened, told to whoever wants to know: publish and subscribe inside one process."""
+"""The bus: publish and subscribe inside one process."""
 
 from __future__ import annotations
 

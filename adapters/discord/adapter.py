@@ -127,11 +127,11 @@ class DiscordAdapter:
                     await items.aclose()
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
-        """Each channel, thread and private conversation by itself; `draws` says it more exactly."""
+        """The bucket of each channel, thread and private conversation; `draws` is more exact."""
         return self._draws.conversation(to)
 
     def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Sequence[tuple[str, Budget]]:
-        """Posting and editing are counted apart, and each webhook by itself, by the limits that answers have told."""
+        """Separate buckets for posting and editing, and for each webhook, with the limits from earlier answers."""
         return self._draws.of(to, call, speaker)
 
     async def check(self) -> str:
@@ -179,7 +179,7 @@ class DiscordAdapter:
         await self._voice.take_away(to, message)
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
-        """As the port says. The message that a thread begins with stands in the thread's channel."""
+        """React as the port says. The message that a thread begins with is in the thread's channel."""
         number = number_of(message)
         channel_id = to.conversation if number == to.thread else channel_id_of(to)
         await self._marking.put(channel_id, number, mark)

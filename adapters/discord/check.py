@@ -1,4 +1,4 @@
-"""What `check` finds out: the token, the intent, and the rights in each server."""
+"""The findings of `check`: the token, the intent, and the permissions in each server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def health(api: BotApi) -> str:
         us, reads = await api.identity()
         servers = await api.servers()
     except (OutcomeUncertain, RateLimited) as error:
-        raise NotDelivered(f"{error}. Whether the token is good cannot be told") from error
+        raise NotDelivered(f"{error}. So Parley cannot tell whether the token is valid") from error
     if not reads:
         raise AuthFailed(INTENT_HELP)
     lacking = [text for server in servers if (text := _lacking(server, essential=False))]
@@ -27,10 +27,10 @@ async def health(api: BotApi) -> str:
     link = invitation(us.application_id).link
     if crippled:
         told = "; ".join(crippled[:MAX_TOLD])
-        raise AuthFailed(f"{told}. In the server's settings, Roles, give them to {us.name}, or open {link} once more")
+        raise AuthFailed(f"{told}. In the server's settings, Roles, give them to {us.name}, or open {link} again")
     where = f"in {len(servers)} server{'s' * (len(servers) != 1)}"
     notes = f". {'; '.join(lacking[:MAX_TOLD])}; docs/discord.md says what each is for" if lacking else ""
-    return f"Discord knows this bot as {us.name}, {where}{notes}. To let it into a server: {link}"
+    return f"Discord knows this bot as {us.name}, {where}{notes}. To add it to a server: {link}"
 
 
 def _lacking(server: Server, *, essential: bool) -> str:

@@ -1,4 +1,4 @@
-"""What Discord can do, and how much of it."""
+"""The capabilities and limits of Discord."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BURST_SHARE = 0.3
 
 
 def within(calls: int, window_s: float) -> Budget:
-    """A bucket that keeps within so many calls in any window of so many seconds.
+    """A bucket that stays within this number of calls in any window of this many seconds.
 
     In a window of w seconds a bucket lets through burst + w x rate calls at most, and only whole ones.
     """

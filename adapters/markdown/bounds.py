@@ -1,4 +1,4 @@
-"""How much Markdown is formatted at all: reading it takes longer than in proportion to some of its marks."""
+"""Limits on the Markdown that is formatted: some of its marks take more than proportional time to read."""
 
 from __future__ import annotations
 

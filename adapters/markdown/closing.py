@@ -9,7 +9,7 @@ from adapters.markdown.inline_marks import InlineMarks
 from adapters.markdown.table_head import DELIMITER_ROW
 
 _BLOCK_START = re.compile(r"[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|>)")
-_HELD_LINE = re.compile(r"[ \t>]*(?:[-*+=_]+|\d{1,9}[.)]?|#{1,6}|`+|~+|(?:[-*+]|\d{1,9}[.)])[ \t]*[`~]*)?[ \t]*\Z")
+_HELD_LINE = re.compile(r"[ \t>]*+(?:[-*+=_]+|\d{1,9}[.)]?|#{1,6}|`+|~+|(?:[-*+]|\d{1,9}[.)])[ \t]*+[`~]*+)?[ \t]*+\Z")
 
 
 def close_open(text: str) -> str:
@@ -47,7 +47,7 @@ def close_marks(text: str) -> str:
 
 
 def _last_block(lines: list[str]) -> tuple[str, str]:
-    """What stands before the inline text of the last block, and that text."""
+    """The last block's inline text, and the text before it."""
     start = len(lines) - 1
     while start > 0 and lines[start - 1].strip() and not _BLOCK_START.match(lines[start]):
         start -= 1

@@ -16,7 +16,7 @@ _INDENT_MAX = 3
 
 @dataclass(frozen=True, slots=True)
 class OpenFence:
-    """A code fence of `marks`: `inside` stands before every line of it (`> ` in a quote), `info` behind its marks."""
+    """A code fence of `marks`: `inside` precedes every line of it (`> ` in a quote), `info` follows its marks."""
 
     marks: str
     inside: str
@@ -24,7 +24,7 @@ class OpenFence:
 
     @property
     def opener(self) -> str:
-        """The line that opens it again, where nothing stands before it."""
+        """The line that opens it again, where nothing precedes it."""
         inside = self.inside if ">" in self.inside else self.inside[:_INDENT_MAX]
         return f"{inside}{self.marks}{self.info}"
 
@@ -34,7 +34,7 @@ class OpenFence:
         return self.inside + self.marks
 
     def is_left_by(self, line: str) -> bool:
-        """Whether a line with this beginning stands outside of the quote that the fence is in."""
+        """Whether a line with this beginning is outside of the quote that the fence is in."""
         begun = line.lstrip()
         return ">" in self.inside and bool(begun) and not begun.startswith(">")
 

@@ -10,7 +10,7 @@ _TARGET = re.compile(r"\((?:[^\s()]|\([^\s()]*\))*(?:[ \t]+\"[^\"\n]*\")?\)")
 _TARGET_BEGUN = re.compile(r"\((?:[^\s()]|\([^\s()]*(?:\)|\Z))*(?:[ \t]+(?:\"[^\"\n]*\"?)?)?\Z")
 _TAG_BEGUN = re.compile(r"<(?:[A-Za-z/][^\s<>]*)?\Z")
 MARKS_MAX = 32
-"""Text that is emphasized in more ways than so many marks can close is shown with its marks: messages have limits."""
+"""Text whose emphasis needs more closing marks than this is shown with its marks: messages have limits."""
 _OPEN_MAX = 100
 """With more marks or brackets open at once the rest is not read: nobody means them."""
 
@@ -58,7 +58,7 @@ class InlineMarks:
 
     @property
     def marks(self) -> str:
-        """What closes everything that is open, if that is not too much."""
+        """The marks that close everything open, if that is not too much."""
         runs = "".join(run.char * run.left for run in reversed(self._runs) if run.char != "~" or run.left == 2)
         return "`" * self._code + (runs if len(runs) <= MARKS_MAX else "")
 
@@ -68,7 +68,7 @@ class InlineMarks:
 
     @property
     def certain(self) -> bool:
-        """Whether nothing of the text could still turn into something else."""
+        """Whether no part of the text can still change its meaning."""
         return self._end == len(self._text) and not self._brackets and not self._crowded
 
     def _read(self, at: int) -> int:

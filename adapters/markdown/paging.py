@@ -47,7 +47,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a page may hold: at most `limit`, and nothing of the whole text behind `ends_at`."""
+    """The capacity of a page: at most `limit`, and nothing of the whole text after `ends_at`."""
 
     limit: int
     ends_at: int | None = None

@@ -11,7 +11,7 @@ from markdown_it.token import Token
 from adapters.markdown.bounds import TooMuchMarkdown, check_bounds
 
 _LITERAL = re.compile(r"([\\`*_\[\]<>~|&])")
-_LITERAL_START = re.compile(r"^(\s*)([#+-]|\d+(?=[.)]))", re.MULTILINE)
+_LITERAL_START = re.compile(r"^([ \t]*)([#+-]|\d+(?=[.)]))", re.MULTILINE)
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""The head of a table that goes on in another message."""
+"""The head of a table that continues in another message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a text is, in a platform's units."""
+"""The length of a text in a platform's units."""
 
 from __future__ import annotations
 

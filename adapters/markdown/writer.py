@@ -1,4 +1,4 @@
-"""CommonMark written anew for a platform: the walk over its tokens, and what all platforms show alike.
+"""CommonMark rewritten for a platform: the walk over its tokens, and the rules that all platforms share.
 
 A platform's writer says what its marks are, how it writes links, code and quotations. Lists, tables and the space
 between blocks are the same for all.
@@ -37,7 +37,7 @@ class MarkdownWriter(ABC):
     """Writes tokens one after the other; line breaks between blocks wait until there is text after them."""
 
     INDENT: ClassVar[str]
-    """What a list inside a list is indented by."""
+    """The indentation of a list inside a list."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []

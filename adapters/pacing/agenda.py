@@ -1,4 +1,4 @@
-"""What is to be looked at when, with one timer for all of it."""
+"""An agenda: items with due times, served by one timer."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ WINDOW_REST = 0.6
 """A text is expected to go on for this part of the time it has lasted where calls are counted in a window. Simulated:
 up to 30 s the bucket alone sets the pace, and no gap is longer than 5 s later."""
 WINDOW_KEEPS = 1
-"""So many calls of a window are kept for ends. Chosen."""
+"""The calls of a window that are reserved for ends. Chosen."""
 END_WAITS_S = 0.3
 """A frame leaves a bucket such that an end right after it waits for a token no longer than this, seconds. Chosen: a
 call in flight takes as long. It costs up to 2 % of mean delay, 6 % in groups, and shortens tails from seconds."""
@@ -66,7 +66,7 @@ RETRY_MAX_S = 30.0
 PROOF_TOKENS = 8.0
 """Accepted calls prove a rate over windows of at least this many token times. Simulated."""
 PROOF_CALLS = 600
-"""How many accepted calls are remembered as proof."""
+"""The number of accepted calls remembered as proof."""
 PROOF_TRUST = 0.98
 """The part of a proven rate that is used. Simulated."""
 CUT_LEAST = 0.95

@@ -1,4 +1,4 @@
-"""Who may call a platform next: every growing text of one bot, its buckets, and one timer.
+"""The scheduler of a bot's calls: every growing text, its buckets, and one timer.
 
 Nothing is queued: a text keeps only its newest state, and a call is built when a token for it is there in every bucket
 it draws from. A bucket serves its texts by score: the age of the oldest character nobody has seen, a finished text 1000
@@ -118,7 +118,6 @@ class EditScheduler:
         self._serve(self._lanes.texts())
 
     def changed(self, text: LiveText) -> None:
-        """See `Attention`."""
         self._serve((text,))
 
     def over(self, text: LiveText) -> None:
@@ -264,7 +263,6 @@ class _OneCall:
         self._made = False
 
     def frame(self, _final: bool, /) -> Frame | None:
-        """See `FrameSource`."""
         return None if self._made else Frame(0, self._make, draws=self._draws)
 
     async def _make(self) -> None:

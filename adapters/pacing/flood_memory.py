@@ -1,4 +1,4 @@
-"""What outlives a process of a platform's buckets: what floods taught, and until when calls may have emptied them."""
+"""The memory of a platform's buckets across restarts: learned rates, and until when calls may have emptied them."""
 
 from __future__ import annotations
 

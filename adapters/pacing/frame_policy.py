@@ -1,4 +1,4 @@
-"""When a growing text deserves the next call.
+"""The policy for when a growing text makes its next call.
 
 The measure is the mean delay of a character. Each call takes a token of a bucket (`adapters/pacing/bucket.py`), so
 calls are spread over the expected length of the answer: a frame is due when the area of what nobody has seen yet

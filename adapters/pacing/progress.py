@@ -1,4 +1,4 @@
-"""How far a growing text is, and how much of it people see."""
+"""The progress of a growing text, and how much of it people see."""
 
 from __future__ import annotations
 

@@ -45,7 +45,6 @@ class Page:
 
     @property
     def conversation(self) -> str | None:
-        """See `FrameSource`."""
         return (self.spec.extras.home or self.spec.address).key if self.spec.extras.leased else None
 
     @property

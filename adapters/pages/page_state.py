@@ -1,4 +1,4 @@
-"""What one page knows of its messages, and what the platform's answers mean for it."""
+"""The state of one page: its messages, and the meaning of the platform's answers for it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from runtime.core.errors import (
 )
 
 SURPLUS = "\u2014"
-"""What a message becomes that a page no longer needs, where messages cannot be deleted."""
+"""The text of a message that a page no longer needs, where messages cannot be deleted."""
 DIFFERS_MAX = 2
-"""After so many answers that show something else a message stays as it is."""
+"""After this many answers with another text a message stays as it is."""
 
 
 class PageState:

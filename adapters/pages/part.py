@@ -1,4 +1,4 @@
-"""What is known about one platform message of a page, and what comes with a page besides its text."""
+"""The state of one platform message of a page, and what a page has besides its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all pages of one platform share."""
+"""The context that all pages of one platform share."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from runtime.core.message import Attachment
 from runtime.core.texts import Texts, english
 
 OWNED_MAX = 4096
-"""How many of the newest messages it is known of which page they belong to."""
+"""The number of newest messages whose page is remembered."""
 
 Load = Callable[[Attachment], Awaitable[File]]
-"""The content of a file to be sent. Raises NotDelivered when it is not there any more."""
+"""The content of a file to send. Raises NotDelivered when it no longer exists."""
 
 
 @dataclass(frozen=True, slots=True)

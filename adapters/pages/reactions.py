@@ -15,7 +15,7 @@ from runtime.core.errors import AdapterError
 from runtime.core.message import Mark
 
 REFUSING_MAX = 1000
-"""How many conversations are remembered that took no mark. Chosen."""
+"""The number of remembered conversations that refused a reaction. Chosen."""
 
 OnDone = Callable[[bool], None]
 """Hears that the newest mark of a message is there or was refused (True), or could not be tried (False)."""

@@ -1,4 +1,4 @@
-"""Which notes of ours stand in conversations, so that the process after a crash can take them away."""
+"""The status messages that are in conversations, recorded so that the next process can remove them after a crash."""
 
 from __future__ import annotations
 

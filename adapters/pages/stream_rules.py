@@ -1,4 +1,4 @@
-"""What may be appended to a native stream, which takes nothing back, and when one stream follows another."""
+"""Rules for native streams, which take nothing back: what may be appended, and when another stream follows."""
 
 from __future__ import annotations
 

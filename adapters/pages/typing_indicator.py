@@ -1,4 +1,4 @@
-"""What people see while an agent works: the typing sign, and what it is doing when that takes long."""
+"""The typing indicator, and the status message that follows when an agent works for long."""
 
 from __future__ import annotations
 

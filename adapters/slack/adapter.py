@@ -1,4 +1,4 @@
-"""Slack: Socket Mode or HTTP in, messages, edits and streams out. A thread is a conversation of its own."""
+"""Slack: Socket Mode or HTTP in, messages, edits and streams out. Each thread is a separate conversation."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class SlackAdapter(Sender):
                 return await self._installed()
             workspace = await self._workspaces.only(self._keys.bot_token)
         except (OutcomeUncertain, RateLimited) as error:
-            raise NotDelivered(f"{error}. Whether the tokens are good cannot be told") from error
+            raise NotDelivered(f"{error}. So Parley cannot tell whether the tokens are valid") from error
         finally:
             await self.aclose()
         told = f"Slack knows this bot as @{workspace.bot.name} in {workspace.bot.team}"

@@ -1,4 +1,4 @@
-"""What Slack can do, and how much of it."""
+"""The capabilities and limits of Slack."""
 
 from __future__ import annotations
 

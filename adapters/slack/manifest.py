@@ -1,4 +1,4 @@
-"""What the app needs to be allowed on Slack, and the manifest that asks for exactly that. Pure."""
+"""The permissions that the app needs on Slack, and the manifest that asks for exactly these. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCOPES: Final = (
     "reactions:write",
     "users:read",
 )
-"""What a bot's token must be allowed."""
+"""The permissions of a bot's token."""
 ESSENTIAL: Final = ("channels:history", "chat:write", "im:history")
 """Those without which an app is deaf or mute: it cannot serve at all."""
 OWN_NAMES: Final = "chat:write.customize"
@@ -40,9 +40,9 @@ EVENTS: Final = (
     "reaction_added",
     "reaction_removed",
 )
-"""What Slack must tell us."""
+"""The events that Slack must send."""
 INSTALLATION_EVENTS: Final = ("app_uninstalled", "tokens_revoked")
-"""What it must tell as well where the app is in several workspaces."""
+"""Further events for an app in several workspaces."""
 
 
 def lacking(scopes: frozenset[str]) -> tuple[str, ...]:

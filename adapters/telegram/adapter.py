@@ -48,7 +48,7 @@ from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelive
 from runtime.core.message import Choice, Mark
 
 SHORT_LABEL: Final = 16
-"""Buttons with labels of so many characters at most stand side by side, three in a row."""
+"""Buttons with labels up to this length are side by side, three in a row."""
 
 LANGUAGE_LETTERS: Final = 2
 """Commands are described in languages that have a code of two letters (Bot API, setMyCommands)."""
@@ -214,7 +214,7 @@ class TelegramAdapter:
     async def upload(
         self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """As the port says; a text that is too long to stand beside a file is a message before it."""
+        """Upload as the port says; a text that is too long for a caption is a message before the file."""
         page = self._page(self._roster.speaking(to, speaker), to, text, speaker)
         if not page.fits_caption():
             await self.send(to, text, speaker=speaker, nonce=nonce, final=True, reply_to=reply_to)
@@ -289,7 +289,9 @@ class TelegramAdapter:
         return None if url is None else Webhook.of(url, self._tokens[bot.id], bot.id)
 
     async def _identified(self) -> dict[OurBot, Reader]:
-        """Who our bots are. Raises AuthFailed for the main one; an agent's bot that is refused is left out."""
+        """The identities of the bots. Raises AuthFailed for the main one; an agent's bot that is refused is left
+        out.
+        """
         known: dict[OurBot, BotIdentity] = {}
         for bot in self._roster:
             try:
@@ -340,7 +342,7 @@ class TelegramAdapter:
 
 
 def _target(bot: OurBot, chat_id: int, to: Address, reply_to: str | None) -> Target:
-    """Where to post. A message is answered where the bot knows it by that number."""
+    """The target of a post. A message is answered where the bot knows it by that number."""
     replied = MessageId.read(reply_to) if reply_to is not None else None
     known = replied is not None and (is_private(to) or bot.knows(chat_id, replied))
     return Target(chat_id, thread_id_of(to), replied.number if replied is not None and known else None)

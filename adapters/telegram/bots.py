@@ -41,7 +41,7 @@ def agent_bot_id(token: str) -> int:
 
 
 class Bots:
-    """Which bot does what."""
+    """The bots and their duties."""
 
     def __init__(self, main: OurBot, agents: Mapping[str, OurBot]) -> None:
         self.main = main
@@ -54,7 +54,9 @@ class Bots:
         yield from self._by_id.values()
 
     def speaking(self, to: Address, speaker: Speaker) -> OurBot:
-        """Who says it: in a group the agent's own bot where that may write, in private chats whose chat it is."""
+        """The bot that speaks: in a group the agent's own bot where that may write, in private chats the bot of the
+        chat.
+        """
         if is_private(to):
             return self._by_id.get(private_bot_of(to), self.main)
         bot = self._by_agent.get(speaker.name.casefold()) if speaker.id else None

@@ -1,4 +1,5 @@
-"""What the adapter remembers: for good, which groups have moved and where we speak; for a while, whom and what we saw.
+"""The adapter's memory of chats. Durable: groups that have moved, and chats where the bot speaks. For a while: people
+and messages.
 
 Records: `moved:<old id>` and `came:<new id>` name each other's chat; `topic:<chat>#<topic>` says since when we speak
 there.
@@ -85,7 +86,7 @@ class ChatState:
             await self._records.put(f"moved:{old}", str(new))
 
     def lives_in(self, chat_id: int, topic: int | None) -> bool:
-        """Whether we speak in this topic."""
+        """Whether the bot speaks in this topic."""
         return topic is not None and f"{self.home(chat_id)}#{topic}" in self._topics
 
     async def note_spoke(self, to: Address) -> None:
@@ -99,7 +100,7 @@ class ChatState:
             await self._forget(sorted(self._topics, key=self._topics.__getitem__)[:-MAX_TOPICS])
 
     async def forget_topics(self, chat_id: int, topic: int | None = None) -> None:
-        """We do not speak any more in a topic, or in all of a chat."""
+        """Forget a topic in which the bot no longer speaks, or all topics of a chat."""
         prefix = f"{self.home(chat_id)}#"
         gone = [key for key in self._topics if key.startswith(prefix) and topic in (None, int(key[len(prefix) :]))]
         await self._forget(gone)

@@ -1,4 +1,4 @@
-"""What `parley check` says about a bot: whether its token is good, and what will not work as it is set up."""
+"""The findings of `parley check` about a bot: whether its token is valid, and what does not work in its set-up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ async def found(api: BotApi, *, agent: str | None, webhook: Webhook | None, chat
     try:
         bot = await api.me(agent)
     except (OutcomeUncertain, RateLimited) as error:
-        raise NotDelivered(f"{error}. Whether the token is good cannot be told") from error
+        raise NotDelivered(f"{error}. So Parley cannot tell whether the token is valid") from error
     whose = f" for {agent}" if agent is not None else ""
     notes = [*_privacy(bot), *await _webhook(api, webhook), *await _memberships(api, bot, chats)]
     return ". ".join([f"Telegram knows this bot{whose} as @{bot.username} ({bot.name})", *notes])
@@ -35,7 +35,7 @@ async def _webhook(api: BotApi, wanted: Webhook | None) -> list[str]:
     try:
         url, error = await api.webhook()
     except AdapterError:
-        return ["Whether a webhook is set cannot be told"]
+        return ["Parley cannot tell whether a webhook is set"]
     if wanted is None and url:
         return [f"Its updates are sent to {url} now; as telegram.webhook_url is not set, `parley run` will end that"]
     if wanted is not None and url not in ("", wanted.url):
@@ -46,7 +46,7 @@ async def _webhook(api: BotApi, wanted: Webhook | None) -> list[str]:
 
 
 async def _memberships(api: BotApi, bot: BotIdentity, chats: Sequence[str]) -> list[str]:
-    """What it may not do in the groups that the settings name."""
+    """The missing rights in the groups that the settings name."""
     notes = []
     for chat in chats:
         if not chat.lstrip("-").isdigit() or not chat.startswith("-"):
@@ -58,7 +58,7 @@ async def _memberships(api: BotApi, bot: BotIdentity, chats: Sequence[str]) -> l
         if status in ("left", "kicked"):
             notes.append(f"It is not in chat {chat}: add it there")
         elif status == "restricted":
-            notes.append(f"It is restricted in chat {chat}: let it write, send files and react there")
+            notes.append(f"It is restricted in chat {chat}: allow it to write, send files and react there")
         elif status == "member":
             notes.append(f"In chat {chat} it sees reactions only as an administrator")
     return notes

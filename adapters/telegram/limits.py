@@ -1,4 +1,4 @@
-"""What Telegram can do, and how much of it."""
+"""The capabilities and limits of Telegram."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the adapter for Telegram is set up."""
+"""The options of the adapter for Telegram."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people do besides looking: checked, kept in the room, and passed on to whoever listens."""
+"""People's acts in a room: checked, stored in the room, and passed on to the consumer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from runtime.core.room import Reaction, RoomChange, RoomMessage, RoomPost
 
 PLATFORM = "web"
 MAX_QUOTE = 200
-"""A quote is shortened to so many characters."""
+"""The length of a quote."""
 
 _MENTION = re.compile(r"\[(@[^\]\n]*)\]\(person:[^)\s]*\)")
 
@@ -33,12 +33,12 @@ Refusal = tuple[RefusalCode, str]
 
 
 class NotPossible(Exception):
-    """What was asked for cannot be done; the text says why, for the person."""
+    """The act cannot be done; the text says why, for the person."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What acts are checked against and where they go. Without `files` no message can carry any."""
+    """The sources for checking acts, and their destination. Without `files` no message can have any."""
 
     board: Board
     intake: Intake
@@ -48,7 +48,7 @@ class Ledger:
 
 
 class Acts:
-    """What one person does on one page. `language` is the page's, such as `de`."""
+    """The acts of one person on one page. `language` is the page's, such as `de`."""
 
     def __init__(self, ledger: Ledger, browser: Browser, language: str | None) -> None:
         self._ledger = ledger
@@ -67,7 +67,7 @@ class Acts:
         try:
             await self._do(act)
         except (NotPossible, MessageGone) as error:
-            text = str(error) if isinstance(error, NotPossible) else "This message is not there any more."
+            text = str(error) if isinstance(error, NotPossible) else "This message no longer exists."
             self._browser.push(codec.error(text))
 
     async def _do(self, act: Change | TakeBack | React | Press | Stop) -> None:
@@ -113,7 +113,7 @@ class Acts:
         )
         kept = await self._ledger.board.post(say.room, post)
         if not _is_repetition(kept, post):
-            self._browser.push(codec.refused(say.id, "conflict", "Another message has this id. Send it anew."))
+            self._browser.push(codec.refused(say.id, "conflict", "Another message has this id. Send it again."))
             return
         await self._keep_attached(_address(say.room, kept), kept.files)
         command, text = command_of(say.text)
@@ -132,12 +132,12 @@ class Acts:
         for id_, name in say.files:
             head = None if self._ledger.files is None else await self._ledger.files.head(id_)
             if head is None:
-                return "invalid", f"The file {clean_file_name(name)} is not here any more. Attach it again."
+                return "invalid", f"The file {clean_file_name(name)} no longer exists. Attach it again."
             attached.append(Attachment(clean_file_name(name), head.media_type, FILE_URL + id_, head.size_bytes))
         return attached
 
     async def _keep_attached(self, address: Address, files: Sequence[Attachment]) -> None:
-        """What came with a message is its conversation's, and is kept longer than what was only uploaded."""
+        """Assign attached files to the conversation, which keeps them longer than mere uploads."""
         if self._ledger.files is not None:
             for file in files:
                 await self._ledger.files.attach(file.url.removeprefix(FILE_URL), address.key)
@@ -178,7 +178,7 @@ class Acts:
 
     async def _react(self, asked: React) -> None:
         if asked.mark and asked.mark not in MARKS:
-            raise NotPossible("This reaction is not one of those that can be given.")
+            raise NotPossible("This reaction is not available.")
         before = await self._known(asked.room, asked.id)
         reaction = Reaction(self._person.name, asked.mark) if asked.mark else None
         change = RoomChange(reacted=(self._person.id, reaction))
@@ -198,19 +198,19 @@ class Acts:
     async def _own(self, room: str, message_id: str) -> RoomMessage:
         message = await self._known(room, message_id)
         if (message.author_kind, message.author_id) != ("person", self._person.id):
-            raise NotPossible("Only who said something can change it.")
+            raise NotPossible("Only the author of a message can change it.")
         return message
 
     async def _known(self, room: str, message_id: str) -> RoomMessage:
         message = await self._ledger.board.message(room, message_id)
         if message is None:
-            raise NotPossible("This message is not there any more.")
+            raise NotPossible("This message no longer exists.")
         return message
 
     # On its way
 
     def _inbound_of(self, room: str, kept: RoomMessage, act: Happening, text: str) -> Inbound:
-        """What was done to a message; its version makes each change an event of its own."""
+        """The event of a change to a message; its version makes each change a separate event."""
         event = f"{kept.id}.{act}.{kept.version}"
         return replace(self._inbound(_address(room, kept), event, text), act=act, message_id=kept.id)
 
@@ -232,7 +232,7 @@ class Acts:
 
 
 async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:
-    """A quote of a message of the room; None when it is not there any more."""
+    """A quote of a message of the room; None when the message no longer exists."""
     quoted = await board.message(room, message_id)
     if quoted is None:
         return None
@@ -243,7 +243,7 @@ async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:
 
 
 def _is_repetition(kept: RoomMessage, post: RoomPost) -> bool:
-    """Whether what the room has under this id is what its author sends again, perhaps changed since."""
+    """Whether the room's message with this id is the one that its author sends again, perhaps changed since."""
     if (kept.author_id, kept.thread) != (post.author_id, post.thread):
         return False
     return kept.edited or kept.deleted or (kept.text, kept.files) == (post.text, post.files)

@@ -103,7 +103,7 @@ class WebAdapter:
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Inbound]]:
-        """What people say, in the order in which the rooms show it; for one consumer at a time."""
+        """People's events, in the order in which the rooms show them; for one consumer at a time."""
         async with beside() as tasks, aclosing(self._intake.items()) as items:
             tasks.start_soon(self._echo.run, self._board)
             yield items
@@ -182,7 +182,7 @@ class WebAdapter:
             with _kept(url):
                 found = await self._files.content(url.removeprefix(FILE_URL))
         if found is None or len(found.data) > max_bytes:
-            raise NotDelivered(f"web: the file {url} is not kept any more, or is longer than {max_bytes:,} bytes")
+            raise NotDelivered(f"web: the file {url} no longer exists, or is longer than {max_bytes:,} bytes")
         return found.data
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:

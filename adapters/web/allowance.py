@@ -1,4 +1,4 @@
-"""How much each person may do: token buckets, the least recently used of which are forgotten."""
+"""Rate limits of people: token buckets, the least recently used of which are forgotten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every room shows now: what is kept, and over it the text that grows, told to every page that looks at it.
+"""The current view of every room: stored messages, and growing texts over them, sent to every page that looks at it.
 
 Only a message's first text and its final one are kept; what is between lives in memory. Changes to a room's kept
 messages and the cuts through it exclude each other, so every page sees one room in one order.
@@ -159,7 +159,7 @@ class Board:
                 self._hub.to_room(room, codec.message(room, self._now(kept)))
 
     async def catch_up_all(self) -> None:
-        """The same, in every room that a page looks at."""
+        """Catch up in every room that a page looks at."""
         for room in list(self._seen):
             await self.catch_up(room)
 
@@ -190,7 +190,7 @@ class Board:
         self._hub.to_room(room, frame)
 
     def _left(self, room: str) -> None:
-        """No page looks at the room any more."""
+        """Forget a room that no page looks at."""
         self._seen.pop(room, None)
         self._echo.unfollow(room)
 
@@ -204,7 +204,7 @@ class Board:
         return Cut(tuple(map(self._now, found[-PAGE_LENGTH:])), reset=reset, more=len(found) > PAGE_LENGTH)
 
     async def _changed(self, room: str, version: int) -> Cut | None:
-        """What changed since, or None when it is too much, or the page has seen what this store has not."""
+        """The changes, or None when there are too many, or the page has seen more than this store has."""
         found = await self._store.changes(room, after_version=version - 1, limit=MAX_CHANGES + 1)
         if not found or len(found) > MAX_CHANGES:
             return None
@@ -240,7 +240,7 @@ class Board:
         return self._locks.setdefault(room, anyio.Lock())
 
     async def _head(self, room: str) -> int:
-        """The `seq` of the newest message; 0 for a room that is not there, which is asked anew each time."""
+        """The `seq` of the newest message; 0 for a room that does not exist, which is asked again each time."""
         if room in self._heads:
             return self._heads[room]
         newest = await self._store.history(room, limit=1)

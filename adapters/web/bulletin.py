@@ -1,4 +1,4 @@
-"""What pages are told now and then: which other rooms have new messages, and who looks at their own.
+"""Periodic news for pages: which other rooms have new messages, and who is here.
 
 Nothing is done for a page when something happens. A turn comes four times a second while there is news; then the pages
 whose turn it is are told all of it at once. Each turn is bounded, so with very many pages each is told more rarely.
@@ -65,7 +65,7 @@ class Bulletin:
         del self._told[reader]
 
     def active(self, room: str, seq: int, *, here: bool) -> None:
-        """A room has a new message; `here` says that it came to this node."""
+        """Note that a room has a new message; `here` says that it came to this node."""
         self._heads[room] = (self._next_number(), RoomHead(room, seq))
         self._heads.move_to_end(room)
         if here:
@@ -76,7 +76,7 @@ class Bulletin:
         self._people[room] = self._next_number()
 
     def forget(self, room: str) -> None:
-        """No page looks at a room any more."""
+        """Forget a room that no page looks at."""
         self._people.pop(room, None)
 
     def _next_number(self) -> int:
@@ -122,7 +122,7 @@ class _Frames:
         return self._people[room]
 
     def activity(self, told: int, but: str | None) -> str | None:
-        """What happened in rooms since, without one of them; None when that is nothing."""
+        """The activity in rooms since then, without one of them; None when there was none."""
         news = self._since(told)
         but = but if but in news else None
         if len(news) == (but is not None):

@@ -63,14 +63,14 @@ MAX_TEXT = 100_000
 """The longest text of a message, in code points."""
 
 MARKS = ("👍", "❤️", "😂", "🎉", "🤔", "👎")
-"""What people can put on a message."""
+"""The reactions that people can give to a message."""
 
 RefusalCode = Literal["too_long", "invalid", "conflict", "busy", "slow_down"]
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who sits before a page. `id` begins with `web:` and stays the same in the same browser."""
+    """The person at a page. `id` begins with `web:` and stays the same in the same browser."""
 
     id: str
     name: str
@@ -78,7 +78,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Who looks at a room: some of them by name, and how many there are."""
+    """The people who look at a room: some of them by name, and their number."""
 
     people: Sequence[Person]
     count: int
@@ -210,7 +210,7 @@ def grow(room: str, message_id: str, before: str, after: str, *, done_version: i
 
 
 def common_length(one: str, other: str) -> int:
-    """How long the beginning is that two texts share; by halving, because comparing slices is fast."""
+    """The length of the common beginning of two texts; by halving, because comparing slices is fast."""
     if other.startswith(one):
         return len(one)
     low, high = 0, min(len(one), len(other))

@@ -1,4 +1,4 @@
-"""What happens in rooms on this node, told to the nodes whose pages look at them; and what happens there, told here.
+"""Events in rooms, exchanged among nodes: sent to the nodes whose pages look at a room, and received from them.
 
 follow, unfollow   a node's pages look at a room from now on, or no more                          to all
 who                a node missed something: say again which rooms you follow                      to all
@@ -90,7 +90,7 @@ class Echo:
         return True
 
     def unfollow(self, room: str) -> None:
-        """No page of ours looks at a room any more."""
+        """Stop following a room that no page of this node looks at."""
         if self._followed.pop(room, "none") is None:
             self._later(None, t="unfollow", room=room)
 
@@ -120,7 +120,7 @@ class Echo:
             self._something.set()
 
     def ended(self, message_id: str) -> None:
-        """A text does not grow any more: what is kept says it all."""
+        """Forget a text that no longer grows: the stored message has all of it."""
         for known in (self._growing, self._told, self._texts):
             known.pop(message_id, None)
 

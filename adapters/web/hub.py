@@ -93,11 +93,11 @@ class Hub:
         self._pages_of: Counter[str] = Counter()
         self._rooms: dict[str, _Room] = {}
         self.on_empty: Callable[[str], None] = lambda _room: None
-        """Called when no page shows a room any more."""
+        """Called when the last page has left a room."""
 
     @property
     def pages(self) -> int:
-        """How many there are."""
+        """The number of pages."""
         return self._pages_of.total()
 
     def refusal(self, person: Person) -> str | None:
@@ -129,7 +129,7 @@ class Hub:
         self.bulletin.people_changed(room)
 
     def presence(self, room: str) -> Presence:
-        """Who looks at the room, once each, in the order of arrival. The newest page knows a person's name."""
+        """The people who look at the room, once each, in the order of arrival. The newest page has a person's name."""
         known = self._rooms.get(room)
         people = {} if known is None else known.people
         return Presence(tuple(islice(people.values(), MAX_NAMED)), len(people))

@@ -1,4 +1,4 @@
-"""What people said, on its way to the consumer; bounded, and acknowledged only when the consumer has it safe."""
+"""People's events on their way to the consumer. Bounded, and acknowledged only when the consumer has them safe."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ class Intake:
         self._news.set()
 
     async def items(self) -> AsyncGenerator[Inbound]:
-        """What waits, oldest first, for ever. A consumer that goes away in between leaves its item to the next one."""
+        """The waiting items, oldest first, without end. A consumer that goes away in between leaves its item to the
+        next one.
+        """
         while True:
             while not self._offers:
                 self._news = anyio.Event()

@@ -1,4 +1,4 @@
-"""What a page says, read: frames as data, and nothing that is not as it must be. See codec.py for the language."""
+"""A page's frames, decoded: data in the expected form and nothing else. See codec.py for the language."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _text(data: Mapping[str, Any], key: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise BadFrame(f"{key!r} holds half a character") from error
+        raise BadFrame(f"{key!r} contains half a character") from error
     return value
 
 

@@ -19,18 +19,18 @@ class RoomStore(Protocol):
         ...
 
     async def update(self, room: str, message_id: str, /, *, text: str, final: bool) -> RoomMessage | None:
-        """Replace a message's text and state; None when the room does not have it (any more), or it was deleted.
+        """Replace a message's text and state; None when the room does not have it, or it was deleted.
 
-        Saying again what is already so changes nothing and takes no new version.
+        An update without a change takes no new version.
         """
         ...
 
     async def amend(self, room: str, message_id: str, change: RoomChange, /) -> RoomMessage | None:
-        """Change a message; None when the room does not have it (any more). What is already so takes no version."""
+        """Change a message; None when the room does not have it. A change without effect takes no version."""
         ...
 
     async def get(self, room: str, message_id: str, /) -> RoomMessage | None:
-        """One message; None when the room does not have it (any more)."""
+        """One message; None when the room does not have it."""
         ...
 
     async def history(

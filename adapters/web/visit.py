@@ -45,7 +45,7 @@ CLOSE_TOO_MANY_PAGES = 4429
 """One more page cannot be opened; the reason says it in words for people."""
 
 MESSAGES = Budget(rate_per_s=1.0, burst=15)
-"""What one person may say."""
+"""The rate limit of a person's messages."""
 
 FRAMES = Budget(rate_per_s=20.0, burst=120)
 """Frames that one person's pages may send."""
@@ -67,7 +67,7 @@ class Link(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What all visits share. `commands` are those of the menu, with what they do."""
+    """The parts that all visits share. `commands` are those of the menu, with their descriptions."""
 
     ledger: Ledger
     hub: Hub

@@ -17,13 +17,15 @@ HELD: Mapping[str, tuple[float, float]] = {"Telegram private": (1.1, 0.4), "Tele
 HELD_LOSSY = (4.0, 2.0)
 """The same where calls are done and answered by 502."""
 LOST = 0.15
+VERY_LONG = 12_000
+"""Characters of an answer of a minute: more than a group's 20 calls a minute can keep at one pace."""
 SEEDS = range(20)
 
 
-def long_answer(profile: str, chars: int, *, lost: float = 0.0, seed: int = 0) -> Run:
+def long_answer(profile: str, chars: int, *, lost: float = 0.0, seed: int = 0, policy: str = OURS) -> Run:
     """Show one: calls take 60 ms, a message holds 3,900 characters, the text has sentences and paragraphs."""
     setting = Setting(
-        PROFILES[profile], POLICIES[OURS], lost_answers=lost, seed=seed, max_text=3900, latency_s=(0.06, 0.06)
+        PROFILES[profile], POLICIES[policy], lost_answers=lost, seed=seed, max_text=3900, latency_s=(0.06, 0.06)
     )
     return simulate([Speech(0.0, steady_chars(chars), paragraphs(chars))], setting)
 
@@ -36,6 +38,14 @@ def rows() -> Iterator[Row]:
             yield from _rows(name, [long_answer(profile, chars)], chars, (gap_s, tail_s))
             lossy = [long_answer(profile, chars, lost=LOST, seed=seed) for seed in SEEDS]
             yield from _rows(f"{name}, {LOST:.0%} of calls 502", lossy, chars, HELD_LOSSY)
+
+
+def very_long_rows() -> Iterator[Row]:
+    """An answer of a minute in a group, beside one call every three seconds from the beginning on."""
+    ours, even = (long_answer("Telegram group", VERY_LONG, policy=policy).texts[0] for policy in (OURS, "lead+trail"))
+    name = f"Telegram group, {VERY_LONG} characters"
+    yield Row(f"{name}: longest gap", ours.gap_s, "s", even.gap_s, "a call every 3 s")
+    yield Row(f"{name}: tail", ours.tail_s, "s", even.tail_s, "a call every 3 s")
 
 
 def _rows(name: str, runs: Sequence[Run], chars: int, held: tuple[float, float]) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Who may talk with the agents: closed by default.
+"""The access check: who may talk with the agents. Closed by default.
 
 Somebody's role is, from the first that says something:
 
@@ -26,12 +26,15 @@ ATTEMPT_WINDOW_S = 3600.0
 POLITE_EVERY_S = 3600.0
 """A stranger, or somebody who is blocked, is told so at most this often."""
 
+ADVISED_FOR_S = 90 * 86_400.0
+"""A stranger among others is told whom to ask at most this often."""
+
 MAX_STRANGERS = 10_000
 """Strangers that are remembered, for counting their attempts; the oldest are forgotten first."""
 
 
 class Verdict(Enum):
-    """What becomes of something a person did."""
+    """The decision about a person's event."""
 
     ADMIT = auto()
     PAIRED = auto()
@@ -83,8 +86,6 @@ class AccessRules:
 @dataclass(slots=True)
 class _Stranger:
     attempts: list[float] = field(default_factory=list)
-    told_at: float | None = None
-    advised: bool = False
 
 
 class Access:
@@ -100,7 +101,7 @@ class Access:
 
     @property
     def open_to(self) -> str:
-        """Who may talk, for people."""
+        """The people with access, as a text."""
         rules = self._rules
         if rules.mode == "open":
             return "everybody"
@@ -116,9 +117,9 @@ class Access:
             self.code = new_code()
 
     async def judge(self, event: Inbound) -> Judgement:
-        """What becomes of `event`. Durable before it answers PAIRED or REQUESTED.
+        """Decide about `event`. Durable before it answers PAIRED or REQUESTED, or that somebody is told something.
 
-        Only what is said to us is answered: what strangers change, take back, mark or press is ignored.
+        Only messages get an answer: edits, deletions, reactions and presses of strangers are ignored.
         """
         if not event.addressed:
             return Judgement(Verdict.IGNORE)
@@ -131,9 +132,9 @@ class Access:
         if event.act != "message":
             return Judgement(Verdict.IGNORE)
         if role is Role.BLOCKED:
-            return self._once(event, Verdict.BLOCKED)
+            return await self._once(event, Verdict.BLOCKED)
         if not event.private:
-            return self._among_others(event)
+            return await self._once(event, Verdict.STRANGER, for_s=ADVISED_FOR_S)
         if await self._pairs(event):
             return Judgement(Verdict.PAIRED, Role.OWNER)
         return await self._requested(event)
@@ -145,7 +146,7 @@ class Access:
         return "access.ask_with_code" if self._rules.mode == "pairing" else "access.ask"
 
     def is_private(self, event: Inbound) -> bool:
-        """Whether what is said about access there is said among those who may know."""
+        """Whether an answer about access is read there only by people who may know."""
         return event.private or self._rules.enclosed
 
     async def role(self, event: Inbound) -> Role | None:
@@ -185,7 +186,7 @@ class Access:
     async def _requested(self, event: Inbound) -> Judgement:
         rules = self._rules
         if rules.mode != "pairing":
-            return self._once(event, Verdict.REFUSE)
+            return await self._once(event, Verdict.REFUSE)
         if await self._people.waits(event.person_id):
             return Judgement(Verdict.IGNORE)
         asking = Person(event.person_id, event.person_name, Role.BLOCKED)
@@ -193,22 +194,13 @@ class Access:
             asking, event.address, event.space, minutes=rules.pairing_minutes, at_most=rules.open_requests
         )
         if request is None:
-            return self._once(event, Verdict.REFUSE)
+            return await self._once(event, Verdict.REFUSE)
         return Judgement(Verdict.REQUESTED, request=request, minutes=rules.pairing_minutes)
 
-    def _among_others(self, event: Inbound) -> Judgement:
-        stranger = self._stranger(event.person_id)
-        first, stranger.advised = not stranger.advised, True
-        return Judgement(Verdict.STRANGER if first else Verdict.IGNORE)
-
-    def _once(self, event: Inbound, verdict: Verdict) -> Judgement:
-        """The verdict, if it was not said lately."""
-        stranger = self._stranger(event.person_id)
-        now = self._clock.monotonic()
-        if stranger.told_at is not None and now - stranger.told_at < POLITE_EVERY_S:
-            return Judgement(Verdict.IGNORE)
-        stranger.told_at = now
-        return Judgement(verdict)
+    async def _once(self, event: Inbound, verdict: Verdict, *, for_s: float = POLITE_EVERY_S) -> Judgement:
+        """The verdict, if the person was not told lately, by an earlier process either."""
+        news = await self._people.is_news(event.person_id, verdict.name.lower(), for_s=for_s)
+        return Judgement(verdict if news else Verdict.IGNORE)
 
     def _stranger(self, person: str) -> _Stranger:
         if person not in self._strangers and len(self._strangers) >= MAX_STRANGERS:
@@ -217,7 +209,7 @@ class Access:
 
 
 class Owners:
-    """Who is an owner, on all platforms: those of the settings, and those who were made so."""
+    """The owners on all platforms: those of the settings, and people with that role."""
 
     def __init__(self, people: People, rules: Mapping[str, AccessRules]) -> None:
         self._people = people

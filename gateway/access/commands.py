@@ -12,7 +12,7 @@ GIVEN_ROLES = (Role.GUEST, Role.MEMBER, Role.OWNER)
 """The roles that can be given; a block has a word of its own."""
 
 Answer = tuple[str, Request | None]
-"""What is answered, and the request that was approved."""
+"""The answer, and the request that was approved."""
 
 
 class AccessCommands:

@@ -1,5 +1,6 @@
-"""What each person is to the gateway, and who asks to be let in: durable, and read anew for every decision, so that a
-change made by another process holds at once."""
+"""Roles of people, requests for access, and what strangers were told. Durable, and read for every decision, so that a
+change by another process applies at once.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +20,10 @@ CODE_LENGTH = 8
 
 PEOPLE_TABLE = "access:people"
 REQUESTS_TABLE = "access:requests"
+TOLD_TABLE = "access:told"
+
+MAX_TOLD = 2_000
+"""People who are remembered for what they were told; who was told it for the shortest time is forgotten first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +56,14 @@ class Request:
 class People:
     """The people and the requests of all platforms. Raises StorageUnavailable, and nothing else."""
 
-    def __init__(self, people: Records, requests: Records, clock: Clock) -> None:
+    def __init__(self, people: Records, requests: Records, told: Records, clock: Clock) -> None:
         self._people = people
         self._requests = requests
+        self._told = told
         self._clock = clock
 
     async def find(self, person_id: str) -> Person | None:
-        """What was made of a person; None when nothing was."""
+        """The record of a person; None when there is none."""
         kept = await self._people.get(person_id)
         return None if kept is None else _person(person_id, kept)
 
@@ -104,7 +110,7 @@ class People:
         return request
 
     async def waits(self, person_id: str) -> bool:
-        """Whether a request of this person is open."""
+        """Whether this person has an open request."""
         return any(request.person_id == person_id for request in await self.requests())
 
     async def requests(self) -> list[Request]:
@@ -117,6 +123,29 @@ class People:
             else:
                 await self._requests.remove(person_id)
         return sorted(found, key=lambda request: request.expires_at)
+
+    async def is_news(self, person_id: str, what: str, *, for_s: float) -> bool:
+        """Whether a person is to be told something. It counts as told then, and is no news for so many seconds."""
+        now = self._clock.now()
+        kept = await self._told.get(person_id)
+        told = _times(kept)
+        if what in told and told[what] > now:
+            return False
+        if kept is None:
+            await self._forget_told(now)
+        until = {name: at.isoformat() for name, at in told.items()} | {
+            what: (now + timedelta(seconds=for_s)).isoformat()
+        }
+        await self._told.put(person_id, json.dumps(until))
+        return True
+
+    async def _forget_told(self, now: datetime) -> None:
+        """Make room for one more who was told something."""
+        until = {person_id: max(_times(kept).values()) for person_id, kept in (await self._told.all()).items()}
+        in_order = sorted(until, key=until.__getitem__)
+        for place, person_id in enumerate(in_order):
+            if until[person_id] <= now or len(in_order) - place >= MAX_TOLD:
+                await self._told.remove(person_id)
 
     async def approve(self, code: str, role: Role = Role.MEMBER) -> Request | None:
         """Let in who asks with this code; None when nobody does, or no longer."""
@@ -136,6 +165,11 @@ def new_code() -> str:
 def is_code(text: str) -> bool:
     """Whether a text in capitals has the form of a code."""
     return len(text) == CODE_LENGTH and set(text) <= set(CODE_LETTERS)
+
+
+def _times(kept: str | None) -> dict[str, datetime]:
+    """Until when somebody counts as having been told, by what it was."""
+    return {what: datetime.fromisoformat(until) for what, until in json.loads(kept or "{}").items()}
 
 
 def _person(person_id: str, kept: str) -> Person:

@@ -1,4 +1,4 @@
-"""What a person may be to the gateway, and what each may do.
+"""The roles that a person can have, and what each permits.
 
 | role | may |
 | --- | --- |

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 GivenRole = Literal["guest", "member", "owner"]
-PersonArgument = Annotated[str, typer.Argument(help="Who, as <platform>:<id>, such as telegram:42.")]
-RoleOption = Annotated[GivenRole, typer.Option("--role", help="What they may: guest, member or owner.")]
+PersonArgument = Annotated[str, typer.Argument(help="The person, as <platform>:<id>, such as telegram:42.")]
+RoleOption = Annotated[GivenRole, typer.Option("--role", help="The role to give: guest, member or owner.")]
 
 _PATIENCE_S = 10.0
 
-app = typer.Typer(help="Who may talk with the agents.", no_args_is_help=True)
+app = typer.Typer(help="Manage who may talk with the agents.", no_args_is_help=True)
 
 
-@app.command("list")
+@app.command("list", short_help="Show roles, and people waiting for access.")
 def list_people(config: ConfigOption = None) -> None:
-    """Show everybody who was given a role, and who waits to be let in."""
+    """Show everybody with a role of their own, and everybody who is waiting for access."""
 
     async def ask(people: People) -> list[str]:
         lines = [f"{person.role.word:<8} {person.id:<24} {person.name}" for person in await people.all()]
@@ -38,17 +38,19 @@ def list_people(config: ConfigOption = None) -> None:
             lines.append(f"{'waits':<8} {request.person_id:<24} {request.name}  code {request.code}, until {until}")
         return lines
 
-    for line in _with_people(config, ask) or ["Nobody was let in beyond the settings, and nobody waits."]:
+    for line in _with_people(config, ask) or [
+        "Only the people in the settings have access, and nobody is waiting for it."
+    ]:
         say(line)
 
 
 @app.command()
 def approve(
-    code: Annotated[str, typer.Argument(help="The code that the stranger was told.")],
+    code: Annotated[str, typer.Argument(help="The code that the person was given.")],
     role: RoleOption = "member",
     config: ConfigOption = None,
 ) -> None:
-    """Let in somebody who waits."""
+    """Give access to somebody who is waiting."""
     from gateway.access.roles import Role
 
     async def let_in(people: People, later: Later) -> Request | None:
@@ -59,9 +61,9 @@ def approve(
 
     request = _with_storage(config, let_in)
     if request is None:
-        note(f"parley: nobody waits with the code {code}; see parley access list.")
+        note(f"parley: nobody is waiting with the code {code}; see parley access list.")
         raise typer.Exit(BAD_INPUT)
-    say(f"{request.name} ({request.person_id}) is {role} from now on, and is told so by the gateway.")
+    say(f"{request.name} ({request.person_id}) now has the role {role}. The gateway tells them.")
 
 
 @app.command("role")
@@ -70,30 +72,30 @@ def set_role(
     role: Annotated[GivenRole, typer.Argument(help="guest, member or owner.")],
     config: ConfigOption = None,
 ) -> None:
-    """Give somebody a role, whoever they are."""
+    """Give a person a role, known or not."""
     _set(config, person, role)
 
 
 @app.command()
 def block(person: PersonArgument, config: ConfigOption = None) -> None:
-    """Take nothing from somebody any more."""
+    """Ignore a person from now on."""
     _set(config, person, "blocked")
 
 
-@app.command(short_help="Take somebody's role away, or their block.")
+@app.command(short_help="Remove a person's role or block.")
 def revoke(person: PersonArgument, config: ConfigOption = None) -> None:
-    """Take somebody's role away, or their block; what the settings say holds again."""
+    """Remove a person's role or block, so that the settings decide again."""
     if not _with_people(config, lambda people: people.forget(_checked(person))):
         note(f"parley: {person} has no role of their own; see parley access list.")
         raise typer.Exit(BAD_INPUT)
-    say(f"{person} has no role of their own any more.")
+    say(f"{person} no longer has a role of their own.")
 
 
 def _set(config: Path | None, person: str, role: str) -> None:
     from gateway.access.roles import Role
 
     _with_people(config, lambda people: people.set(_checked(person), Role[role.upper()]))
-    say(f"{person} is {role} from now on.")
+    say(f"{person} now has the role {role}.")
 
 
 def _checked(person: str) -> str:
@@ -102,12 +104,14 @@ def _checked(person: str) -> str:
 
     platform, _, rest = person.partition(":")
     if not rest or platform not in platform_names():
-        raise ConfigError(f'"{person}" is nobody; write <platform>:<id>, with one of {", ".join(platform_names())}.')
+        raise ConfigError(
+            f'"{person}" is not a person; write <platform>:<id>, with one of {", ".join(platform_names())}.'
+        )
     return person
 
 
 def _with_people(config: Path | None, ask: Callable[[People], Awaitable[Answer]]) -> Answer:
-    """What `ask` finds in the storage of the settings, which a gateway may be using meanwhile."""
+    """The result of `ask` on the storage of the settings. A gateway may be using it meanwhile."""
     return _with_storage(config, lambda people, _: ask(people))
 
 

@@ -25,11 +25,13 @@ _GOOD, _BAD, _OFF = "✓", "✗", "–"  # noqa: RUF001 - a mark, not a hyphen
 def check(
     program: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files of one program: then only that is checked, offline (exit code 2 if it is wrong)."),
+        typer.Argument(
+            help="Files of one program. Only that program is checked, offline (exit code 2 if it is wrong)."
+        ),
     ] = None,
     config: ConfigOption = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print what is found in PROGRAM as JSON, for editors.")
+        bool, typer.Option("--json", help="Print the findings in PROGRAM as JSON, for editors.")
     ] = False,
 ) -> None:
     """Check settings, model, Valkey, platforms and sandbox; exit code 1 if something is wrong."""
@@ -47,7 +49,7 @@ def check(
 
 
 def _right(program: Sequence[Path], *, as_json: bool) -> bool:
-    """Whether a program can be used. Says what is wrong with it, what is probably a mistake, and what was read."""
+    """Whether a program can be used. Prints its errors, its probable mistakes and its summary."""
     found, result = checked(program)
     if as_json:
         say(json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False))

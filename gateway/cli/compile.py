@@ -29,7 +29,7 @@ def compile_programs(  # noqa: PLR0913 - options of a command
     to_stdout: Annotated[bool, typer.Option("--to-stdout", help="Print the PBAsm also with --output.")] = False,
     explain: Annotated[
         bool,
-        typer.Option("--explain", help="Print what the runtime does alone, and what it asks."),
+        typer.Option("--explain", help="Print what the runtime does on its own, and what it asks a model."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result, or the errors, as JSON.")] = False,
 ) -> None:

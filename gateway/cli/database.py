@@ -1,4 +1,4 @@
-"""What the commands share that look after a database: the way to it, and how things are written on a terminal."""
+"""Access to the database and output on a terminal, shared by the commands that look after a database."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN_CHARS = 60
 
 
 def with_keeping(config: Path | None, ask: Callable[[Keeping], Awaitable[Answer]]) -> Answer:
-    """What `ask` comes to on the storage of the settings, which a gateway may be using meanwhile."""
+    """The result of `ask` on the storage of the settings. A gateway may be using it meanwhile."""
     import anyio
 
     async def asked() -> Answer:
@@ -39,8 +39,9 @@ def with_keeping(config: Path | None, ask: Callable[[Keeping], Awaitable[Answer]
 
 
 def nothing_kept(config: Path | None) -> bool:
-    """Whether no gateway has kept anything in the data directory, the only place that the settings name: then there is
-    nothing to start a server for."""
+    """Whether no gateway has ever stored anything in the data directory of the settings, their only place: then no
+    server has to be started.
+    """
     with plain_errors():
         settings = load_settings(config)
     if settings.redis_url is not None or settings.retention.archive_url is not None:

@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from adapters.discord.api.permissions import Invitation
     from gateway.settings.tree import Settings
 
-app = typer.Typer(no_args_is_help=True, help="What Discord needs.")
+app = typer.Typer(no_args_is_help=True, help="Set up the bot on Discord.")
 
 
 @app.callback()
 def discord() -> None:
-    """What Discord needs."""
+    """Set up the bot on Discord."""
 
 
-@app.command(short_help="Print the link that lets the bot into a server.")
+@app.command(short_help="Print the link that adds the bot to a server.")
 def invite(
     application: Annotated[
-        str | None, typer.Option(help="The application's id; otherwise Discord is asked, with the bot's token.")
+        str | None, typer.Option(help="The application's id. Default: Parley asks Discord, with the bot's token.")
     ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Print the link that lets the bot into a server, and each right it asks for."""
+    """Print the link that adds the bot to a server, and each permission it asks for."""
     import anyio
 
     from adapters.discord.api.permissions import invitation
@@ -38,7 +38,7 @@ def invite(
         made = invitation(application) if application is not None else anyio.run(_asked, load_settings(config))
     say(made.link)
     say()
-    say("Open it as somebody who manages the server. It asks for these rights and no others:")
+    say("Open it as a person who manages the server. It asks for these permissions and no others:")
     for right in made.permissions:
         say(f"  {right.name:<24} {right.purpose}{'' if right.essential else ' (may be left out)'}")
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from runtime.stores.dead_letters import DeadLetter
 
 LetterArgument = Annotated[str, typer.Argument(help="The letter's id, as parley dlq list shows it.")]
-AfterOption = Annotated[str, typer.Option("--after", help="Go on behind the letter of this id.")]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, max=1000, help="At most so many.")]
+AfterOption = Annotated[str, typer.Option("--after", help="Start after the letter with this id.")]
+LimitOption = Annotated[int, typer.Option("--limit", min=1, max=1000, help="The largest number of letters to show.")]
 
 app = typer.Typer(help="Dead letters: events that could not be processed.", no_args_is_help=True)
 
@@ -23,7 +23,7 @@ app = typer.Typer(help="Dead letters: events that could not be processed.", no_a
 def list_letters(
     after: AfterOption = "", limit: LimitOption = 50, as_json: JsonOption = False, config: ConfigOption = None
 ) -> None:
-    """Show the dead letters, shard by shard, the oldest of each first."""
+    """Show the dead letters, by shard, oldest first."""
     letters = with_keeping(config, lambda keeping: keeping.letters.page(after, limit=limit))
     if as_json:
         for letter in letters:
@@ -39,10 +39,10 @@ def list_letters(
 
 @app.command()
 def show(letter: LetterArgument, as_json: JsonOption = False, config: ConfigOption = None) -> None:
-    """Show one dead letter whole."""
+    """Show one dead letter in full."""
     found = with_keeping(config, lambda keeping: keeping.letters.get(letter))
     if found is None:
-        note(f"parley: There is no dead letter {letter}, or not any more; see parley dlq list.")
+        note(f"parley: There is no dead letter {letter} (any more); see parley dlq list.")
         raise typer.Exit(FAILED)
     if as_json:
         say_json(_data(found))
@@ -54,16 +54,16 @@ def show(letter: LetterArgument, as_json: JsonOption = False, config: ConfigOpti
 
 @app.command()
 def replay(letter: LetterArgument, config: ConfigOption = None) -> None:
-    """Have a dead letter processed once more, as if it had just come in."""
+    """Process a dead letter again, as if it had just arrived."""
     found = with_keeping(config, lambda keeping: keeping.letters.replay(letter))
-    say(f"{letter} waits in the inbox of {found.event.address.key} again.")
+    say(f"{letter} is back in the inbox of {found.event.address.key}.")
 
 
 @app.command()
 def drop(letter: LetterArgument, config: ConfigOption = None) -> None:
-    """Forget a dead letter for good."""
+    """Delete a dead letter."""
     found = with_keeping(config, lambda keeping: keeping.letters.drop(letter))
-    say(f"{letter} of {found.event.address.key} is forgotten.")
+    say(f"{letter} of {found.event.address.key} is deleted.")
 
 
 def _row(letter: DeadLetter) -> tuple[str, ...]:

@@ -33,12 +33,13 @@ def exec_program(
     program: Annotated[Path, typer.Argument(help="File (.pb, .pbasm) of the program.")],
     config: ConfigOption = None,
     model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
-    message: Annotated[str | None, typer.Option(help="What it begins with, instead of standard input.")] = None,
-    no_input: Annotated[bool, typer.Option("--no-input", help="End with code 3 where it waits for somebody.")] = False,
+    message: Annotated[str | None, typer.Option(help="The first message, instead of standard input.")] = None,
+    no_input: Annotated[bool, typer.Option("--no-input", help="End with code 3 when it waits for a message.")] = False,
 ) -> None:
-    """Execute PROGRAM once; what follows it are its own options (PROGRAM --help lists them).
+    """Execute PROGRAM once. What follows PROGRAM are its own options (PROGRAM --help lists
+    them).
 
-    Standard output is what its agents say. A line of standard input is a message, given when it waits for somebody.
+    Its agents write to standard output. Each line of standard input is a message to it, read when it waits for one.
     Exit codes: 0 done, 1 failed, 2 wrong input, 3 input needed, 130 Ctrl-C.
     """
     from gateway.programs.arguments import begun_by, entry_of, read_arguments
@@ -92,7 +93,7 @@ def _executed(settings: Settings, program: Program, text: str, read_line: ReadLi
 
 
 def _standard_input() -> str:
-    """What was piped in; bytes that are not UTF-8 are replaced. Ctrl-C meanwhile ends the process at once."""
+    """The text on standard input, with bytes that are not UTF-8 replaced. Ctrl-C ends the process at once."""
     if sys.stdin is None or _at_a_terminal():
         return ""
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -107,7 +108,7 @@ def _at_a_terminal() -> bool:
 
 
 def _close_output() -> None:
-    """Have nothing written to a pipe that nobody reads any more, or a full disk, also not when Python ends."""
+    """Stop writing to a pipe without a reader or to a full disk, also when Python ends."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -121,7 +122,7 @@ def _open_outputs() -> None:
 
 
 async def _line() -> str | None:
-    """What the person writes next, None at the end of it."""
+    """The next line of the person; None at the end of input."""
     from anyio import to_thread
 
     if _at_a_terminal():

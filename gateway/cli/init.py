@@ -27,7 +27,7 @@ ENV_EXAMPLE = """\
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(help="Where to write; made if it is not there.")] = Path(),
+    directory: Annotated[Path, typer.Argument(help="The folder to write to; created if it does not exist.")] = Path(),
 ) -> None:
     """Write parley.toml, .env.example and a first program; nothing is overwritten."""
     from gateway.packaged import packaged
@@ -47,7 +47,7 @@ def init(
     say("\nNext:")
     if directory != Path():
         say(f"  cd {directory}")
-    say("  cp .env.example .env    then put your model's key there")
+    say("  cp .env.example .env    then put your model's key in it")
     say("  parley check            is everything in place?")
     say("  parley run hello.pb     talk with it in the browser")
 

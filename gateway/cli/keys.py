@@ -18,28 +18,26 @@ if TYPE_CHECKING:
 _PATIENCE_S = 10.0
 _UNENCRYPTED = "(not encrypted)"
 
-app = typer.Typer(help="Keys with which content is encrypted where it is stored.", no_args_is_help=True)
+app = typer.Typer(help="Manage the keys that encrypt stored content.", no_args_is_help=True)
 
 
-@app.command(short_help="Make a key and write it into the file of keys.")
+@app.command(short_help="Create a key and write it to the key file.")
 def new(
-    file: Annotated[
-        Path | None, typer.Option("--file", help="The file of keys. Default: the one of encryption.keys_file.")
-    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="The key file. Default: encryption.keys_file.")] = None,
     last: Annotated[
-        bool, typer.Option("--last", help="For reading only as yet: behind the other keys, until all nodes have it.")
+        bool, typer.Option("--last", help="Add it as the last key, only for reading, until all nodes have it.")
     ] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Make a key and write it into the file of keys, in front of the others; without a file, print it."""
+    """Create a key and write it to the top of the key file; without a file, print it."""
     with plain_errors():
         from gateway.encryption import made_key
 
         (key, line), path = made_key(), file or load_settings(config).encryption.keys_file
         if path is None:
             say(line)
-            note("Keep it where only the gateway reads it: as PARLEY_ENCRYPTION__KEYS, or in a file that")
-            note("encryption.keys_file names. What is encrypted with it cannot be read without it, ever.")
+            note("Keep it where only the gateway can read it: as PARLEY_ENCRYPTION__KEYS, or in a file that")
+            note("encryption.keys_file names. Without it, what it encrypts can never be read again.")
             return
         try:
             others = _written_with(path, line, last)
@@ -50,9 +48,9 @@ def new(
     note("Restart the gateway. Keep a copy of the file apart from the database's backups.")
 
 
-@app.command("list", short_help="Show the keys, and how much is encrypted with each.")
+@app.command("list", short_help="Show the keys and how much each one encrypts.")
 def list_keys(as_json: JsonOption = False, config: ConfigOption = None) -> None:
-    """Show the keys, and how much of the database is encrypted with each."""
+    """Show the keys and how much of the database each one encrypts."""
     import anyio
 
     async def ask() -> Counter[str]:
@@ -68,11 +66,11 @@ def list_keys(as_json: JsonOption = False, config: ConfigOption = None) -> None:
         _say_counts(settings, found, as_json=as_json)
 
 
-@app.command(short_help="Write everything anew with the first key.")
+@app.command(short_help="Re-encrypt everything with the first key.")
 def rotate(config: ConfigOption = None) -> None:
-    """Write everything anew as the settings have it now, with the first key; a gateway may be running meanwhile.
+    """Re-encrypt everything with the first key, following the current settings. A gateway may be running.
 
-    It can be broken off at any time and called again; what is there is whole all the while.
+    You can interrupt it at any time and run it again. The data stays complete throughout.
     """
     import anyio
 
@@ -90,16 +88,16 @@ def rotate(config: ConfigOption = None) -> None:
     with plain_errors():
         settings = load_settings(config)
         changed, locked, found = anyio.run(ask)
-        say(f"{changed} keys of the database were written anew.")
+        say(f"{changed} keys of the database were re-encrypted.")
         if locked:
-            note(f"{locked} sessions in the archive cannot be opened and were left as they are.")
+            note(f"{locked} sessions in the archive cannot be opened; they were left as they are.")
         left = _say_counts(settings, found, as_json=False)
     if left or locked:
         raise typer.Exit(FAILED)
 
 
 def _written_with(path: Path, line: str, last: bool) -> int:
-    """Write a file of keys anew with one more; how many others it has."""
+    """Rewrite a file of keys with one more, and return the number of others."""
     import os
     from contextlib import suppress
 
@@ -137,10 +135,10 @@ def _say_counts(settings: Settings, found: Counter[str], *, as_json: bool) -> in
         say_table(("KEY", "ENTRIES", "IS FOR"), rows)
     missing = sorted(set(found) - {*keys, ""})
     if missing:
-        note(f"The keys {', '.join(missing)} are missing. Put them back into encryption.keys, behind the others.")
+        note(f"The keys {', '.join(missing)} are missing. Put them back into encryption.keys, after the others.")
     stale = sum(found[id_] for id_ in keys[1:])
     if stale:
-        note("What is under other keys than the first is written anew by parley keys rotate.")
+        note("parley keys rotate re-encrypts what is not under the first key.")
     elif len(keys) > 1:
-        note("Nothing in the database needs any key but the first; the others may go, if no backup needs them.")
+        note("The database needs only the first key. You can remove the others if no backup needs them.")
     return stale + sum(found[id_] for id_ in missing)

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from gateway.settings.tree import Settings
 
 _INTERRUPTED = 130
-_STOPPING_AT_ONCE = "Stopping. Ctrl-C once more ends it at once."
-_STOPPING = "Stopping when what goes on has come to an end. A second signal ends it at once."
+_STOPPING_AT_ONCE = "Stopping. Press Ctrl-C again to stop at once."
+_STOPPING = "Stopping when the work in progress is finished. A second signal stops it at once."
 
 
 def run(  # noqa: PLR0913 - options of a command
     program: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files (.pb, .pbasm) of one program; none: the routes of the settings, else the tour."),
+        typer.Argument(help="Files (.pb, .pbasm) of one program. Default: the routes of the settings, else the tour."),
     ] = None,
     config: ConfigOption = None,
     model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
     host: Annotated[str | None, typer.Option(help="Address of the web chat.")] = None,
     port: Annotated[int | None, typer.Option(help="Port of the web chat; 0 takes any free one.")] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Where state is kept.")] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Let an editor of this machine debug.")] = False,
+    data_dir: Annotated[Path | None, typer.Option(help="The folder that keeps the state.")] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Let an editor on this machine debug.")] = False,
     debug_address: Annotated[
-        str | None, typer.Option(help="Where it attaches, HOST:PORT of this machine. [default: 127.0.0.1:7529]")
+        str | None, typer.Option(help="Where the editor attaches, HOST:PORT on this machine. [default: 127.0.0.1:7529]")
     ] = None,
     stop_on_entry: Annotated[
-        bool, typer.Option("--stop-on-entry", help="Wait for the editor; sessions stand at their first playbook.")
+        bool, typer.Option("--stop-on-entry", help="Wait for the editor; each session stops at its first playbook.")
     ] = False,
 ) -> None:
     """Start the gateway and say where to go; Ctrl-C stops it."""
@@ -67,10 +67,10 @@ def _serve_until_stopped(settings: Settings, programs: Sequence[Path], debug: De
 
 
 async def _serve(settings: Settings, programs: Sequence[Path], debug: DebugAddress | None) -> None:
-    """Serve until the first SIGINT or SIGTERM, then stop cleanly; a second one ends the process at once.
+    """Serve until the first SIGINT or SIGTERM, then stop cleanly; a second signal ends the process at once.
 
-    SIGTERM lets what goes on come to an end, as long as the settings say. SIGINT, Ctrl-C, stops it where it is: the
-    next run goes on with it.
+    SIGTERM lets work in progress finish, within the time of the settings. SIGINT (Ctrl-C) stops it where it is, and the
+    next run continues it.
     """
     import asyncio
 

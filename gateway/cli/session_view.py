@@ -96,7 +96,7 @@ def say_view(view: Mapping[str, Any]) -> None:
         say(f"{name:<14}{'none' if view[name] is None else view[name]}")
     if view["parent"] is not None:
         session, seq = view["parent"]
-        say(f"{'goes on from':<14}{session}, after fact {seq}")
+        say(f"{'continues':<14}{session}, after fact {seq}")
     if view["replaced_by"] is not None:
         say(f"{'replaced by':<14}{view['replaced_by']}")
     for name in ("broken", "trouble"):

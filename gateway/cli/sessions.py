@@ -22,20 +22,22 @@ if TYPE_CHECKING:
     from runtime.stores.catalog import KnownSession, WholeSession
 
 SessionArgument = Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")]
-LimitOption = Annotated[int, typer.Option("--limit", min=0, help="So many, the latest active first; 0: all.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Also while a running gateway is at work on it.")]
+LimitOption = Annotated[int, typer.Option("--limit", min=0, help="The number of sessions to show; 0 shows all.")]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Do it even while a running gateway is working on the session.")
+]
 
 _PAGE_OF_SESSIONS = 500
 _FOLLOWED_FROM = 10
-"""So many facts are shown before those to come."""
+"""The number of facts shown before the new ones."""
 
-app = typer.Typer(help="Sessions: look at them, take them elsewhere, delete them.", no_args_is_help=True)
+app = typer.Typer(help="Look at sessions, move them, delete them.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_sessions(
     after: Annotated[
-        str, typer.Option("--after", help="Those behind this mark, which the list before ends with.")
+        str, typer.Option("--after", help="Start after this mark, which the previous list ended with.")
     ] = "",
     limit: LimitOption = 50,
     as_json: JsonOption = False,
@@ -71,16 +73,16 @@ def list_sessions(
         note(f"{len(found)} of {count}; the next: parley sessions list --after {mark}")
 
 
-@app.command(short_help="Show what a session is at, and what was said last.")
+@app.command(short_help="Show the state of a session and its last messages.")
 def show(
     session: SessionArgument,
     facts: Annotated[bool, typer.Option("--facts", help="Print the tapes, fact by fact.")] = False,
     steps: Annotated[bool, typer.Option("--steps", help="Print what was executed, step by step.")] = False,
-    follow: Annotated[bool, typer.Option("--follow", help="The last facts, and those to come as they come.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Print the last facts, then each new one.")] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Show what a session is at: its agents and their stacks, its people, its pages, what was said last."""
+    """Show the state of a session: its agents and their stacks, its people, its pages, its last messages."""
     from gateway.cli.session_view import say_coming, say_fact, say_steps, say_view, view_of
 
     async def ask(keeping: Keeping) -> tuple[KnownSession, WholeSession]:
@@ -138,14 +140,14 @@ def export_session(
         say(f"{output or f'{session}.jsonl'} has the session {session}: {count} facts, {files} files.")
 
 
-@app.command("import", short_help="Take in a session from a file.")
+@app.command("import", short_help="Import a session from a file.")
 def import_session(
-    file: Annotated[Path, typer.Argument(help="A file that parley sessions export has written.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Also where there is such a session already.")] = False,
+    file: Annotated[Path, typer.Argument(help="A file written by parley sessions export.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing session.")] = False,
     force: ForceOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Take in a session from a file; nothing is taken in from a file that is not whole."""
+    """Import a session from a file; an incomplete file changes nothing."""
 
     async def ask(keeping: Keeping) -> WholeSession:
         from runtime.sessions.meetings.places import keep_places
@@ -165,21 +167,21 @@ def import_session(
 
     whole = with_keeping(config, ask)
     record = whole.record
-    say(f"The session {record.id} is in {record.address.key} now: {len(whole.facts)} facts.")
+    say(f"The session {record.id} is now in {record.address.key}: {len(whole.facts)} facts.")
     if not record.ended:
-        say("It goes on with the next message there, or when a gateway starts.")
+        say("It continues with the next message there, or when a gateway starts.")
 
 
 @app.command()
 def delete(
     session: Annotated[str, typer.Argument(help="The session's id.")] = "",
     person: Annotated[
-        str, typer.Option("--person", help="Instead: all sessions of a person, and all that is kept about them.")
+        str, typer.Option("--person", help="Delete all sessions of this person, and everything kept about them.")
     ] = "",
     force: ForceOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Delete a session, or everything of a person, for good."""
+    """Delete a session, or everything about a person, permanently."""
     if bool(session) == bool(person):
         note("parley: name a session, or a person with --person <platform>:<id>.")
         raise typer.Exit(BAD_INPUT)
@@ -195,10 +197,10 @@ def delete(
 
 @app.command(short_help="Show what the rules of the settings archive and delete.")
 def prune(
-    apply: Annotated[bool, typer.Option("--apply", help="Do it, rather than only list it.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it instead of only listing it.")] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Show which sessions go into the archive, and which are deleted, by the rules of the settings."""
+    """Show which sessions the rules of the settings archive, and which they delete."""
 
     async def ask(keeping: Keeping) -> tuple[list[Step], Done | None]:
         if apply:
@@ -207,13 +209,13 @@ def prune(
 
     steps, done = with_keeping(config, ask)
     if done is not None:
-        say(f"{done.archived} sessions are in the archive now, {done.deleted} are deleted, {done.left} were left.")
+        say(f"{done.archived} sessions were archived, {done.deleted} deleted, {done.left} left as they are.")
     elif not steps:
-        say("By these rules everything stays where it is.")
+        say("The rules archive and delete nothing now.")
     else:
         head = ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY")
         say_table(head, [_step_row(step) for step in steps])
-        note("Nothing was changed; parley sessions prune --apply does it, as a running gateway does every six hours.")
+        note("Nothing was changed. parley sessions prune --apply does it; a running gateway does it every six hours.")
 
 
 def _step_row(step: Step) -> list[str]:
@@ -229,7 +231,9 @@ def checked_person(person: str) -> str:
 
     platform, _, rest = person.partition(":")
     if not rest or platform not in platform_names():
-        raise ConfigError(f'"{person}" is nobody; write <platform>:<id>, with one of {", ".join(platform_names())}.')
+        raise ConfigError(
+            f'"{person}" is not a person; write <platform>:<id>, with one of {", ".join(platform_names())}.'
+        )
     return person
 
 
@@ -238,7 +242,7 @@ def _say_erased(person: str, erased: Erased) -> None:
         say(f"The session {session} is deleted.")
     say(f"{person}: {len(erased.sessions)} sessions and {erased.entries} other entries are deleted.")
     if not erased.rewritten:
-        note("The server could not be made to rewrite its file; it has what was deleted until it does so by itself.")
+        note("The server could not be made to rewrite its file. It keeps the deleted data until then.")
 
 
 async def _both(keeping: Keeping, session: str) -> tuple[KnownSession, WholeSession]:

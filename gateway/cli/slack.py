@@ -8,22 +8,22 @@ import typer
 
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
 
-app = typer.Typer(no_args_is_help=True, help="What Slack needs.")
+app = typer.Typer(no_args_is_help=True, help="Set up the app on Slack.")
 
 
 @app.callback()
 def slack() -> None:
-    """What Slack needs."""
+    """Set up the app on Slack."""
 
 
 @app.command(short_help="Print the manifest to paste at api.slack.com/apps.")
 def manifest(
     name: Annotated[str, typer.Option(help="The app's and the bot's name.")] = "Parley",
     url: Annotated[
-        str | None, typer.Option(help="The gateway's public address: Slack then sends events there by HTTP.")
+        str | None, typer.Option(help="The gateway's public address; Slack then sends events there by HTTP.")
     ] = None,
     socket: Annotated[
-        bool, typer.Option("--socket", help="Events by Socket Mode all the same; --url is for installing only.")
+        bool, typer.Option("--socket", help="Receive events by Socket Mode anyway; --url is then only for installing.")
     ] = False,
     several: Annotated[bool, typer.Option("--several", help="For several workspaces; needs --url.")] = False,
     config: ConfigOption = None,

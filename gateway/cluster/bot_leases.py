@@ -1,4 +1,4 @@
-"""Which bots' connections this node holds: of all nodes one at a time."""
+"""The bot connections of this node: each bot is connected by one node at a time."""
 
 from __future__ import annotations
 

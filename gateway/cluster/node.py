@@ -1,4 +1,4 @@
-"""This process among its like: which shards it serves.
+"""The node: takes and gives back shards so that every node serves an equal share.
 
 every ttl/3 s:              renew what is held    ──> server.lost(shard)      one reader for all shards held:
 a node comes, goes, dies,   fewer than our quota: ──> server.gained(lease)    inbox ──> server.dispatch(entry, lease)
@@ -25,7 +25,7 @@ _RELEASE_LIMIT_S = 3.0
 
 
 class ShardServer(Protocol):
-    """What serves the shards that a node holds. What it raises, and StorageUnavailable, ends the node's task group."""
+    """Serves the shards that a node holds. Its exceptions, and StorageUnavailable, end the node's task group."""
 
     async def gained(self, lease: Lease, /) -> None:
         """A shard is ours. Ends before the first entry under this lease."""
@@ -36,18 +36,18 @@ class ShardServer(Protocol):
         ...
 
     def loads(self) -> Mapping[int, int]:
-        """How much goes on in each shard, none where it says nothing: those with the least are given away first."""
+        """The amount of work in each shard; a missing shard has none. Shards with the least are given away first."""
         ...
 
     async def park(self, shard: int, within_s: float, /) -> None:
-        """Let what goes on come to an end, at most so long; on return nothing of the shard runs, and all is kept.
+        """Let work in progress finish within this time. On return nothing of the shard runs, and everything is stored.
 
-        Entries that come meanwhile need not be taken.
+        Entries that arrive meanwhile need not be taken.
         """
         ...
 
     def lost(self, shard: int, /) -> None:
-        """A shard is not ours any more: let go of it at once."""
+        """Release a shard that another node holds now, at once."""
         ...
 
 
@@ -107,9 +107,9 @@ class Node:
         task_group.start_soon(self._hand_over)
 
     async def drain(self, within_s: float) -> None:
-        """Leave the roster and give everything back, each shard when nothing goes on in it, at the latest then.
+        """Leave the roster and give everything back: each shard as soon as it is idle, at the latest after this time.
 
-        While the store does not answer nothing can be given back, and there is nothing to wait for.
+        While the store does not answer, nothing can be given back, and nothing is waited for.
         """
         self._draining = True
         if not await self._roster.leave():
@@ -140,7 +140,9 @@ class Node:
         self._tell_balance()
 
     async def _gain(self, wanted: int, tasks: TaskGroup) -> None:
-        """Take up to so many free shards, each node beginning elsewhere; what follows from that happens in `tasks`."""
+        """Take up to this number of free shards. Each node starts at a different one; the consequences run in
+        `tasks`.
+        """
         first = self._roster.place * SHARDS // self._roster.nodes
         order = [shard % SHARDS for shard in range(first, first + SHARDS) if shard % SHARDS not in self._held]
         while wanted > 0 and order:
@@ -167,7 +169,7 @@ class Node:
             self._tell_reader()
 
     async def _give_back(self, lease: Lease, within_s: float) -> None:
-        """End what goes on in a shard, then let another node have it."""
+        """End the work in a shard, then let another node have it."""
         await self._server.park(lease.shard, within_s)
         if self._held.get(lease.shard) == lease:
             self._let_go(lease.shard)
@@ -239,7 +241,7 @@ class Node:
         return self._clock.monotonic() + SURE * self._holder.ttl_s
 
     async def _notice_isolation(self) -> None:
-        """Say once that there are shards in which nothing is shown, and once that there are none any more."""
+        """Publish once that some shards show nothing, and once that none are left."""
         while True:
             await self._clock.sleep_until(min(self._sure_until.values(), default=self._surely_until()))
             if not (silent := self._silent()):

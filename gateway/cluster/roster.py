@@ -1,4 +1,4 @@
-"""Who lives among the nodes, how many shards are ours by that, and when to look again."""
+"""The live nodes, the number of shards that this gives each, and the time of the next check."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Roster:
         self._patient_until = -math.inf
         """While the store did not answer the others could not say either that they live: they get time to."""
         self.stirs = 0
-        """How often something has changed."""
+        """The number of changes so far."""
 
     @property
     def nodes(self) -> int:
-        """How many live, we among them."""
+        """The number of live nodes, this one included."""
         return len(self._others) + 1
 
     @property
@@ -58,7 +58,7 @@ class Roster:
 
     @property
     def quota(self) -> int:
-        """How many shards are ours. The quotas of all nodes sum to all shards."""
+        """This node's number of shards. The quotas of all nodes add up to all shards."""
         if self._left:
             return 0
         whole, left_over = divmod(SHARDS, self.nodes)
@@ -83,9 +83,9 @@ class Roster:
                 await self._ask(self._store.living)
 
     async def leave(self) -> bool:
-        """Take no lease any more; the others are told. What we hold stays ours until it is given back.
+        """Take no more leases, and tell the others. Leases that this node holds stay until they are given back.
 
-        Whether that could be said: False when the store does not answer.
+        False when the store does not answer, so that nobody was told.
         """
         if not self._left:
             self._left = True
@@ -99,7 +99,7 @@ class Roster:
         self._to_tell.set()
 
     async def tell_now(self) -> None:
-        """The same, at once and within a time limit: for an end."""
+        """Tell the others at once and within a time limit, at the end of a process."""
         if self._left and not self._heard:
             return
         with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True):
@@ -118,7 +118,7 @@ class Roster:
         scope.cancel()
 
     def _next_look(self) -> float:
-        """When the next node will have died, unless it is heard of before; soon enough to know of that."""
+        """The time when the next node will have died, unless it reports before."""
         now = self.clock.monotonic()
         deaths = (max(at, now) + _AFTER_DEATH_S for at in self._others.values())
         return min(now + self.holder.ttl_s / 3, *deaths, math.inf)

@@ -76,7 +76,7 @@ def translated_menus(spoken: Texts, directory: Path | None, programs: Mapping[st
 
 
 def help_text(texts: Texts, role: Role, programs: Mapping[str, str] = MappingProxyType({})) -> str:
-    """What a person of this role can do, one command a line."""
+    """The commands for a person of this role, one a line."""
     lines = [texts("commands.help_begins"), ""]
     lines += [
         _line(texts, name, f"commands.{name}.argument", texts(f"commands.{name}.what"))

@@ -15,7 +15,7 @@ CHOSEN_TABLE = "programs:chosen"
 
 
 class Origins:
-    """Which conversation each was opened beside. Raises StorageUnavailable, and nothing else."""
+    """The conversation beside which each one was opened. Raises StorageUnavailable, and nothing else."""
 
     def __init__(self, records: Records, chosen: Records) -> None:
         """`chosen` are the programs that people chose."""

@@ -1,4 +1,5 @@
-"""What people do, on its way in: admitted, understood as a command or a message, and kept before it is acknowledged.
+"""The way in for people's events: checked for access, read as a command or a message, and stored before they are
+acknowledged.
 
 event ──> may they? ──> a command of ours? ──> too long? over a limit? ──> which program ──> inbox
 """
@@ -44,7 +45,7 @@ _ANSWERS = {
 }
 
 PROGRAM_CHOICE = "program."
-"""With what the id of a choice begins that begins a program; how many-th of those that may be chosen follows."""
+"""The prefix of a choice's id that starts a program; the number of the program among the choices follows."""
 
 
 class Say(Protocol):
@@ -62,7 +63,7 @@ PutMark = Callable[[Address, str, Mark | None], object]
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """What the routers of all platforms share. `message_chars` is the longest message that is taken."""
+    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message."""
 
     inbox: Inbox
     say: Say
@@ -138,7 +139,7 @@ class InboundRouter:
         return self._texts("programs.unknown", program=program, programs=listed)
 
     async def _answer(self, event: Inbound, judged: Judgement) -> None:
-        """Tell somebody who is not let in, or not yet, how it stands."""
+        """Tell a person without access about their situation."""
         platform, bus = self._adapter.name, self._entrance.bus
         if judged.verdict is Verdict.PAIRED:
             bus.publish("access.paired", platform=platform, participant_id=event.person_id)
@@ -316,7 +317,7 @@ def _says_something(event: Inbound) -> bool:
 
 
 def _kind_of(event: Inbound) -> str:
-    """What it is to sessions."""
+    """The kind of event that a session sees."""
     command = COMMANDS.get(event.command or "")
     return (command.kind if command is not None else "") or event.command or event.act
 

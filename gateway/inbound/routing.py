@@ -1,4 +1,4 @@
-"""Which program serves which place: a table, read from the top; the first route whose conditions all hold serves.
+"""The routing table: which program serves a place. The first route whose conditions all hold serves.
 
 event ──> its command is a route's? ──yes──> routes with that command ──┐
                  │ no                                                   ├─> the first that holds here
@@ -32,7 +32,7 @@ class Route:
     busy: Busy | None = None
 
     def holds_at(self, event: Inbound) -> bool:
-        """Whether the place where `event` happened is one of this route's."""
+        """Whether the place of `event` belongs to this route."""
         address = event.address
         here: dict[Condition, str | None] = {
             "platform": address.platform,
@@ -43,7 +43,7 @@ class Route:
         return all(here[condition] in values for condition, values in self.places.items())
 
     def covers(self, other: Route) -> bool:
-        """Whether this route holds wherever `other` does, so that `other` behind it never serves."""
+        """Whether this route holds wherever `other` does, so that `other` never serves after it."""
         if bool(self.commands) != bool(other.commands) or not set(other.commands) <= set(self.commands):
             return False
         return all(
@@ -130,7 +130,7 @@ def _route(own: RouteSettings, where: str) -> Route:
     files = tuple(Path(file) for file in own.program)
     for file in files:
         if not file.is_file():
-            raise ConfigError(f"{where}: there is no file {file}; a program is looked for beside the settings file.")
+            raise ConfigError(f"{where}: there is no file {file}; Parley looks for programs beside the settings file.")
     given: dict[Condition, tuple[str, ...]] = {
         "platform": own.platform,
         "space": (*own.workspace, *own.guild),
@@ -177,6 +177,6 @@ def _check_against(route: Route, earlier: Sequence[Route], where: str) -> None:
             )
         if other.covers(route) and not route.choose:
             raise ConfigError(
-                f"{where}: it can never serve, since [[route]] {number} before it holds wherever it does; "
-                "put it before that one, or take it away."
+                f"{where}: it can never serve, because [[route]] {number} always holds first; "
+                "move it before that one, or remove it."
             )

@@ -1,4 +1,4 @@
-"""What platforms tell of people and files, made fit to be shown: people choose names themselves, to deceive too."""
+"""Names of people and files, made fit to be shown. People choose names themselves, sometimes to deceive."""
 
 from __future__ import annotations
 

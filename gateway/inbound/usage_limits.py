@@ -1,4 +1,4 @@
-"""How much a person and a conversation may use: messages in a minute and a day, and the model's price in a day.
+"""Limits on use by a person and a conversation: messages in a minute and a day, and the model's cost in a day.
 
 Counted in fixed windows of UTC, durably and for all nodes together. Owners have no limit. What is over a limit is not
 taken, and who sent it is told once a window when it goes on; the message is marked wherever the platform can.
@@ -26,7 +26,7 @@ TOLD_EVERY_S = 3600
 """Somebody who is over a limit of the day is told so at most this often."""
 
 TAKEN_KNOWN_S = 3600
-"""What was taken is known so long when it comes again: it is neither counted nor refused then."""
+"""How long an accepted event is remembered: a repetition is neither counted nor refused."""
 
 MAX_SPEAKERS = 10_000
 """Conversations of which we remember who spoke last; the oldest are forgotten first."""
@@ -179,7 +179,7 @@ class Limits:
 
 
 def _once(event: Inbound) -> str:
-    """What an event is known by: whoever makes its id, as pages do, may use it again elsewhere."""
+    """The identity of an event. A client that makes its ids, as pages do, may use one again elsewhere."""
     return f"{event.address.key}/{event.event_id}"
 
 

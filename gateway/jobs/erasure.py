@@ -25,7 +25,7 @@ InRoom = Callable[[Address], bool]
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What was deleted: sessions by id, and how many other entries. `rewritten`: also from the server's file."""
+    """The deleted data: sessions by id, and the number of other entries. `rewritten`: also from the server's file."""
 
     sessions: tuple[SessionId, ...]
     entries: int
@@ -59,9 +59,9 @@ class Erasure:
         return len(found)
 
     async def person(self, person: str, *, force: bool = False) -> Erased:
-        """Delete every session in which the person took part, whoever else did, and all that names the person.
+        """Delete every session in which the person took part, whoever else did, and all data that names the person.
 
-        A session that goes on from such a one has the person's words as well, if they came before its branch.
+        A session that continues such a one has the person's words as well, if they came before its branch.
         """
         theirs, conversations, names = [], set(), set[str]()
         async for known in self._catalog.sessions():
@@ -79,7 +79,9 @@ class Erasure:
         return Erased(tuple(gone), entries, rewritten)
 
     async def _part(self, known: KnownSession, person: str, names: set[str]) -> tuple[bool, bool]:
-        """Whether the person took part in a session, and whether nobody else did, in private; adds to their names."""
+        """Whether the person took part in a session, and whether they were alone in it, in private. Adds to their
+        names.
+        """
         people, private = set(), False
         told_by = session_tape(known.record.id)
         async for found in self._facts(known) if known.record.archived else self._tapes.read_tape(told_by):

@@ -1,4 +1,4 @@
-"""How long sessions are kept, and where: each is a step of a plan that can be looked at before it is done."""
+"""Retention of sessions: archiving and deleting, as a plan that can be looked at before it is carried out."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ INTERVAL = timedelta(hours=6)
 """Between two runs of the job. Chosen: rules are in days."""
 
 _AT_ONCE = 200
-"""How many sessions are deleted together: what others refer to is looked up once for all of them."""
+"""The number of sessions deleted together: references by others are looked up once for all of them."""
 
 Doing = Literal["archive", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What becomes of one session, and by which setting."""
+    """The action for one session, and the setting that demands it."""
 
     session: KnownSession
     doing: Doing
@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(slots=True)
 class Done:
-    """How many sessions were archived and deleted; `left` were busy, or were what others go on from."""
+    """The numbers of archived and deleted sessions; `left` were busy, or are continued by others."""
 
     archived: int = 0
     deleted: int = 0
@@ -59,7 +59,7 @@ class Retention:
         self._clock = clock
 
     async def plan(self) -> AsyncIterator[Step]:
-        """What is to be done now, in no order. Looks at every session and changes nothing."""
+        """The actions that are due now, in no order. Looks at every session and changes nothing."""
         now = self._clock.now()
         async for known in self._catalog.sessions():
             step = self._step(known, now)
@@ -82,7 +82,7 @@ class Retention:
         return done
 
     def job(self, bus: Bus) -> Job:
-        """The same as a job."""
+        """The retention as a job."""
 
         async def run(_due: datetime) -> None:
             try:

@@ -22,7 +22,7 @@ JOBS_TABLE = "jobs"
 """The table of the times up to which jobs have been done, by name."""
 
 RETRY_S = 30.0
-"""How long a job that failed is left alone. Chosen: long enough for a log that can be read."""
+"""The pause after a failed job. Chosen: long enough for a log that can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Job:
 
 
 def every(name: str, interval: timedelta, run: Callable[[datetime], Awaitable[None]]) -> Job:
-    """A job that runs again when so much time has passed since its last run began to be due."""
+    """A job that is due again this long after its last run became due."""
     return Job(name, lambda after: after + interval, run)
 
 

@@ -40,7 +40,7 @@ class Schedule:
         return next(CronSim(self.when, after.astimezone(ZoneInfo(self.zone)))).astimezone(UTC)
 
     def event(self, due: datetime) -> InboxEvent:
-        """What comes into the inbox at a time."""
+        """The event for the inbox at a due time."""
         kind = "new" if self.begins else "message"
         id_, person = f"{SCHEDULE}{self.name}.{due.isoformat()}", f"{SCHEDULE}{self.name}"
         return InboxEvent(
@@ -80,7 +80,9 @@ def build_schedules(settings: Sequence[CronSettings], routes: Routes, *, platfor
             raise ConfigError(f'{own.where}: there is no platform "{own.platform}"; {_advice(own.platform, platforms)}')
         schedule = _schedule(own, routes)
         if any(schedule.name == other.name for other in made):
-            raise ConfigError(f'{own.where}: "{schedule.name}" is the name of another one; give it a name of its own.')
+            raise ConfigError(
+                f'{own.where}: "{schedule.name}" is the name of another schedule; choose a different name.'
+            )
         made.append(schedule)
     return made
 
@@ -90,7 +92,7 @@ def check_places(schedules: Sequence[Schedule], platforms: Collection[str]) -> N
     for schedule in schedules:
         platform = schedule.address.platform
         if platform not in platforms:
-            raise ConfigError(f"[[cron]] {schedule.name}: {platform} is off; switch it on, or take the schedule away.")
+            raise ConfigError(f"[[cron]] {schedule.name}: {platform} is off; switch it on, or remove the schedule.")
 
 
 def _schedule(own: CronSettings, routes: Routes) -> Schedule:
@@ -99,12 +101,12 @@ def _schedule(own: CronSettings, routes: Routes) -> Schedule:
     if own.program and own.program not in routes.files:
         raise ConfigError(f'{own.where}: there is no program "{own.program}"; {_advice(own.program, routes.files)}')
     if program is None:
-        raise ConfigError(f'{own.where}: no route serves {address.key}; name a program, with program = "…".')
+        raise ConfigError(f'{own.where}: no route serves {address.key}; name a program with program = "…".')
     return Schedule(own.name, own.schedule, own.timezone, address, own.text, program, bool(own.program))
 
 
 def _arrival(own: CronSettings, address: Address) -> Inbound:
-    """What a route is asked with: a message there."""
+    """The message with which a route is asked."""
     return Inbound(
         address, "", "", own.name, own.text, _SOME_TIME, private=False, addressed=True, space=own.space or None
     )

@@ -1,4 +1,4 @@
-"""What is asked when the numbers are read, rather than counted."""
+"""The values that are asked for when metrics are read, rather than counted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """How much there is now of everything. `waiting` gives events in inboxes and pages in outboxes of shards."""
+    """The sources of the current values. `waiting` gives events in inboxes and pages in outboxes of shards."""
 
     shards: Callable[[], Collection[int]]
     conversations: Callable[[], int]

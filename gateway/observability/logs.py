@@ -20,12 +20,12 @@ MAX_VALUE_CHARS = 500
 """A longer value is cut: a line stays a line."""
 
 MAX_VALUES = 50
-"""Of a value that has parts by name, so many are shown."""
+"""The number of parts shown of a value that has parts by name."""
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 _TEXT_KEYS = frozenset({"text", "content", "prompt", "reply", "statement", "arguments", "value"})
-"""What people and models wrote: shown at level debug only."""
+"""Texts of people and models: shown at level debug only."""
 
 _WARNINGS = frozenset(
     {
@@ -182,7 +182,7 @@ class _Remarks(logging.Handler):
 
 
 def level_of(name: str) -> Literal["debug", "info", "warning", "error"]:
-    """How much an event matters: what failed is an error, what is refused or lost a warning, single steps are debug."""
+    """The level of an event: a failure is an error, a refusal or a loss a warning, single steps are debug."""
     if name in _WARNINGS:
         return "warning"
     if name in _DEBUG:

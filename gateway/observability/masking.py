@@ -10,7 +10,7 @@ MASK = "********"
 SHORTEST_SECRET = 6
 
 SECRET_KEY = re.compile(r"token$|password|secret|api_key|authorization|cookie", re.IGNORECASE)
-"""What is called so is secret, whatever it is."""
+"""The names of secret values."""
 
 _SECRET_TEXT = re.compile(r"\d{6,}:[\w-]{30,}|\bsk-[\w-]{8,}|(?<=://)[^/\s@]*(?=@)")
 """Telegram's tokens, the usual keys of model providers, and who logs in inside a URL."""

@@ -1,4 +1,4 @@
-"""What happens, as numbers for Prometheus: counted from the bus, or asked when they are read.
+"""Metrics for Prometheus: counted from events on the bus, or asked for when they are read.
 
 Labels have few values: platforms, programs, models, rules. Nothing is labelled with people or conversations.
 """
@@ -26,7 +26,7 @@ MAX_ANSWERS = 10_000
 """Messages whose first answer is awaited; the oldest are forgotten first."""
 
 ASKED_WITHIN_S = 2.0
-"""What the store has to say is waited for so long."""
+"""The time limit for the store's answer."""
 
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120)
 
@@ -58,7 +58,7 @@ _FAILED = (
 
 
 class Metrics:
-    """Counts in a registry of its own."""
+    """The metrics of this process, in a separate registry."""
 
     def __init__(self, gauges: Gauges) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call] # the library has no types for it
@@ -113,15 +113,17 @@ class Metrics:
     # -- what is counted
 
     def _count_talk(self) -> None:
-        admitted = self._counter("messages_admitted", "What people did that was let in.", "platform")
-        received = self._counter("messages_received", "Messages of people that conversations have taken.", "platform")
+        admitted = self._counter("messages_admitted", "Events from people that passed the access check.", "platform")
+        received = self._counter("messages_received", "Messages from people that a conversation accepted.", "platform")
         delivered = self._counter("messages_delivered", "Utterances of agents that reached their channel.")
         undelivered = self._counter("messages_undelivered", "Messages that reached nobody.")
-        pages = self._counter("pages", "What became of what agents said to people.", "outcome")
-        lives = self._counter("sessions", "Sessions that began, came back to memory and left it.", "change")
-        calls = self._counter("playbook_calls", "Playbooks that were called.", "program", "kind")
-        failures = self._counter("playbook_call_failures", "Playbooks that ended by an exception.", "program", "kind")
-        turns = self._counter("turns", "Replies of models that were read and run to their end.")
+        pages = self._counter("pages", "Utterances to people, by what became of them.", "outcome")
+        lives = self._counter("sessions", "Sessions that started, returned to memory or left it.", "change")
+        calls = self._counter("playbook_calls", "Playbook calls.", "program", "kind")
+        failures = self._counter(
+            "playbook_call_failures", "Playbook calls that ended with an exception.", "program", "kind"
+        )
+        turns = self._counter("turns", "Model replies that were read and run to their end.")
         self._first_text = self._histogram(
             "first_text_seconds", "From a person's message to the first visible text that follows it.", "platform"
         )
@@ -145,9 +147,11 @@ class Metrics:
     def _count_models(self) -> None:
         requests = self._counter("model_requests", "Questions to language models.", "model")
         tokens = self._counter("model_tokens", "Tokens, in, out and read from the cache.", "model", "direction")
-        cost = self._counter("model_cost_usd", "What the models cost, in US dollars, where that is known.", "model")
-        seconds = self._histogram("model_seconds", "How long models were waited for until their last word.", "model")
-        first = self._histogram("model_first_text_seconds", "How long models took to begin to answer.", "model")
+        cost = self._counter("model_cost_usd", "Cost of the models in US dollars, where it is known.", "model")
+        seconds = self._histogram(
+            "model_seconds", "Time until a model's last word, without the work its reply does.", "model"
+        )
+        first = self._histogram("model_first_text_seconds", "Time until a model's first text.", "model")
 
         def on_answered(event: Event) -> None:
             data, model = event.data, self._label("model", event.data["model"])
@@ -163,9 +167,9 @@ class Metrics:
 
     def _count_faults(self) -> None:
         rejections = self._counter("rejections", "Answers and statements of models that were refused.", "rule")
-        failures = self._counter("failures", "What went wrong, by the event that says so.", "event")
-        limits = self._counter("rate_limits", "Pauses that platforms asked for.", "platform")
-        lost = self._counter("observers_lost", "Observers and watchers that raised.")
+        failures = self._counter("failures", "Failures, by the event that reports them.", "event")
+        limits = self._counter("rate_limits", "Pauses that platforms demanded.", "platform")
+        lost = self._counter("observers_lost", "Observers and watchers that raised an exception.")
         self._handlers |= {
             "step.rejected": lambda event: rejections.labels(self._label("rule", event.data["rule"])).inc(),
             "adapter.rate_limited": lambda event: limits.labels(self._platform(event)).inc(),
@@ -178,15 +182,15 @@ class Metrics:
     def _gauge_levels(self) -> None:
         self._shards = self._gauge("shards", "Shards that this node holds.")
         self._conversations = self._gauge("conversations", "Conversations in memory.")
-        self._at_work = self._gauge("conversations_at_work", "Conversations in which something goes on.")
+        self._at_work = self._gauge("conversations_at_work", "Conversations in which work is in progress.")
         self._inbox = self._gauge("inbox_events", "Events of this node's shards that no session has taken.")
-        self._outbox = self._gauge("outbox_pages", "Pages of this node's shards that no platform has in final form.")
-        self._store_answers = self._gauge("store_answers", "1 if the store said what waits, else 0.")
-        self._sandbox_busy = self._gauge("sandbox_workers_busy", "Processes that run code of models now.")
-        self._sandbox_workers = self._gauge("sandbox_workers", "How many of them there may be.")
+        self._outbox = self._gauge("outbox_pages", "Pages of this node's shards that are not final on a platform.")
+        self._store_answers = self._gauge("store_answers", "1 if the store answered, else 0.")
+        self._sandbox_busy = self._gauge("sandbox_workers_busy", "Processes that are running code from models.")
+        self._sandbox_workers = self._gauge("sandbox_workers", "The largest number of these processes.")
         self._sandbox_jailed = self._gauge("sandbox_jailed", "1 if these processes are in a jail, else 0.")
-        self._bus_dropped = self._gauge("bus_events_dropped", "Events that a full reader of the bus did not take.")
-        self._bus_failures = self._gauge("bus_failures", "Events at which who heard them raised.")
+        self._bus_dropped = self._gauge("bus_events_dropped", "Events dropped because a reader of the bus was full.")
+        self._bus_failures = self._gauge("bus_failures", "Events whose handler raised an exception.")
 
     # -- events
 

@@ -1,4 +1,4 @@
-"""Where files come from and go to: the platforms that people sent them on, and our own store."""
+"""The source of files: the platforms that people sent them on, and Parley's own store."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class Files:
         except ContentLocked as error:
             raise NotDelivered(f"The file {attachment.name} cannot be opened. {error}") from error
         if found is None:
-            raise NotDelivered(f"The file {attachment.name} is not kept any more. Send it again.")
+            raise NotDelivered(f"The file {attachment.name} no longer exists. Send it again.")
         return File(attachment.name, attachment.media_type, found.data)
 
     async def _downloaded(self, address: Address, attachment: Attachment, max_bytes: int) -> bytes:
         adapter = self._adapters.get(address.platform)
         if adapter is None or not isinstance(adapter, CanDownload):
-            raise NotDelivered(f"{address.platform} gives no files; {attachment.name} cannot be read.")
+            raise NotDelivered(f"{address.platform} provides no files; {attachment.name} cannot be read.")
         try:
             with anyio.fail_after(FETCH_TIMEOUT_S):
                 return await adapter.download(attachment.url, max_bytes=max_bytes)

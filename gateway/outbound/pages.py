@@ -1,4 +1,4 @@
-"""What people should see, on its way out: each page to the presenter of its platform."""
+"""The way out for pages: each one goes to the presenter of its platform."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ class Outbound:
         return presenter.page(spec.id, spec.address, spec.speaker, spec.parts, record, extras=_extras(spec))
 
     def thinking(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
-        """See `Outbox`."""
         typing = self._typing.get(address.platform)
         if typing is not None:
             typing.set(address, speaker, active, doing=doing)
@@ -70,7 +69,6 @@ class Outbound:
             self._begin_saying(address, self.texts[address.platform]("session.queued"))
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
-        """See `Outbox`."""
         presenter = self._presenters.get(to.platform)
         opened = None if presenter is None else await presenter.open_thread(to, title, nonce)
         if opened is not None:
@@ -78,7 +76,6 @@ class Outbound:
         return opened
 
     async def link(self, to: Address, /) -> str | None:
-        """See `Outbox`."""
         presenter = self._presenters.get(to.platform)
         try:
             return None if presenter is None else await presenter.link(to)
@@ -86,7 +83,6 @@ class Outbound:
             return None
 
     def settle(self, page: PageSpec, text: str, /, *, done: Done = unheard) -> None:
-        """See `Outbox`."""
         self._tasks.start_soon(_settled, self._presenters.get(page.address.platform), page, text, done)
 
     async def say(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
@@ -111,7 +107,7 @@ async def _told_alone(presenter: Presenter, address: Address, person_id: str, te
     try:
         await presenter.tell_alone(address, person_id, text)
     except AdapterError as error:
-        _log.warning("A person could not be told alone", extra={"person": person_id, "error": str(error)})
+        _log.warning("A private notice failed", extra={"person": person_id, "error": str(error)})
 
 
 async def _settled(presenter: Presenter | None, page: PageSpec, text: str, done: Done) -> None:

@@ -15,7 +15,8 @@ from gateway.cluster.shares import Shares
 from runtime.core.clock import Clock
 
 DRAIN_LIMIT_S = 3.0
-"""How long a stop waits for answers of platforms. Chosen: whoever stops a process kills it after ten seconds or so."""
+"""The time that a stop waits for answers of platforms. Chosen: stopped processes are killed after ten seconds or
+so."""
 
 
 class Schedulers:
@@ -59,7 +60,7 @@ class Schedulers:
             scheduler.resume()
 
     async def drain(self) -> None:
-        """No platform is called any more; return when all calls on their way have been answered, or after a while."""
+        """Make no more calls to platforms; return when all calls on their way have been answered, or after a while."""
         with anyio.move_on_after(DRAIN_LIMIT_S):
             async with anyio.create_task_group() as tasks:
                 for scheduler in self._open:

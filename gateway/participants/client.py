@@ -1,4 +1,4 @@
-"""The library of participants in other processes: connect, read what comes, answer it. Reconnects by itself.
+"""The library for participants in other processes: connect, read messages, answer them. Reconnects on its own.
 
     async with connect("ws://127.0.0.1:8420/participants/scout", token) as inbox:
         async for message in inbox:
@@ -35,7 +35,7 @@ _CLOSED_FOR_GOOD = frozenset({4400, 4409})
 
 
 class ParticipantError(Exception):
-    """The participant cannot go on; the text says why."""
+    """The participant cannot continue; the text says why."""
 
 
 class NotAdmitted(ParticipantError):
@@ -47,7 +47,7 @@ class Replaced(ParticipantError):
 
 
 class NotTaken(ParticipantError):
-    """The gateway will not take what was said; it goes on with the rest."""
+    """The gateway refuses one act, and continues with the rest."""
 
 
 @dataclass
@@ -79,7 +79,7 @@ class Message:
 
     @property
     def sender(self) -> str:
-        """Who said it: a person's name, or an agent's class."""
+        """The sender: a person's name, or an agent's class."""
         return str(self.content["from"].get("name") or self.content["from"]["class"])
 
     @property
@@ -93,7 +93,7 @@ class Message:
         return bool(self.content.get("to_you"))
 
     async def reply(self, text: str) -> None:
-        """Say something where this was said: in its meeting, else to whoever said it."""
+        """Say something in the same place: in the message's meeting, else to its sender."""
         sender = self.content["from"]
         private = f"person {sender['id']}" if sender["human"] else f"agent {sender['id']}"
         await self.say(f"meeting {self.meeting}" if self.meeting else private, text)
@@ -116,7 +116,9 @@ class Message:
 
     @property
     def shared(self) -> Mapping[str, Any]:
-        """What the meeting shared when it was said: by name `value`, `version` and `by`; large values are left out."""
+        """The shared state of the meeting at that time: by name `value`, `version` and `by`; large values are left
+        out.
+        """
         return dict(self.content.get("shared") or {})
 
     async def share(self, name: str, value: Any, *, expected: int | None = None) -> None:
@@ -125,7 +127,7 @@ class Message:
 
 
 class Inbox:
-    """What comes for the participant, in order, across reconnects."""
+    """The messages for the participant, in order, across reconnects."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url
@@ -141,7 +143,7 @@ class Inbox:
         self._received = (0, 0)
         self._failure: ParticipantError | None = None
         self.connections = 0
-        """How often the gateway has welcomed us."""
+        """The number of welcomes from the gateway."""
 
     def __aiter__(self) -> Inbox:
         return self

@@ -1,4 +1,4 @@
-"""Where participants in other processes connect: `/participants/<name>`, with their token."""
+"""The endpoint for participants in other processes: `/participants/<name>`, with their token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said over a participant's WebSocket: JSON objects, each with its `type`. See docs/remote-participants.md."""
+"""The frames on a participant's WebSocket: JSON objects, each with its `type`. See docs/remote-participants.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runtime.channels.mailbox import Mail
 from runtime.sessions.inbound.participants import Act
 
 VERSION = 1
-"""Of the protocol."""
+"""The version of the protocol."""
 
 CLOSE_PROTOCOL = 4400
 """The WebSocket's close code for who says what cannot be understood."""
@@ -21,7 +21,7 @@ CLOSE_REPLACED = 4409
 """For who is replaced by a newer connection of the same name."""
 
 CLOSE_LATER = 1013
-"""What was said cannot be taken now: connect again after a pause (RFC 6455's registry, "Try Again Later")."""
+"""The act cannot be taken now: connect again after a pause (RFC 6455's registry, "Try Again Later")."""
 
 MAX_FRAME_BYTES = 256 * 1024
 """A longer frame ends the connection."""
@@ -54,7 +54,7 @@ Frame = Hello | Acknowledged | Act
 
 
 def read_frame(text: str) -> Frame:
-    """What a participant says. Raises BadFrame."""
+    """The decoded frame of a participant. Raises BadFrame."""
     if len(text.encode()) > MAX_FRAME_BYTES:
         raise BadFrame(f"a frame has at most {MAX_FRAME_BYTES} bytes")
     try:
@@ -126,7 +126,7 @@ def _answer(data: Mapping[str, Any]) -> str:
 
 
 def welcome(participant: str, window: int) -> str:
-    """The connection stands; at most `window` messages come before the first of them is acknowledged."""
+    """The connection is open; at most `window` messages come before the first of them is acknowledged."""
     return _frame("welcome", version=VERSION, participant=participant, window=window)
 
 
@@ -136,7 +136,7 @@ def message(mail: Mail) -> str:
 
 
 def taken(number: str) -> str:
-    """What the participant did is kept, and will be done."""
+    """The participant's act is stored, and will be done."""
     return _frame("taken", id=number)
 
 

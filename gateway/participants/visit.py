@@ -22,13 +22,13 @@ from runtime.sessions.inbound.participants import Act
 from runtime.stores.inbox import PARTICIPANT, Inbox, InboxEvent
 
 WINDOW = 32
-"""So many messages are sent before the first of them is acknowledged."""
+"""The number of messages sent before the first of them is acknowledged."""
 
 HELLO_S = 10.0
-"""Who connects says hello within so long."""
+"""The time for a new connection to say hello."""
 
 FRAMES_PER_S = 500.0
-"""Who says more is read no faster."""
+"""Frames beyond this rate are read no faster."""
 
 FRAMES_AT_ONCE = 1_000.0
 
@@ -40,7 +40,7 @@ _NOWHERE = "18446744073709551615-0"
 
 @dataclass(frozen=True, slots=True)
 class Office:
-    """What all visits share: where mail is, where acts go, and how long a text may be."""
+    """The parts that all visits share: the mail, the way for acts, and the length limit of a text."""
 
     mailboxes: Mailboxes
     inbox: Inbox
@@ -166,7 +166,9 @@ class Visit:
         return await mailboxes.read(self._participant, after, reader, wait_s=_READ_S, at_most=at_most)
 
     async def _acknowledge(self, until: str) -> None:
-        """It has everything up to an entry: first its sessions know that, then the mail is taken out."""
+        """Record that the participant has everything up to an entry: first for its sessions, then the mail is
+        removed.
+        """
         mailboxes = self._office.mailboxes
         while mail := await mailboxes.waiting(self._participant, until, at_most=_ACKNOWLEDGED_AT_ONCE):
             for seat in dict.fromkeys(one.letter.seat for one in mail):
@@ -204,7 +206,7 @@ class Visit:
 
 
 class _Pace:
-    """Lets through so many in a second, and some at once."""
+    """A rate limit with a burst."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

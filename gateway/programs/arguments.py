@@ -14,14 +14,14 @@ from runtime.core.errors import ProgramError
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program, PythonFence, Trigger, TriggerKind
 from runtime.language.value_types import JSON_NAMES
 
-_EXAMPLE = "Write cli_entry: true below the ## heading of the playbook it is to begin with, or give one a trigger."
+_EXAMPLE = "Write cli_entry: true below the ## heading of the playbook to start with, or give one a trigger."
 
 
 def entry_of(program: Program) -> tuple[AgentSpec, PlaybookSpec]:
     """The playbook that a command line begins. Raises ProgramError for a program that has none."""
     entry = program.entry
     if entry is None:
-        raise ProgramError(f"{program.name} begins with nothing: no playbook is its entry. {_EXAMPLE}")
+        raise ProgramError(f"{program.name} has no entry: no playbook says where it starts. {_EXAMPLE}")
     return entry
 
 
@@ -39,7 +39,7 @@ def read_arguments(command: str, playbook: PlaybookSpec, words: Sequence[str]) -
     found, unknown = parser.parse_known_args(list(words))
     if unknown:
         parser.error(
-            f"unrecognized arguments: {' '.join(unknown)} (options of parley exec itself stand before the program)"
+            f"unrecognized arguments: {' '.join(unknown)} (options of parley exec itself go before the program)"
         )
     return vars(found)
 

@@ -42,7 +42,7 @@ def remote_servers(
 
 
 def remote_lines(programs: Iterable[Program]) -> list[str]:
-    """Where the programs' remote agents are, and who plays agents from other processes, a line each."""
+    """A line for each remote agent and each agent played in another process."""
     programs = list(programs)
     lines = [f"remote     {agent.name}: {spec.shown}" for agent, spec in _remote(programs)]
     played = {klass: name for program in programs for klass, name in participants(program).items()}
@@ -50,7 +50,7 @@ def remote_lines(programs: Iterable[Program]) -> list[str]:
 
 
 def remote_secrets(settings: Settings, programs: Iterable[Program]) -> list[str]:
-    """What the servers of the programs' remote agents are given by name."""
+    """The values for the servers of the programs' remote agents, by name."""
     return list(_variables(settings, programs).values())
 
 

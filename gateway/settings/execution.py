@@ -1,4 +1,4 @@
-"""The settings about how programs are executed, and what is told of it on standard error."""
+"""The settings about the execution of programs, and about what is logged of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SandboxSettings(Section):
 
 
 class ExecutionSettings(Section):
-    """How playbooks are executed: whether a model answers several questions in one reply."""
+    """The way playbooks are executed: whether a model answers several questions in one reply."""
 
     questions: Literal["auto", "together", "alone"] = "auto"
 

@@ -12,7 +12,7 @@ _MIB = 1024 * 1024
 
 
 class AccessSettings(Section):
-    """Who may talk, for all platforms. `groups` are lists of people by name, each as `<platform>:<id>`."""
+    """Access on all platforms. `groups` are lists of people by name, each as `<platform>:<id>`."""
 
     groups: dict[str, Words] = Field(default_factory=dict)
     pairing_minutes: float = Field(default=60, gt=0)
@@ -45,7 +45,7 @@ class NodeSettings(Section):
 
     lease_s: float = Field(default=10, ge=1, le=300)
     drain_s: float = Field(default=20, ge=0)
-    idle_s: float = Field(default=300, gt=0)
+    idle_s: float = Field(default=60, gt=0)
     resting: int = Field(default=MOST, ge=1)
 
 
@@ -59,5 +59,5 @@ class FileSettings(Section):
 
     @property
     def bounds(self) -> FileBounds:
-        """The same in bytes."""
+        """The limits in bytes."""
         return FileBounds(self.total_mib * _MIB, self.person_mib * _MIB, self.conversation_mib * _MIB)

@@ -59,5 +59,5 @@ class ParticipantSettings(Section):
         try:
             return path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            text = f"participants.tokens.{name}: {path} cannot be read ({error}); check the path and its rights."
+            text = f"participants.tokens.{name}: {path} cannot be read ({error}); check the path and its permissions."
             raise ConfigError(text) from error

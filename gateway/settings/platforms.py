@@ -53,10 +53,10 @@ class WebSettings(Section):
 
     @property
     def open_to(self) -> str:
-        """Who may talk, for people."""
+        """The people with access, as a text."""
         if self.password is not None:
-            return "whoever knows the password"
-        names = f", and to whoever comes as to {', '.join(self.public_hosts)}" if self.public_hosts else ""
+            return "everybody who knows the password"
+        names = f", and to everybody who reaches {', '.join(self.public_hosts)}" if self.public_hosts else ""
         return f"everybody on this machine{names}" if self.on_loopback else f"everybody who reaches {self.host}"
 
 
@@ -111,10 +111,10 @@ class TelegramSettings(PlatformSettings):
             try:
                 tokens[name] = path.read_text(encoding="utf-8").strip()
             except (OSError, UnicodeDecodeError) as error:
-                text = f"telegram.agents.{name}: {path} cannot be read ({error}); check the path and its rights."
+                text = f"telegram.agents.{name}: {path} cannot be read ({error}); check the path and its permissions."
                 raise ConfigError(text) from error
             if not _TOKEN.fullmatch(tokens[name]):
-                raise ConfigError(f"telegram.agents.{name}: {path} holds no bot's token; @BotFather has it.")
+                raise ConfigError(f"telegram.agents.{name}: {path} has no bot's token; @BotFather has it.")
         return tokens
 
 

@@ -13,7 +13,7 @@ OURS = "PARLEY_"
 """Variables that begin so are this gateway's own and given to nobody."""
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER")
-"""What a started process sees besides what its program names."""
+"""The variables that a started process sees besides those that its program names."""
 
 
 class RemoteSettings(Section):
@@ -47,5 +47,5 @@ class RemoteSettings(Section):
         try:
             return path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            text = f"remote.secrets.{name}: {path} cannot be read ({error}); check the path and its rights."
+            text = f"remote.secrets.{name}: {path} cannot be read ({error}); check the path and its permissions."
             raise ConfigError(text) from error

@@ -13,7 +13,7 @@ from gateway.settings.forms import OneOrMore, Section
 from runtime.core.errors import ConfigError
 
 Busy = Literal["queue", "steer", "interrupt"]
-"""What becomes of a message to an agent that is at work: it waits, it is heard between two steps, it stops the work."""
+"""The handling of a message to a busy agent: it waits, it is seen between two steps, it stops the work."""
 
 
 class RouteSettings(Section):

@@ -1,4 +1,4 @@
-"""Where settings come from, as layers: each knows its own spelling of a key, so that errors can name it."""
+"""The sources of settings, as layers. Each knows its own spelling of a key, so that errors can name it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONFIG_VARIABLE = "PARLEY_CONFIG"
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One place with settings: dotted keys to values as they stand there. `spell` writes a dotted key its way."""
+    """One place with settings: dotted keys to values as they are there. `spell` writes a dotted key in its style."""
 
     place: str
     values: Mapping[str, Any]
@@ -89,7 +89,7 @@ def variable_name(key: str) -> str:
 
 
 def flag_layer(flags: Mapping[str, Any]) -> Layer:
-    """What the command line says, by dotted key; None means that the flag was not given."""
+    """The flags of the command line, by dotted key; None means that the flag was not given."""
     given = {key: value for key, value in flags.items() if value is not None}
     return Layer("command line", given, lambda key: "--" + key.rpartition(".")[2].replace("_", "-"))
 

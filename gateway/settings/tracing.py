@@ -55,7 +55,7 @@ class TracingSettings(Section):
         return begun.rstrip("/") + _TRACES_PATH if begun else None
 
     def sent_headers(self, variables: Mapping[str, str]) -> dict[str, str]:
-        """What is sent along: OpenTelemetry's variables (percent-encoded, separated by commas), and over them ours."""
+        """The headers to send: OpenTelemetry's variables (percent-encoded, separated by commas), overridden by ours."""
         found: dict[str, str] = {}
         for variable in _HEADERS:
             lines = variables.get(variable, "").replace(",", "\n")

@@ -21,6 +21,7 @@ from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, SandboxSettings
 from gateway.settings.forms import FilePath, Section
+from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
 from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
 from gateway.settings.meetings import MeetingSettings
 from gateway.settings.participants import ParticipantSettings
@@ -139,7 +140,7 @@ def load(
     layers = (
         flag_layer(flags or {}),
         environment_layer("environment", variables),
-        environment_layer(str(here / ".env"), dotenv_variables(here / ".env")),
+        environment_layer(str(here / ".env"), _dotenv(here, variables)),
         toml_layer(toml),
         Layer("defaults", {"data_dir": default_data_dir(variables)}, str),
     )
@@ -148,6 +149,8 @@ def load(
         _refuse_secrets_for_files(layer)
         layer.check(keys(), tables=TABLES)
     settings = _built([_with_tables(layer, here, toml) for layer in layers])
+    if settings.model_api_key_file is not None and OUR_KEY in hidden_keys(variables):
+        raise _given_twice("model_api_key")
     _check_groups(settings)
     _check_door(settings.web)
     return settings
@@ -190,13 +193,12 @@ def changed(settings: Settings) -> dict[str, str]:
     return found
 
 
-def environment_keys(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
-    """Model providers' own variables (`…_API_KEY`, OLLAMA_HOST) in the environment or .env, by name."""
-    return {
-        name: value
-        for name, value in _variables(environment, directory).items()
-        if value and not name.startswith("PARLEY_") and (name.endswith("_API_KEY") or name == "OLLAMA_HOST")
-    }
+def environment_keys(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> frozenset[str]:
+    """The names of model providers' own variables (`…_API_KEY`, OLLAMA_HOST) in the environment or .env, and of what
+    has been hidden from this process."""
+    variables = _variables(environment, directory)
+    theirs = {name for name, value in variables.items() if value and _is_providers(name)}
+    return frozenset(theirs | hidden_keys(variables).keys())
 
 
 def remote_variables(
@@ -205,11 +207,13 @@ def remote_variables(
     environment: Mapping[str, str] | None = None,
     directory: Path | None = None,
 ) -> dict[str, str]:
-    """What programs name for their remote agents, by name: from files, the environment or .env.
+    """The variables that programs name for their remote agents, by name: from files, the environment or .env.
 
-    What is not set is left out. Raises ConfigError for a file that cannot be read.
+    Unset ones are left out. Raises ConfigError for a file that cannot be read.
     """
-    return settings.remote.named(names, _variables(environment, directory))
+    wanted, variables = list(names), _variables(environment, directory)
+    hidden = {name: read_key(file) for name, file in hidden_keys(variables).items() if name in wanted}
+    return settings.remote.named(wanted, {**variables, **hidden})
 
 
 def otel_variables(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
@@ -219,28 +223,40 @@ def otel_variables(environment: Mapping[str, str] | None = None, directory: Path
 
 
 def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What every started process may see of the environment: where things are, and nothing that is secret."""
+    """The environment of every started process: paths and the like, and nothing secret."""
     variables = os.environ if environment is None else environment
     return {name: variables[name] for name in INHERITED if name in variables}
 
 
-def model_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What the model's process sees of the environment: providers' own variables, and nothing of ours."""
-    variables = os.environ if environment is None else environment
-    theirs = {name: value for name, value in variables.items() if not name.startswith("PARLEY_")}
-    return {**theirs, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # litellm asks the network for prices otherwise
+def model_environment(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
+    """The environment of the model's process: providers' own variables, those in .env as well, and none of ours."""
+    own = os.environ if environment is None else environment
+    variables = {name: value for name, value in _variables(environment, directory).items() if _is_providers(name)}
+    variables |= {name: value for name, value in own.items() if not name.startswith(("PARLEY_", "_PARLEY_"))}
+    variables["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # litellm asks the network for prices otherwise
+    return variables
 
 
 def default_data_dir(variables: Mapping[str, str]) -> Path:
-    """Where state belongs by the XDG base directory specification: $XDG_STATE_HOME, else ~/.local/state."""
+    """The folder for state by the XDG base directory specification: $XDG_STATE_HOME, else ~/.local/state."""
     state_home = variables.get("XDG_STATE_HOME", "")
     # The specification says that a relative path there is to be ignored.
     return (Path(state_home) if Path(state_home).is_absolute() else Path.home() / ".local" / "state") / "parley"
 
 
 def _variables(environment: Mapping[str, str] | None, directory: Path | None) -> dict[str, str]:
-    here = Path.cwd() if directory is None else directory
-    return {**dotenv_variables(here / ".env"), **(os.environ if environment is None else environment)}
+    variables = os.environ if environment is None else environment
+    return {**_dotenv(Path.cwd() if directory is None else directory, variables), **variables}
+
+
+def _dotenv(here: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """What .env says, without what is hidden."""
+    hidden = hidden_keys(environment)
+    return {name: value for name, value in dotenv_variables(here / ".env").items() if name not in hidden}
+
+
+def _is_providers(name: str) -> bool:
+    return not name.startswith("PARLEY_") and (name.endswith("_API_KEY") or name == "OLLAMA_HOST")
 
 
 def _config_path(config: Path | None, variables: Mapping[str, str], here: Path) -> Path | None:
@@ -269,7 +285,7 @@ def _check_groups(settings: Settings) -> None:
     for name, people in groups.items():
         for person in people:
             if not person.partition(":")[2]:
-                raise ConfigError(f'access.groups.{name}: "{person}" is nobody; write <platform>:<id>.')
+                raise ConfigError(f'access.groups.{name}: "{person}" is not a person; write <platform>:<id>.')
     for key in keys():
         if key.endswith(".allow_groups"):
             for name in _value(settings, key):
@@ -284,8 +300,8 @@ def _check_door(web: WebSettings) -> None:
     if web.on_loopback or web.password is not None or web.open:
         return
     raise ConfigError(
-        f"web.host is {web.host}, so that others than this machine reach the web chat, and there is no password. Set "
-        "PARLEY_WEB__PASSWORD or web.password_file; or set web.open = true, and whoever reaches it may talk and read."
+        f"web.host is {web.host}, so other machines reach the web chat, and there is no password. Set "
+        "PARLEY_WEB__PASSWORD or web.password_file. Or set web.open = true to let everybody there talk and read."
     )
 
 
@@ -311,7 +327,7 @@ def _refuse_secrets_for_files(layer: Layer) -> None:
         names_file = key.endswith("_file") or key.startswith(tables)
         if names_file and _LIKE_A_SECRET.fullmatch(str(value).strip()):
             raise ConfigError(
-                f"{layer.place}: {layer.spell(key)} holds a secret; it is to name a file with the secret."
+                f"{layer.place}: {layer.spell(key)} contains a secret; it must name a file with the secret."
             )
 
 
@@ -347,18 +363,25 @@ def _with_secret_files(settings: Settings) -> Settings:
         if path is None:
             continue
         if _value(settings, key) is not None:
-            raise ConfigError(f"{key} and {key}_file are both set; keep one of them.")
+            raise _given_twice(key)
         try:
+            if key == "model_api_key":  # only the model's process reads it
+                path.open("rb").close()
+                continue
             secret = SecretStr(path.read_text(encoding="utf-8").strip())
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{key}_file: {path} cannot be read ({error}); check the path and its rights.") from error
+            raise ConfigError(
+                f"{key}_file: {path} cannot be read ({error}); check the path and its permissions."
+            ) from error
         section, _, name = key.rpartition(".")
-        if key == "model_api_key":  # only the model's process keeps it
-            continue
         part = {name: secret}
         update = {section: getattr(settings, section).model_copy(update=part)} if section else part
         settings = settings.model_copy(update=update)
     return settings
+
+
+def _given_twice(key: str) -> ConfigError:
+    return ConfigError(f"{key} and {key}_file are both set; keep one of them.")
 
 
 def _value(settings: Settings, key: str) -> Any:

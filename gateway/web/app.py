@@ -99,7 +99,7 @@ class _Door:
         return JSONResponse(status, status_code=503 if reasons else 200)
 
     async def session(self, request: Request) -> Response:
-        """Who the page's person is, and whether a password will be asked."""
+        """The page's person, and whether a password is required."""
         person = self.identities.person(request.cookies.get(COOKIE))
         known = None if person is None else {"id": person.id, "name": person.name}
         data = {"person": known, "need_password": self.identities.need_password}
@@ -135,7 +135,7 @@ class _Door:
         return response
 
     def _may_try(self, request: Request) -> bool:
-        """Whether this address may try to log in now, and anybody."""
+        """Whether this address may try to log in now, and whether anybody may."""
         mine = self._logins.take(_source(request.client.host if request.client else ""))
         return mine and (not self.identities.need_password or self._all_logins.take("all"))
 
@@ -158,7 +158,9 @@ def _source(address: str) -> str:
 
 
 def _over_tls(request: Request) -> bool:
-    """Whether the browser came by TLS, to us or to a proxy; where that is not trusted, the page's origin says so."""
+    """Whether the browser uses TLS, to the gateway or to a proxy; where that is not trusted, the page's origin says
+    so.
+    """
     return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
 
 

@@ -1,4 +1,4 @@
-"""Files over HTTP: posted by people before they send them with a message, and fetched by whoever is let in."""
+"""Files over HTTP: uploaded before people send them with a message, and downloaded by everybody with access."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class FileRoutes:
         except StorageError:
             return _refusal("The chat's store does not answer. Try again in a moment.", 503)
         if found is None:
-            return _refusal("This file is not kept any more.", 404)
+            return _refusal("This file no longer exists.", 404)
         name = clean_file_name(request.query_params.get("name", "file"))
         shown_type = found.media_type if found.media_type in PICTURES else UNKNOWN_TYPE
         headers = {**_HEADERS, "content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}

@@ -1,4 +1,4 @@
-"""What every request must pass: the right host, the right origin, and the headers that every answer carries.
+"""The checks on every request: the right host and the right origin; and the headers of every answer.
 
 The host check is against DNS rebinding: a foreign page whose name resolves to 127.0.0.1 reaches us, but names itself
 in `Host`. The origin check is against foreign pages that open our WebSocket or post our forms with the person's cookie.
@@ -72,7 +72,7 @@ def allowed_hosts(bind_host: str, configured: Iterable[str]) -> Hosts:
 
 
 class Guard:
-    """ASGI middleware: refuses what comes to a wrong host or from a foreign origin, and adds the headers."""
+    """ASGI middleware: refuses requests for a wrong host or from a foreign page, and adds the headers."""
 
     def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
         self._app = app

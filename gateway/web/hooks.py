@@ -15,7 +15,8 @@ MAX_BODY_BYTES = 1024 * 1024
 """A longer request is refused; what platforms send is far below it."""
 
 BODY_TIMEOUT_S = 10.0
-"""A request has arrived by then, or is refused: a platform's server is quick, and whoever is slow holds our memory."""
+"""The time for a request to arrive before it is refused: a platform's server is quick, and a slow client holds
+our memory."""
 
 AT_ONCE = 100
 """Requests that are taken at the same time; the platform sends one more again. Telegram opens 40 connections at most
@@ -42,7 +43,7 @@ class Hooks:
         """
         receiver = self._receivers.get(request.path_params["platform"])
         if receiver is None:
-            return PlainTextResponse("No platform is reached here.\n", status_code=404)
+            return PlainTextResponse("No platform sends updates to this address.\n", status_code=404)
         try:
             self._at_once.acquire_on_behalf_of_nowait(request)
         except anyio.WouldBlock:
@@ -60,7 +61,7 @@ class Hooks:
         except TimeoutError:
             return slow_body()
         if body is None:
-            return PlainTextResponse(f"At most {MAX_BODY_BYTES} bytes are taken.\n", status_code=413)
+            return PlainTextResponse(f"The limit is {MAX_BODY_BYTES} bytes.\n", status_code=413)
         taken = HttpRequest(
             method=request.method,
             path="/" + request.path_params.get("path", ""),
@@ -77,12 +78,12 @@ class Hooks:
 
 
 def _not_now() -> Response:
-    return PlainTextResponse("This cannot be taken now. Send it again.\n", status_code=503)
+    return PlainTextResponse("This cannot be accepted now. Send it again.\n", status_code=503)
 
 
 def slow_body() -> Response:
     """Ends the connection, whose body nobody reads to its end."""
-    return PlainTextResponse("This came too slowly.\n", status_code=408, headers={"connection": "close"})
+    return PlainTextResponse("This arrived too slowly.\n", status_code=408, headers={"connection": "close"})
 
 
 async def body_within(request: Request, max_bytes: int, timeout_s: float) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Who sits before a page: a name that the person chose, in a cookie that only we can write."""
+"""The identity of a person at a page: a name of their choice, in a cookie that only the gateway can sign."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ class Identities:
         return str(self._serializer.dumps({"id": person.id, "name": person.name}))
 
     def person(self, cookie: str | None) -> Person | None:
-        """Who the cookie says it is; None when it is missing, not ours, or a year old.
+        """The person of the cookie; None when it is missing, not ours, or a year old.
 
-        One from the future is ours as well: the clock was put back, or another node's is ahead.
+        A cookie from the future is ours as well: the clock was moved back, or another node's is ahead.
         """
         if not cookie:
             return None

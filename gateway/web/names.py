@@ -22,7 +22,7 @@ _LOOK_LIKE = str.maketrans(
 
 
 def likeness(name: str) -> str:
-    """What two names have in common that people take for the same: letters without case, accents and signs."""
+    """The form in which names are alike that people take for the same: letters without case, accents and signs."""
     letters = unicodedata.normalize("NFKD", name).casefold().translate(_LOOK_LIKE)
     plain = "".join(char for char in unicodedata.normalize("NFKD", letters) if char.isalnum())
     return plain.replace("i", "l").replace("rn", "m").replace("vv", "w")

@@ -14,7 +14,7 @@ _BEARER = "bearer"
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """Answers with `text`, of `content_type`, whoever brings `token` as `Authorization: Bearer <token>`."""
+    """Answers requests that carry `token` as `Authorization: Bearer <token>` with `text`, of `content_type`."""
 
     token: str
     text: Callable[[], Awaitable[bytes]]
@@ -26,5 +26,5 @@ class Scrape:
         known = hmac.compare_digest(token.strip().encode(), self.token.encode())
         if scheme.lower() != _BEARER or not known:
             headers = {"www-authenticate": "Bearer"}
-            return PlainTextResponse("The token of [metrics] is asked for.\n", status_code=401, headers=headers)
+            return PlainTextResponse("The token of [metrics] is required.\n", status_code=401, headers=headers)
         return Response(await self.text(), headers={"content-type": self.content_type, "cache-control": "no-store"})

@@ -36,7 +36,7 @@ class _Server(uvicorn.Server):
         self.up.set()
 
     def drop_connections(self) -> None:
-        """End at once what has not ended by itself."""
+        """End the connections that have not ended on their own."""
         for task in self.server_state.tasks:
             task.cancel()
         for connection in list(self.server_state.connections):

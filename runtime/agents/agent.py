@@ -37,7 +37,7 @@ MAX_HANDLED_MESSAGES = 100
 
 
 class Reception(Protocol):
-    """What an agent needs that is invited to meetings, or invites to them."""
+    """The port for an agent's invitations: those it gets and those it sends."""
 
     async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
         """The playbook by which an idle agent takes part in a meeting, and its arguments; None when it does not, and
@@ -65,7 +65,7 @@ _ALONE = frozenset({MessageType.MEETING_INVITATION, MessageType.TRIGGER})
 
 
 class Keeper(Protocol):
-    """What an agent's loop needs from its session."""
+    """The port from an agent's loop to its session."""
 
     def beginning(self, klass: str) -> Sequence[Executable]:
         """The playbooks with a BGN trigger, in order."""
@@ -94,12 +94,12 @@ class Keeper(Protocol):
 
     @property
     def reception(self) -> Reception:
-        """Where invitations to the meetings of the session come from, and go to."""
+        """The source and destination of invitations to the session's meetings."""
         ...
 
     @property
     def texts(self) -> Texts:
-        """What is said by no program."""
+        """The texts of the gateway."""
         ...
 
     async def tell(self, key: str, /, **values: object) -> None:
@@ -116,8 +116,8 @@ class Agent:
         self.id = id_
         self.queue = MessageQueue(QUEUE_CAPACITY, clock)
         self._batcher = Batcher(self.queue.put_all, clock, tasks, self._is_addressed)
-        self._running = anyio.CancelScope()
-        self._waiting = anyio.CancelScope()
+        self._running: anyio.CancelScope | None = None
+        self._waiting: anyio.CancelScope | None = None
         self._journal = journal
         self._keeper = keeper
         self._bus = bus
@@ -127,7 +127,7 @@ class Agent:
 
     @property
     def state(self) -> AgentState:
-        """What the tape says about this agent."""
+        """The agent's state on the tape."""
         return self._journal.state.agents[self.id]
 
     async def _hear(self, message: Message) -> None:
@@ -149,17 +149,18 @@ class Agent:
 
     def interrupt(self) -> None:
         """Give up what is running, or about to; the tape has been told."""
-        self._running.cancel()
-        self._waiting.cancel()
+        for scope in (self._running, self._waiting):
+            if scope is not None:
+                scope.cancel()
 
     def look(self, *, wanted: bool = False) -> None:
         """See whether there is something to handle, now that a playbook that others called on it has returned: in the
         queue, or because it is `wanted` in a meeting."""
-        if (wanted or len(self.queue)) and not self._is_called():
+        if self._waiting is not None and (wanted or len(self.queue)) and not self._is_called():
             self._waiting.cancel()
 
     def _works(self) -> bool:
-        """Whether it has something to do already, or is about to: then it cannot join a meeting."""
+        """Whether it is busy, or about to be: then it cannot join a meeting."""
         begins = not self.state.paused and self.state.begun < len(self._keeper.beginning(self.state.klass))
         return begins or self._is_called()
 
@@ -173,7 +174,7 @@ class Agent:
         self.queue.remove(lambda message: message.id in messages)
 
     async def live(self) -> None:
-        """Begin, then handle what comes, until the program has ended. Goes on where a crash left it."""
+        """Begin, then handle messages, until the program has ended. Continues where a crash left it."""
         while not self._journal.state.ended:
             await self._next()
 
@@ -211,7 +212,7 @@ class Agent:
         return [message for message in messages if message.id not in over]
 
     def _is_left_behind(self, message: Message) -> bool:
-        """Whether an agent said it in a meeting that this one is not in any more."""
+        """Whether an agent said it in a meeting that this one has left."""
         meeting = self._journal.state.meetings.get(str(message.meeting_id))
         said_there = message.type == MessageType.MEETING_BROADCAST and not message.from_human
         return said_there and (meeting is None or self.id not in meeting.joined or meeting.status == "ended")
@@ -321,9 +322,10 @@ class Agent:
         self._publish("playbook.started", executable)
         await self._refuse_invitations()
         failure: BaseException | None = None
-        with anyio.CancelScope() as self._running:
+        with anyio.CancelScope() as running:
+            self._running = running
             failure = await self._keeper.run_root(frame, executable)
-        if self._running.cancelled_caught or self._journal.state.ended:
+        if running.cancelled_caught or self._journal.state.ended:
             return
         if failure is None:
             self._publish("playbook.returned", executable)

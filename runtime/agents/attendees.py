@@ -1,4 +1,4 @@
-"""Whom a playbook means that names somebody for a meeting."""
+"""The attendee that a playbook means by a name."""
 
 from __future__ import annotations
 

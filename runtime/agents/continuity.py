@@ -1,4 +1,4 @@
-"""A session that comes back to a program that was changed meanwhile: it goes on, or says why it cannot."""
+"""The return of a session to a changed program: it continues, or says why it cannot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Growing(Protocol):
 
 
 class Continuity:
-    """Compares what a session's frames stand on with the program as it is now."""
+    """Compares the versions that a session's frames depend on with the current program."""
 
     def __init__(self, program: Program, library: Library, population: Growing, journal: Journal) -> None:
         self._program = program
@@ -68,7 +68,7 @@ class Continuity:
         self._left_out.clear()
 
     async def _versions(self) -> dict[str, str]:
-        """The versions with which the frames go on, by their ids."""
+        """The versions with which the frames continue, by their ids."""
         frames, versions = self._journal.state.frames, dict[str, str]()
         for frame in list(frames.values()):
             try:
@@ -89,7 +89,7 @@ class Continuity:
         return None if meeting is None or meeting.host == root.agent else root
 
     def _leave_out(self, root: FrameState, error: ProgramChanged) -> None:
-        """The guest does no more; what was said to one that is not in the program any more, nobody reads."""
+        """The guest does no more; what was said to one that is no longer in the program, nobody reads."""
         agent = self._journal.state.agents[root.agent]
         self._journal.note(FrameReturned(root.id, error=described(error)))
         if agent.queue and self._program.agent(agent.klass) is None:
@@ -97,7 +97,7 @@ class Continuity:
         self._left_out.append(agent.id)
 
     async def _adopted(self, state: FrameState) -> str:
-        """The version with which a frame goes on."""
+        """The version with which a frame continues."""
         remote, _, name = state.playbook.rpartition(".")
         executable = self._library.find(remote or self._journal.state.agents[state.agent].klass, name)
         if executable is None:

@@ -13,8 +13,6 @@ from runtime.language.program import AgentKind, Program
 
 
 class DeliveryHandlers:
-    """See `runtime.execution.speech.delivery.Handlers`."""
-
     def __init__(self, program: Program, library: Library, host: Host, supervisor: Supervisor) -> None:
         self._program = program
         self._library = library
@@ -22,7 +20,6 @@ class DeliveryHandlers:
         self._supervisor = supervisor
 
     async def hand(self, frame: Frame, call: Call, handler: str, /) -> None:
-        """See `Handlers`."""
         if call.pos not in frame.state.records:
             await self._host.run_child(frame, call, *self._found(frame, handler), hidden=True)
         record = frame.state.records.get(call.pos)
@@ -37,4 +34,4 @@ class DeliveryHandlers:
             if spec.playbook(name) is not None and (found := self._library.find(spec.name, name)) is not None:
                 mine = spec.name == frame.agent.klass
                 return AgentId(frame.state.agent) if mine else self._supervisor.ensure(spec.name), found
-        raise UnknownTarget(f"the delivery handler {handler} is not in the program any more")
+        raise UnknownTarget(f"the delivery handler {handler} is no longer in the program")

@@ -27,7 +27,7 @@ class Candidates(Protocol):
 
     @property
     def human(self) -> Participant:
-        """Whoever of the people is here."""
+        """Any of the people here."""
         ...
 
     def participant(self, who: str) -> Participant:
@@ -35,7 +35,7 @@ class Candidates(Protocol):
         ...
 
     def lives(self, agent: str) -> bool:
-        """Whether the agent is there: the program may have no such agent any more."""
+        """Whether the agent exists; a changed program may have no such agent."""
         ...
 
     def executes(self, agent: str) -> bool:
@@ -43,7 +43,7 @@ class Candidates(Protocol):
         ...
 
     def notifies(self, person: str) -> bool:
-        """Whether a person wants to hear of what happens in a meeting that they are in."""
+        """Whether a person wants notices of a meeting that they are in."""
         ...
 
     def remind(self, agent: AgentId, message: Message) -> bool:
@@ -107,7 +107,7 @@ class HumanAttendees:
             self._meetings.answered(meeting, person, DECLINED, named=self._asked_as(meeting, person))
 
     def concerns(self, meeting: MeetingState, person: str) -> bool:
-        """Whether a person is in a meeting, or is asked to it by themselves."""
+        """Whether a person is in a meeting, or is invited to it by name."""
         return person in meeting.joined or self._asked_as(meeting, person) not in (None, ANYONE)
 
     def chosen(self, page: str, person: str, label: str) -> bool:
@@ -122,7 +122,7 @@ class HumanAttendees:
         return False
 
     def _answer(self, meeting: MeetingState, person: str, asked_as: str, label: str) -> None:
-        """Only who was asked can answer; anybody can who is asked as whoever is here."""
+        """Record an answer. Only the invited person can give it; if `user` was invited, anybody here can."""
         if self._asked_as(meeting, person) != asked_as:
             text = self._pages.texts("session.question_for", name=self._name(asked_as))
             self._pages.tell(text, meeting.place)
@@ -150,7 +150,7 @@ class HumanAttendees:
         return None if meeting is None or self._names_another(meeting, text) else meeting
 
     def said(self, meeting: MeetingState, message: Message) -> Message | None:
-        """What a person said as all in the meeting hear it; None when it only answers whether they come."""
+        """A person's text as everybody in the meeting hears it; None when it only answers the invitation."""
         person = str(message.sender_id)
         if person not in meeting.joined:
             asked_as = self._asked_as(meeting, person)
@@ -166,7 +166,7 @@ class HumanAttendees:
         return replace(message, recipient_id=None, type=kind, meeting_id=MeetingId(meeting.id))
 
     def _answer_in_words(self, message: Message) -> str | None:
-        """What somebody answers who was asked; None when they just say something. A reason may follow a refusal."""
+        """The answer of an invited person; None when they only say something. A reason may follow a refusal."""
         join, decline = self._labels
         chosen = answer_of(message, self._labels)
         if chosen in self._labels:

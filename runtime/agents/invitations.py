@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 
 from runtime.agents.human_attendees import Candidates, HumanAttendees
 from runtime.agents.library import Library
 from runtime.bus import Bus
 from runtime.channels.channel import Channel
+from runtime.core.background import OnDemand
 from runtime.core.clock import Clock, until
 from runtime.core.errors import PlaybookError, QueueFull
 from runtime.core.message import Message, MessageType
@@ -53,7 +55,8 @@ class Invitations:
         self._human_attendees = human_attendees
         self._clock = clock
         self._bus = bus
-        self._asked = anyio.Event()
+        self._asking = OnDemand(self._ask_again)
+        self._sleeping: anyio.CancelScope | None = None
         self._library: Library
         self._direct: Callable[[str, str], Channel]
         self._host: Host
@@ -64,28 +67,34 @@ class Invitations:
         self._direct = direct
         self._host = host
 
-    async def run(self) -> None:
-        """Ask those again who have not answered, when it is time, for ever."""
-        while True:
-            asked = self._asked
-            asks = (ask.due for meeting in self._meetings.going_on() for ask in meeting.asks.values())
-            due_s = min((due for due in asks if due is not None), default=None)
-            if due_s is None:
-                await asked.wait()
-                continue
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_cancel_after, asked, tasks.cancel_scope)
+    def start(self, tasks: TaskGroup) -> None:
+        """Ask those again who have not answered, in `tasks`, when it is time."""
+        self._asking.start(tasks)
+        self._look()
+
+    def _look(self) -> None:
+        self._asking.wake()
+        if self._sleeping is not None:
+            self._sleeping.cancel()
+
+    async def _ask_again(self) -> None:
+        """Ask again whenever it is time, until all have answered."""
+        while (due_s := self._next_due()) is not None:
+            with anyio.CancelScope() as self._sleeping:
                 await until(self._clock, due_s)
-                tasks.cancel_scope.cancel()
+            self._sleeping = None
             for meeting, who in self._meetings.to_ask_again():
                 self._meetings.ask(meeting, who, meeting.asks[who].by)
                 await self.send(meeting, [who])
             self._journal.hurry()
 
+    def _next_due(self) -> float | None:
+        asks = (ask.due for meeting in self._meetings.going_on() for ask in meeting.asks.values())
+        return min((due for due in asks if due is not None), default=None)
+
     async def send(self, meeting: MeetingState, asked: Sequence[str]) -> None:
         """Bring invitations that are noted to those who are asked. Who can take no more is asked again in time."""
-        before, self._asked = self._asked, anyio.Event()
-        before.set()
+        self._look()
         for who in asked:
             if who not in meeting.asks:
                 continue
@@ -110,7 +119,6 @@ class Invitations:
         self._bus.publish("message.undelivered", error=str(error), **about)
 
     async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
-        """See `Reception`."""
         meeting = self._meetings.get(str(invitation.meeting_id))
         if not meeting.is_pending(agent):
             return None
@@ -132,7 +140,6 @@ class Invitations:
             await self.answer(meeting, agent, BUSY)
 
     async def idle(self, agent: str) -> None:
-        """See `Reception`."""
         for meeting in self._meetings.going_on():
             if meeting.is_pending(agent) and meeting.invited[agent] == BUSY:
                 self._meetings.ask_idle(meeting, agent)
@@ -146,14 +153,13 @@ class Invitations:
         )
 
     async def answer(self, meeting: MeetingState, agent: str, answer: str) -> None:
-        """Have an agent answer whoever has asked it."""
+        """Have an agent answer its invitation."""
         to = self._inviter(meeting, agent)
         if self._candidates.lives(to):
             kind = MessageType.MEETING_RESPONSE
             await self._direct(agent, to).send(self._meetings.message(meeting, answer, kind, sender=agent, to=to))
 
     def answered(self, response: Message) -> None:
-        """See `Reception`."""
         meeting = self._meetings.get(str(response.meeting_id))
         self._meetings.answered(meeting, str(response.sender_id), response.content)
 
@@ -171,7 +177,7 @@ class Invitations:
         return meeting if was_in else f"Meeting {meeting.id} has ended"
 
     async def _considered(self, frame: Frame, playbook: PlaybookSpec, meeting: MeetingState) -> str:
-        """What the agent answers: what comes of the playbook that it executes before it joins, if it has one."""
+        """The agent's answer: the result of the playbook that it executes before it joins, if it has one."""
         name, klass = playbook.metadata.get(BEFORE_JOINING), frame.agent.klass
         spec = next((spec for spec in self._library.playbooks(klass) if spec.name == name), None)
         if spec is None:
@@ -187,7 +193,7 @@ class Invitations:
         return answer_of(record.value, record.error)
 
     def _arguments(self, spec: PlaybookSpec, meeting: MeetingState) -> dict[str, Any]:
-        """What the playbook by which an agent takes part, or considers it, is told: as far as it has parameters."""
+        """The arguments of the playbook by which an agent takes part, or considers it, as far as it has parameters."""
         names = {param.name for param in spec.params}
         told: dict[str, Any] = {"topic": meeting.topic} if "topic" in names else {}
         if "attendees" in names:
@@ -197,8 +203,3 @@ class Invitations:
     def _name(self, who: str) -> str:
         agent = self._journal.state.agents.get(who)
         return agent.klass if agent is not None else self._journal.state.called(who)
-
-
-async def _cancel_after(event: anyio.Event, scope: anyio.CancelScope) -> None:
-    await event.wait()
-    scope.cancel()

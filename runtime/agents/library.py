@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
 from runtime.core.message import Message
 from runtime.execution.execution_context import ExecutionContext
@@ -27,11 +29,32 @@ from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import RemotePlaybook
 
 _BUILTINS = {name: CallShape(names, least, name in TAKE_VARIABLES) for name, (least, names) in SIGNATURES.items()}
-"""What every program may call: shared by all sessions."""
+"""The calls of every program: shared by all sessions."""
+
+
+class _Itself:
+    """Stands for an object that has no hash of its own: two are equal when they are of the same object."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def __hash__(self) -> int:
+        return id(self.of)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.of is other.of
 
 
 def call_shapes(program: Program, agent: AgentSpec) -> Mapping[str, CallShape]:
-    """Everything that an agent's replies may call."""
+    """Everything that an agent's replies may call: made once a program, and shared by its sessions."""
+    return _call_shapes(_Itself(program), _Itself(agent))
+
+
+@lru_cache(maxsize=256)
+def _call_shapes(of_program: _Itself, of_agent: _Itself) -> Mapping[str, CallShape]:
+    program, agent = of_program.of, of_agent.of
     shapes = dict(_BUILTINS)
     for playbook in agent.playbooks:
         shapes[playbook.name] = _shape(playbook)
@@ -93,7 +116,7 @@ class Library:
         return None
 
     def handler(self, klass: str) -> Executable | None:
-        """What handles messages for an idle agent: the model, or the one python playbook that has an EVT trigger."""
+        """The handler of messages for an idle agent: the model, or the only Python playbook with an EVT trigger."""
         agent = self._program.agent(klass)
         if agent is None:
             return None

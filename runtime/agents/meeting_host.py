@@ -1,4 +1,4 @@
-"""Where the meetings of a session are held: whoever executes a meeting playbook comes in here, and leaves."""
+"""The host of a session's meetings: frames that execute meeting playbooks enter and leave it."""
 
 from __future__ import annotations
 
@@ -157,7 +157,6 @@ class MeetingHost:
             self._pages.tell(text, meeting.place)
 
     def host_reads(self, meeting: MeetingState) -> bool:
-        """See `Attendance`."""
         frame = self._journal.state.frames.get(meeting.frame)
         return frame is not None and self._is_prose(frame)
 
@@ -170,7 +169,6 @@ class MeetingHost:
             self._pages.tell(text("meeting.waiting", names=named), meeting.place)
 
     def waiting_for(self, meeting: MeetingState) -> list[str]:
-        """See `Attendance`."""
         state = self._journal.state
         waits = [wait for wait in state.waits.values() if wait.source and wait.source.get("meeting") == meeting.id]
         return list(dict.fromkeys(state.frames[wait.frame].agent for wait in waits))
@@ -219,7 +217,7 @@ class MeetingHost:
             self.meetings.start(meeting)
 
     def _attendees(self, state: FrameState, playbook: PlaybookSpec) -> tuple[list[str], list[str]]:
-        """Who has to come, and who may: those whom the call names, else those of the metadata."""
+        """The required and the optional attendees: those of the call, else those of the metadata."""
         optional = names_of(playbook.metadata.get("optional_attendees"))
         given = names_of(state.kwargs.get("attendees"))
         if given:
@@ -244,7 +242,7 @@ class MeetingHost:
             self.meetings.end(meeting, by=agent, why=why)
 
     def withdraw(self, agent: str, why: str) -> None:
-        """What an agent does is stopped: the meeting it holds ends, and it leaves the one it is in."""
+        """End the meeting that a stopped agent holds, and take it out of the one that it is in."""
         meeting = meeting_of(self._journal.state, agent)
         if meeting is not None and meeting.host == agent:
             self.meetings.end(meeting, by=agent, why=f"{self.name(agent)} {why}")
@@ -252,8 +250,9 @@ class MeetingHost:
             self.meetings.leave(meeting, agent, why)
 
     def settle(self, agents: Collection[str] | None = None) -> None:
-        """Have those leave, of these agents or of all, who execute no playbook of their meeting any more: it was given
-        up, not ended."""
+        """Let agents (these or all) leave that no longer execute a playbook of their meeting: it was given up, not
+        ended.
+        """
         going_on = self.meetings.going_on()
         if not going_on:
             return

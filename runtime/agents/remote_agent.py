@@ -29,14 +29,14 @@ MAX_TEXT_CHARS = 200_000
 
 
 MAX_SHARED_CHARS = 8000
-"""So much of what a meeting shares goes with each message, as JSON."""
+"""The length of the shared state that goes with each message, as JSON."""
 
 
 class Returns(Protocol):
     """Hears what could not be posted."""
 
     async def undelivered(self, message: Message, agent: AgentId, reason: str, /) -> None:
-        """Tell whoever sent `message` to `agent` that it was not delivered; it is no longer in the agent's queue."""
+        """Tell the sender of `message` to `agent` that it was not delivered; it is no longer in the agent's queue."""
         ...
 
 
@@ -69,7 +69,7 @@ class RemoteAgent:
 
     @property
     def state(self) -> AgentState:
-        """What the tape says about this agent."""
+        """The agent's state on the tape."""
         return self._journal.state.agents[self.id]
 
     def accept(self, message: Message) -> None:
@@ -82,7 +82,7 @@ class RemoteAgent:
             )
         if len(self.state.queue) >= SEAT_CAPACITY:
             raise QueueFull(
-                f"{SEAT_CAPACITY} messages wait to be fetched by {self.state.participant}, who plays "
+                f"{SEAT_CAPACITY} messages are waiting for {self.state.participant}, who plays "
                 f"{self.state.klass}; another was not taken"
             )
         self._journal.note(MessageQueued(self.id, message))
@@ -96,7 +96,7 @@ class RemoteAgent:
         """Take messages out of the queue that the tape no longer has in it: there is no other queue."""
 
     def interrupt(self) -> None:
-        """What another process does cannot be stopped from here."""
+        """Nothing: another process cannot be stopped from here."""
 
     async def live(self) -> None:
         """Post what comes, for ever: what was said before the program ended is posted after it."""
@@ -172,7 +172,7 @@ class RemoteAgent:
 
 
 def _shared(meeting: MeetingState) -> Mapping[str, Any] | None:
-    """What a meeting shares, by name; of what is too much in all without the values."""
+    """The shared state of a meeting, by name; values beyond the limit are left out."""
     left, found = MAX_SHARED_CHARS, dict[str, Any]()
     for name, known in meeting.shared.items():
         left -= len(json.dumps(known.value, ensure_ascii=False))

@@ -61,7 +61,7 @@ class Supervisor:
         self.acknowledgements = Acknowledgements(clock)
         self._channels = Channels(bus, self.acknowledgements)
         self.mailboxes: Mailboxes = NoMailboxes()
-        """Where those are reached who play agents in other processes."""
+        """The mailboxes of agents in other processes."""
         self.humans = humans_of(program)
         self.human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
         self._people: dict[str, HumanParticipant] = {}
@@ -90,20 +90,18 @@ class Supervisor:
                 self._wake(AgentId(id_))
 
     def start(self, first: Message | None) -> None:
-        """Make the agents that exist from the beginning: those that begin or stand by, and the first.
+        """Create the agents that exist from the start: those with a start trigger, those on standby, and the first.
 
-        Those that begin answer the message `first`.
+        Those with a start trigger answer the message `first`.
         """
         for spec in self._from_the_beginning():
             self._make(spec.name, first if begins(spec) else None)
 
     def grow(self) -> list[str]:
-        """See `Growing`."""
         known = {agent.klass for agent in self._journal.state.agents.values()}
         return [self._make(spec.name) for spec in self._from_the_beginning() if spec.name not in known]
 
     def withdraw(self, agent: str, why: str) -> None:
-        """See `Growing`."""
         self.meeting_host.withdraw(agent, why)
 
     def _from_the_beginning(self) -> list[AgentSpec]:
@@ -179,7 +177,6 @@ class Supervisor:
                 await agent.all_posted()
 
     async def undelivered(self, message: Message, agent: AgentId, reason: str) -> None:
-        """See `Returns`."""
         klass = self._journal.state.agents[agent].klass
         text = f"What you said to {klass} was not delivered: {reason}"
         sender = self._agents.get(str(message.sender_id))
@@ -191,8 +188,9 @@ class Supervisor:
         sender.accept(Message(id_, agent, klass, text, self._clock.now(), **notice))
 
     def recipient(self, text: str, quoted: str | None, person: str | None = None) -> AgentId:
-        """Whom the message of `person` is for: an agent it names first, the one it quotes (by the platform's id of what
-        it said), the one that waits for people, best for them, else the first."""
+        """The recipient of a message of `person`: an agent that it names, the one that it quotes (by the platform's
+        id), the one that waits for people, best for this person, else the first.
+        """
         for id_, agent in self._agents.items():
             name = agent.state.klass.lower()
             if text.lower().startswith((f"@{name}", f"{name}:", f"{name},")):
@@ -203,7 +201,9 @@ class Supervisor:
         return self._waiting(person) or AgentId(next(iter(self._agents)))
 
     def _waiting(self, person: str | None) -> AgentId | None:
-        """Who waits for this person: the last who waits for nobody else, else the last who waits for anybody."""
+        """The agent that waits for this person: the last that waits for nobody else, else the last that waits for
+        anybody.
+        """
         state = self._journal.state
         known = state.people.get(person or "")
         waits = [
@@ -223,7 +223,7 @@ class Supervisor:
         self._agents[agent].accept(message)
 
     def remind(self, agent: AgentId, message: Message) -> bool:
-        """Tell an agent what it wanted to be told; False when it is not there any more. Raises QueueFull."""
+        """Give an agent its reminder; False when the agent no longer exists. Raises QueueFull."""
         if agent not in self._agents:
             return False
         self._agents[agent].accept(message)
@@ -232,7 +232,6 @@ class Supervisor:
     # -- whom calls and utterances mean
 
     def classes(self) -> tuple[str, ...]:
-        """See `Population`."""
         return self._classes
 
     def ensure(self, klass: str) -> AgentId:
@@ -249,31 +248,25 @@ class Supervisor:
         return self._make(klass)
 
     def create(self, klass: str, variables: Mapping[str, Any], /) -> AgentId:
-        """See `Makers`."""
         if klass not in self.classes():
             raise UnknownTarget(f"there is no agent class {klass!r}")
         return self._make(klass, variables=variables)
 
     def attendee(self, name: str, host: str) -> str:
-        """See `Candidates`."""
         return attendee(name, host, self._journal.state, self)
 
     def lives(self, agent: str) -> bool:
-        """See `Candidates`."""
         return agent in self._agents
 
     def executes(self, agent: str) -> bool:
-        """See `Candidates`."""
         return isinstance(self._agents.get(agent), Agent)
 
     def notifies(self, person: str) -> bool:
-        """See `Candidates`."""
         known = self._journal.state.people.get(person)
         spec = next((spec for spec in self.humans if known is not None and spec.declared == known.declared), ANYBODY)
         return spec.delivery.meeting_notifications != "none"
 
     def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
-        """See `Callees`."""
         owner, _, playbook = name.rpartition(".")
         klass = self._journal.state.agents[agent].klass
         if not owner or owner == klass:
@@ -292,22 +285,18 @@ class Supervisor:
         return (self.ensure(owner), found) if found is not None else None
 
     def of_agent(self, agent: str, name: str) -> Executable | None:
-        """See `Callees`."""
         return self._library.find(self._journal.state.agents[agent].klass, name)
 
     def channel(self, agent: str, target: Target) -> Channel:
-        """See `Conduits`."""
         me = self._agents[agent].participant
         if target.meeting is not None:
             return self.meeting_host.channel(str(target.meeting))
         return self._channels.direct(me, self.participant(str(target.recipient)))
 
     def queue(self, agent: str) -> MessageQueue:
-        """See `Conduits`."""
         return self._agents[agent].queue
 
     def participant(self, who: str) -> Participant:
-        """See `Candidates`."""
         if who in self._agents:
             return self._agents[who].participant
         if who == ANYONE:
@@ -321,43 +310,34 @@ class Supervisor:
 
     @property
     def reception(self) -> Invitations:
-        """See `Keeper`."""
         return self.meeting_host.invitations
 
     def beginning(self, klass: str) -> Sequence[Executable]:
-        """See `Keeper`."""
         return self._library.beginning(klass)
 
     def receiver(self, klass: str, messages: Sequence[Message]) -> tuple[Executable, bool] | None:
-        """See `Keeper`."""
         return self._library.receiver(klass, messages)
 
     def triggered(self, klass: str, code: str) -> Executable | None:
-        """See `Keeper`."""
         return self._library.find(klass, code.split(":")[1]) if code.count(":") else None
 
     def handler(self, klass: str) -> Executable | None:
-        """See `Keeper`."""
         return self._library.handler(klass)
 
     def executable(self, agent: str, playbook: str) -> Executable:
-        """See `Keeper`."""
         found = self.of_agent(agent, playbook)
         if found is None:
             raise ProgramChanged(f"{playbook} was running here and is no longer in the program")
         return found
 
     async def run_root(self, frame: str, executable: Executable) -> BaseException | None:
-        """See `Keeper`."""
         return await self._host.run_frame(frame, executable)
 
     @property
     def texts(self) -> Texts:
-        """See `Keeper`."""
         return self._pages.texts
 
     async def tell(self, key: str, /, **values: object) -> None:
-        """See `Keeper`."""
         await self.say(self.texts(key, **values))
 
     async def say(self, text: str) -> None:
@@ -367,5 +347,5 @@ class Supervisor:
 
 
 def begins(spec: AgentSpec) -> bool:
-    """Whether the agent has playbooks that run at the beginning."""
+    """Whether the agent has playbooks with a start trigger."""
     return any(t.kind is TriggerKind.BGN for playbook in spec.playbooks for t in playbook.triggers)

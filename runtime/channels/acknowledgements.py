@@ -1,4 +1,4 @@
-"""Who has got a message that is to be acknowledged: an agent when it consumes it, a platform when it is shown."""
+"""Acknowledgements of messages: by an agent when it consumes one, by a platform when it shows one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Acknowledgements:
 
     @property
     def remembered(self) -> int:
-        """Of how many messages there is something to remember."""
+        """The number of remembered messages."""
         return len(self._expected)
 
     def expect(self, message_id: MessageId, participants: Iterable[ParticipantId]) -> None:
@@ -67,7 +67,7 @@ class Acknowledgements:
             expected.tell()
 
     def give_up(self, message_id: MessageId, participant_id: ParticipantId) -> None:
-        """The participant will never have the message: nobody waits for it any more."""
+        """End the waits for a participant that will never have the message."""
         expected = self._expected.get(message_id)
         if expected is not None and participant_id in expected.awaited:
             expected.awaited.discard(participant_id)

@@ -1,4 +1,4 @@
-"""When an agent is given what came for it: at once, or together with what follows."""
+"""The time at which an agent gets its messages: at once, or together with what follows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEETING_WAIT_S = 5.0
 """Talk among agents in a meeting is collected this long from the first message."""
 
 ADDRESSED_WAIT_S = 0.5
-"""So long at most when one of the messages is addressed to the agent."""
+"""The longest wait when one of the messages is addressed to the agent."""
 
 _CAPACITY = 100
 
@@ -66,7 +66,7 @@ class Batcher:
             raise
 
     def flush(self) -> None:
-        """Deliver what waits, now. Raises what `deliver` raises; then it goes on waiting."""
+        """Deliver the waiting messages now. Raises what `deliver` raises; then they continue to wait."""
         if self._waiting:
             self._deliver(tuple(self._waiting))
             self._waiting.clear()

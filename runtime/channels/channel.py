@@ -137,7 +137,7 @@ class Channel:
         return await self.acknowledgements.wait_for_one(message_id, timeout_s, by=by)
 
     async def wait_for_acks(self, message_id: MessageId, timeout_s: float) -> dict[ParticipantId, Ack]:
-        """Who has a message that several hear: when all have it, or the time is over."""
+        """The acknowledgements of a message that several hear: when all have it, or the time is over."""
         return await self.acknowledgements.wait_for_all(message_id, timeout_s)
 
     async def start_stream(self, start: StreamStart) -> bool:

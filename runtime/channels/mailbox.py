@@ -45,7 +45,7 @@ class Letter:
 
     @property
     def id(self) -> str:
-        """The same message to the same seat has the same."""
+        """An id that is the same for the same message to the same seat."""
         return f"{self.seat.id}/{self.message}"
 
 
@@ -67,7 +67,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a reader found. `replaced`: somebody else reads now, and this reader is to go."""
+    """The result of a read. `replaced`: another reader has taken over, and this one must stop."""
 
     mail: tuple[Mail, ...] = ()
     replaced: bool = False
@@ -96,16 +96,16 @@ class Mailboxes(Protocol):
         ...
 
     async def seat(self, participant: str, seat_id: str, /) -> Seat | None:
-        """Where a seat is; None when the participant never had it, or nothing came for it for a month."""
+        """The place of a seat; None when the participant never had it, or nothing came for it for a month."""
         ...
 
     async def attend(self, participant: str, connection: str, /) -> Reader:
-        """Read from now on. Whoever did before is replaced, on whatever node."""
+        """Read from now on. An earlier reader is replaced, on whatever node."""
         ...
 
 
 class NoMailboxes:
-    """Where nobody can connect: a letter is refused."""
+    """Mailboxes of a gateway without remote participants: each letter is refused."""
 
     async def put(self, participant: str, _letter: Letter, /) -> bool:
         raise MailboxFull(f"Nobody can connect as {participant} here.")

@@ -1,4 +1,4 @@
-"""What waits to be read by one agent."""
+"""The queue of unread messages of one agent."""
 
 from __future__ import annotations
 

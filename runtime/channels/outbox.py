@@ -42,7 +42,7 @@ class PageRecord(Protocol):
         ...
 
     async def grows(self, text: str, /) -> None:
-        """Before so much of a page is shown that is not finished."""
+        """Record that this much of an unfinished page is about to be shown."""
         ...
 
     async def sent(self, part: int, platform_id: str, /) -> None:
@@ -103,7 +103,7 @@ class Outbox(Protocol):
         ...
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
-        """Open a conversation beside another for the same people; None where none can be had.
+        """Open a conversation beside another for the same people; None where none is possible.
 
         The same nonce gets the same one where the platform makes that possible. Raises AdapterError when it cannot be
         tried now.
@@ -111,7 +111,7 @@ class Outbox(Protocol):
         ...
 
     async def link(self, to: Address, /) -> str | None:
-        """The address of a link that leads to a conversation; None where there is none, or it cannot be had now."""
+        """The address of a link that leads to a conversation; None where there is none now."""
         ...
 
     def settle(self, page: PageSpec, text: str, /, *, done: Done = unheard) -> None:

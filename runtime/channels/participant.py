@@ -1,4 +1,4 @@
-"""Who can be spoken to in a channel."""
+"""The participants of a channel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class Participant(Protocol):
         ...
 
     def observe(self, start: StreamStart, /) -> StreamObserver | None:
-        """Who shows this stream to them while it is written; None when they want finished messages only."""
+        """The observer that shows this stream while it is written; None for participants who want finished messages
+        only.
+        """
         ...
 
 
@@ -49,14 +51,14 @@ class AgentParticipant:
 
 
 class Display(Protocol):
-    """Where a person sees what is said."""
+    """The display on which a person sees messages."""
 
     async def deliver(self, message: Message, /) -> None:
         """Show a finished message; one whose `stream_id` was observed is on show already and is now final."""
         ...
 
     def observe(self, start: StreamStart, /) -> StreamObserver | None:
-        """Who shows this stream as it grows; None when it is to be shown only when finished."""
+        """The observer that shows this stream as it grows; None when it is shown only when finished."""
         ...
 
 
@@ -73,5 +75,5 @@ class HumanParticipant:
         await self._display.deliver(message)
 
     def observe(self, start: StreamStart, /) -> StreamObserver | None:
-        """What the display gives."""
+        """The observer of the display."""
         return self._display.observe(start)

@@ -1,4 +1,4 @@
-"""Where on a platform people talk, and who says what there."""
+"""Addresses of conversations on platforms, and speakers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Speaker:
 
     @property
     def leads(self) -> bool:
-        """Whether it is the gateway, or the first agent: who speaks where nobody is named."""
+        """Whether it is the gateway or the first agent, which speak where no name is shown."""
         return self.id in ("", str(FIRST_AGENT))
 
 

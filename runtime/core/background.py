@@ -1,9 +1,10 @@
-"""Tasks that go on beside a block of code, and end with it."""
+"""Tasks that run beside a block of code, and end with it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from contextvars import copy_context
 
 import anyio
 from anyio.abc import TaskGroup
@@ -26,3 +27,38 @@ async def beside() -> AsyncIterator[TaskGroup]:
             tasks.cancel_scope.cancel()
     if failure is not None:
         raise failure
+
+
+class OnDemand:
+    """Work that is begun when there is something to do, and ends with it. A task that waits for that would take some 5
+    KiB all the while."""
+
+    __slots__ = ("_context", "_running", "_tasks", "_wanted", "_work")
+
+    def __init__(self, work: Callable[[], Awaitable[None]]) -> None:
+        """`work` does all that there is to do now. When it fails, its group does, and it is not begun again."""
+        self._work = work
+        self._wanted = self._running = False
+        self._tasks: TaskGroup | None = None
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Work in `tasks` from now on, and in the context of this call, whoever calls `wake`."""
+        self._tasks, self._context = tasks, copy_context()
+        self._begin()
+
+    def wake(self) -> None:
+        """Have the work done, once more if it is being done now."""
+        self._wanted = True
+        self._begin()
+
+    def _begin(self) -> None:
+        if self._tasks is None or not self._wanted or self._running or self._tasks.cancel_scope.cancel_called:
+            return
+        self._running = True
+        self._context.run(self._tasks.start_soon, self._run)
+
+    async def _run(self) -> None:
+        while self._wanted:
+            self._wanted = False
+            await self._work()
+        self._running = False

@@ -10,14 +10,14 @@ from typing import Protocol
 import anyio
 
 LOOK_S = 30.0
-"""A time of the calendar is waited for in pieces of so long: the calendar may be set to another time meanwhile."""
+"""A calendar time is waited for in pieces of this length: the calendar may be set to another time meanwhile."""
 
 
 _EXACT_S = 0.001
 
 
 class Clock(Protocol):
-    """Where time comes from."""
+    """The source of time."""
 
     def now(self) -> datetime:
         """Wall-clock time, UTC."""

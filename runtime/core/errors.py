@@ -138,7 +138,7 @@ class RemoteUnavailable(RemoteError): ...
 
 
 class JournalError(ExecutionError):
-    """A session cannot go on as its tape says. The text is for people; `detail`, for the log, says what differs."""
+    """A session cannot continue as its tape says. The text is for people; `detail`, for the log, says what differs."""
 
     def __init__(self, text: str, detail: str = "") -> None:
         super().__init__(text)
@@ -253,7 +253,7 @@ class InboxFull(StorageError): ...
 
 
 class ConversationFull(InboxFull):
-    """So many events wait in one conversation that another is not taken."""
+    """The inbox of one conversation has its largest number of events, and another is not taken."""
 
     def __init__(self, text: str, *, bound: int) -> None:
         super().__init__(text)

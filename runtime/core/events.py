@@ -1,4 +1,4 @@
-"""What happened, in the past tense: the events of the bus.
+"""The events of the bus, in the past tense.
 
 An event is a name of `<area>.<past tense>` and flat data under the standard logging keys (docs/logging.md).
 Names: session.started session.restored session.rested session.failed session.fenced · message.admitted message.received

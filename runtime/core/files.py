@@ -15,7 +15,7 @@ MAX_FILE_BYTES = 20 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class FileHead:
-    """What is known of a file without its content."""
+    """A file's metadata without its content."""
 
     media_type: str
     size_bytes: int
@@ -23,7 +23,7 @@ class FileHead:
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """A file without its name, which belongs to whoever sends it."""
+    """A file's content without its name, which belongs to the sender."""
 
     media_type: str
     data: bytes
@@ -31,7 +31,7 @@ class FileContent:
 
 @dataclass(frozen=True, slots=True)
 class FileBounds:
-    """How many bytes of files are kept: in all, of one person's that no message came with yet, of one conversation."""
+    """Limits on stored bytes: in total, of one person's uploads without a message, and of one conversation."""
 
     total_bytes: int = 256 * 1024 * 1024
     person_bytes: int = 64 * 1024 * 1024
@@ -57,11 +57,11 @@ class FileStore(Protocol):
         ...
 
     async def head(self, id_: str, /) -> FileHead | None:
-        """What the file is; None when it is not kept, or not any more."""
+        """The file's metadata; None when it is not stored (now)."""
         ...
 
     async def content(self, id_: str, /) -> FileContent | None:
-        """The file; None when it is not kept, or not any more."""
+        """The file; None when it is not stored (now)."""
         ...
 
 

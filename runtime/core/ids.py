@@ -31,7 +31,7 @@ ANYONE = PersonId("human")
 """The person a program means by `user` or `human` when it names nobody."""
 
 SCHEDULE = "schedule:"
-"""How the id of a person begins who is a schedule of the settings; its name follows."""
+"""The prefix of the id of a person who is a schedule of the settings; its name follows."""
 
 _HUMAN_WORDS = frozenset({"user", "human"})
 _AGENT = re.compile(r"\s*agent\s+(\d+)\s*\Z", re.IGNORECASE)

@@ -14,14 +14,14 @@ HUMAN_CLASS = "Human"
 """The class of every person who is not declared in the program."""
 
 ACK_WITHIN_S = 30.0
-"""How long an acknowledgement is waited for unless somebody says otherwise."""
+"""The default time limit of an acknowledgement."""
 
 Mark = Literal["seen", "queued", "stopped", "failed"]
-"""What we say about a person's message by a mark on it."""
+"""The state of a person's message, shown as a reaction."""
 
 
 class MessageType(StrEnum):
-    """What a message is for. Extensible: a type unknown to a reader is kept as its text."""
+    """The purpose of a message. Extensible: a type unknown to a reader is kept as its text."""
 
     DIRECT = "direct"
     MEETING_BROADCAST = "meeting_broadcast"
@@ -37,7 +37,7 @@ class MessageType(StrEnum):
     CHOICE = "choice"
     """A person pressed one of the answers that a question offers; the content is its label."""
     UNDELIVERED = "undelivered"
-    """What somebody said did not reach whom it was for; the content says why."""
+    """A message did not reach its recipient; the content says why."""
     REMINDER = "reminder"
     """An agent has itself told something at a time."""
     TRIGGER = "trigger"
@@ -56,7 +56,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a message answers: the platform's id of that message, its author's name and its text, perhaps shortened."""
+    """The quoted message: the platform's id, the author's name and the text, perhaps shortened."""
 
     message_id: str
     author: str

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 
 MAX_ERROR_CHARS = 2_000
-"""What is kept of the text of an exception, where it is caught: it goes onto tapes and into prompts."""
+"""The length of an exception's text where it is caught: it goes onto tapes and into prompts."""
 
 _KEPT = frozenset("\n\t\u200d")
 """Not printable by Python's rules and still part of plain texts: line ends, tabs, what joins emoji."""
@@ -39,7 +39,7 @@ def shortened(text: str, max_chars: int) -> str:
 
 
 def error_text(error: BaseException) -> str:
-    """What an exception says, cut when it is long."""
+    """The text of an exception, cut when it is long."""
     return shortened(str(error), MAX_ERROR_CHARS)
 
 

@@ -1,4 +1,4 @@
-"""What is said in a room: a chat that the gateway itself shows and keeps, because no platform does it for us."""
+"""Messages in a room: a chat that the gateway itself shows and stores, because no platform does."""
 
 from __future__ import annotations
 
@@ -71,9 +71,8 @@ class RoomMessage:
 
 @dataclass(frozen=True, slots=True)
 class RoomChange:
-    """What becomes different about a message; None leaves a thing as it is.
-
-    `reacted` sets the mark of one person, by id, or takes it away.
+    """A change to a message; None leaves a part as it is. `reacted` sets the reaction of one person, by id, or removes
+    it.
     """
 
     text: str | None = None

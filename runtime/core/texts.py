@@ -20,7 +20,7 @@ from runtime.core.errors import ConfigError
 LANGUAGE = "en"
 """The language that comes with Parley."""
 SLASH = "/"
-"""What stands before a command where nothing else is said."""
+"""The default prefix of a command."""
 
 _ENGLISH = Path(__file__).with_name("en.toml")
 _LANGUAGE_FORM = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -39,7 +39,7 @@ class Texts:
         return self._texts[key].format_map(values)
 
     def marked(self, mark: str) -> Texts:
-        """The same texts for people who write commands after `mark` in the place of a slash."""
+        """The texts with `mark` in the place of a slash before commands."""
         if mark == SLASH:
             return self
         command = re.compile(rf"(?<![\w/]){SLASH}(?=\{{command\}}|(?:{'|'.join(self._commands())})\b)")

@@ -46,7 +46,7 @@ class Compaction:
         self._summary_chars = min(MAX_SUMMARY_CHARS, budget_chars // _SUMMED_UP)
 
     def due(self, frame: FrameState, fits_chars: int | None = None) -> bool:
-        """Whether the past is longer than the budget, or than what fits into the model's window."""
+        """Whether the past is longer than the budget, or than the model's window allows."""
         return transcript_chars(frame.transcript) > self._budget(fits_chars) and len(frame.transcript) > 1
 
     def _budget(self, fits_chars: int | None) -> int:
@@ -101,12 +101,12 @@ def beginnings(past: Sequence[Mapping[str, str]], max_chars: int) -> str:
 
 
 def transcript_chars(past: Sequence[Mapping[str, str]]) -> int:
-    """How long a past is."""
+    """The length of a past."""
     return sum(len(turn["heard"]) + len(turn["said"]) for turn in past)
 
 
 def _over(past: Sequence[Mapping[str, str]], kept_chars: int) -> int:
-    """How many turns from the beginning are left out, for the others to fit; the last one always stays."""
+    """The number of turns from the beginning to leave out so that the others fit; the last one always stays."""
     left = kept_chars
     for number in range(len(past) - 1, 0, -1):
         left -= transcript_chars(past[number : number + 1])

@@ -1,4 +1,4 @@
-"""What natural language is executed with."""
+"""The context in which natural language is executed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Executes host calls: built-in ones here, playbooks as frames of their own. Every result becomes a fact."""
+"""Executes host calls: built-in ones here, playbooks in new frames. Every result becomes a fact."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from runtime.tape.talk import told
 Builtin = Callable[[Frame, Call], Awaitable[None]]
 
 MAX_DEPTH = 100
-"""So many playbooks may wait for each other: one that calls itself without an end fails."""
+"""The number of playbooks that may wait for each other: one that calls itself without an end fails."""
 
 MAX_AT_ONCE = 20
 """Playbooks that one frame may have under way by calls that a model wrote."""
@@ -116,18 +116,19 @@ class Host:
         self.events: FrameEvents
         """Tells what becomes of the frames; given before any runs."""
         self.watcher: StepWatcher | None = None
-        """Who debugs the session."""
+        """The debugger's watcher of the session."""
 
     def busy(self) -> bool:
         """Whether code of a frame runs, or a call that is neither a wait nor a playbook.
 
-        However many frames wait, only those are looked at that may do something.
+        However many frames wait, only those that may be working are looked at.
         """
         return any(map(self._runs, self._moving)) or any(map(self._performs, list(self._performing)))
 
     def _runs(self, frame: str) -> bool:
-        """Whether the code of a frame does something: it waits for no message, and for no playbook of which it does not
-        know."""
+        """Whether the code of a frame is working: it waits for no message, and for no playbook that it does not
+        know.
+        """
         state = self._journal.state
         if frame not in state.frames or call_key(frame, TURN) in state.waits:
             return False
@@ -198,7 +199,7 @@ class Host:
     async def run_child(
         self, frame: Frame, call: Call, agent: str, playbook: Executable, *, hidden: bool = False
     ) -> None:
-        """Run `playbook` on `agent` as the answer to `call`; goes on with it where a crash left it."""
+        """Run `playbook` on `agent` as the answer to `call`; continues it where a crash left it."""
         id_ = f"{frame.id}:{call.pos}"
         if id_ not in self._journal.state.frames:
             if self._depth(frame) >= MAX_DEPTH:
@@ -230,24 +231,26 @@ class Host:
                 self._aside[frame.id].discard(id_)
 
     def _depth(self, frame: Frame) -> int:
-        """How many playbooks wait for each other down to this frame, itself among them."""
+        """The number of playbooks that wait for each other down to this frame, itself included."""
         frames, depth, state = self._journal.state.frames, 1, frame.state
         while state.caller is not None and state.caller.frame in frames and depth < MAX_DEPTH:
             state, depth = frames[state.caller.frame], depth + 1
         return depth
 
     def _check_room(self, caller: Frame, playbook: Executable) -> None:
-        """Raise PlaybookError when a model's statements have so many playbooks going on that one more is too much."""
+        """Raise PlaybookError when a model's statements have the largest number of playbooks in progress."""
         state = self._journal.state
         if not caller.state.statements:
             return
         here = sum(1 for one in state.frames.values() if one.caller is not None and one.caller.frame == caller.id)
         if here >= MAX_AT_ONCE:
-            raise PlaybookError(f"{here} playbooks go on here already, the most that are called at once")
+            raise PlaybookError(f"{here} playbooks are in progress here already, the limit of calls at once")
         root = caller.id.partition(":")[0]
         below = sum(1 for id_ in state.frames if id_.startswith(f"{root}:"))
         if below >= MAX_BELOW:
-            raise PlaybookError(f"{playbook.name} is not called: {below} playbooks go on already, the most in one task")
+            raise PlaybookError(
+                f"{playbook.name} is not called: {below} playbooks are in progress already, the limit of one task"
+            )
 
     def _meeting_of(self, caller: Frame, agent: str) -> str | None:
         """The meeting in which a called playbook runs: its caller's, unless it is another agent's that is not in it."""
@@ -292,7 +295,7 @@ class Host:
         return failure
 
     async def _returns(self, frame: Frame, value: Any) -> None:
-        """A playbook has come to its end; its caller hears of it next."""
+        """Record the return of a playbook; its caller learns of it next."""
         await self.around("after", frame)
         if self.watcher is not None:
             await self.watcher.returned(frame, value)
@@ -303,7 +306,7 @@ class Host:
         return {state.frames[id_].agent for id_ in state.below(frame)}
 
     def _kept(self, outcome: FrameReturned) -> FrameReturned:
-        """A return with what it adds for whoever goes on."""
+        """The additions of a return's fact for the frame that continues."""
         state = self._journal.state
         frame = state.frames[outcome.frame]
         caller = state.frames.get(frame.caller.frame) if frame.caller is not None else None

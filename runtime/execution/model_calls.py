@@ -1,4 +1,4 @@
-"""Calls of the model for one frame: allowed first, told of, and accounted to the person who caused them."""
+"""Calls of the model for one frame: permitted, published, and charged to the person who caused them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtime.llm.client import CompletionRequest, Usage
 
 
 class ModelCalls:
-    """What every call of the model needs besides its prompt."""
+    """The needs of every model call besides its prompt."""
 
     def __init__(self, machine: ExecutionContext, frame: Frame) -> None:
         self._machine = machine
@@ -51,7 +51,7 @@ class ModelCalls:
         self._pieces.append(piece)
 
     def reads_on(self) -> None:
-        """What a piece completed has been executed; from now on the model is waited for again."""
+        """The statements that a piece completed have been executed; from now on the model is waited for again."""
         self._read_on_s = self._machine.clock.monotonic()
 
     def end(self, usage: Usage, purpose: str = "execute") -> None:
@@ -83,7 +83,7 @@ class ModelCalls:
 
     @property
     def _seconds(self) -> float:
-        """How long the model was waited for."""
+        """The time spent waiting for the model."""
         return self._waited_s if self._pieces else self._machine.clock.monotonic() - self._asked_s
 
     async def text(self, request: CompletionRequest) -> str:

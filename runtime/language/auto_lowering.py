@@ -85,7 +85,7 @@ class AutoLowerer:
         return Lowered(write_agent(spec), LoweringReport(tuple(free), tuple(decided)))
 
     async def _decided(self, llm: LLMClient, program: ParsedProgram) -> _Decisions | None:
-        """What the model says of all free steps of a program; None when it cannot be asked."""
+        """The model's decision on all free steps of a program; None when it cannot be asked."""
         rows = []
         for agent in program.agents:
             if agent.kind is AgentKind.AI and not agent.compiled:
@@ -149,7 +149,7 @@ def _with(step: Step, new: Step) -> Step:
 
 
 def _names_are_known(step: Step, note: Unclassified, source: ParsedAgent, program: ParsedProgram) -> bool:
-    """Whether steps call and speak to nobody but whom the program has."""
+    """Whether steps call and address only names that the program has."""
     text = "\n".join(inner.text for inner in step.walk())
     people = {"user", "meeting", *program.names}
     heard = {*_SAID_TO.findall(text), *_WAITED_FOR.findall(text)}

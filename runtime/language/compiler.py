@@ -78,7 +78,7 @@ async def compile_parsed(
     cache_dir: Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> CompileResult:
-    """The same for a syntax tree at hand."""
+    """Compile a syntax tree."""
     compilation = _Compilation(parsed, lowerer, cache_dir, on_progress)
     problems = Problems()
     check_people(parsed.agents, problems)
@@ -183,7 +183,7 @@ class _Compilation:
 
 
 def _interface(parsed: ParsedProgram) -> list[str]:
-    """What a lowerer sees of all agents besides the text of its own."""
+    """The part of all agents that a lowerer sees besides the text of its own."""
     return [
         f"{agent.name}:{agent.kind} {' '.join(signature(playbook) for playbook in agent.playbooks)}"
         for agent in parsed.agents
@@ -191,7 +191,7 @@ def _interface(parsed: ParsedProgram) -> list[str]:
 
 
 def _read_cache(path: Path) -> Lowered | None:
-    """What was kept, or None; a file that is cut short or of another kind counts as none."""
+    """The cached result, or None; a file that is cut short or of another kind counts as none."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         notes, decided = (

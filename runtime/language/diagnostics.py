@@ -74,7 +74,7 @@ def _printable(line: str) -> str:
 
 
 def _width(text: str) -> int:
-    """How many columns a text takes where all characters have the same width, or twice that."""
+    """The number of columns of a text where all characters have the same width, or twice that."""
     return sum(_columns(char) for char in text)
 
 

@@ -1,4 +1,4 @@
-"""What the language's first implementation offers in Python and this one does not, with what takes its place."""
+"""Python names of the language's first implementation that are missing here, with their replacements."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ _OFFERED = frozenset({"state", "id", "klass"})
 
 
 def instead_of(name: str) -> str:
-    """What takes the place of a name of the first implementation, to stand behind what is wrong; "" for other names."""
+    """The replacement for a name of the first implementation, to follow the description of an error; "" for other
+    names.
+    """
     found = _use(_REPLACED.get(name, ""))
     return f": {found[0].lower()}{found[1:-1]}" if found else ""
 
@@ -161,7 +163,7 @@ class _Finder:
 
 
 def _in_order(tree: ast.Module) -> Sequence[ast.expr | ast.stmt]:
-    """What a fence is made of, as it stands in the source."""
+    """The nodes of a fence, in the order of the source."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr | ast.stmt)]
     return sorted(nodes, key=lambda node: (node.lineno, node.col_offset))
 
@@ -173,7 +175,7 @@ def _use(instead: str) -> str:
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:
-    """The names that a fence gives a meaning of its own."""
+    """The names that a fence redefines."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):

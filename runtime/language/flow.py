@@ -10,7 +10,7 @@ from runtime.language.program import Op, PlaybookSpec, Step
 END = "end"
 
 _MOST_JUMPS = 100
-"""So many jumps in a row are followed."""
+"""The number of jumps in a row that are followed."""
 
 _LOOP = re.compile(r"\s*(while|for\s+each|for\s+every|for|until|repeat|loop|keep|as long as|whenever)\b", re.IGNORECASE)
 _ELSE = re.compile(r"\s*(?:else|otherwise|elif|elseif)\b\s*[,:]?\s*", re.IGNORECASE)
@@ -96,7 +96,7 @@ class Flow:
         return END in self._next.get(line, frozenset({END}))
 
     def may_leave(self, line: str | None) -> bool:
-        """Whether it may return or end here: at its end, and where a step says so, or a note, in words of its own."""
+        """Whether it may return or end here: at its end, and where a step or a note says so in its own words."""
         step = self._steps.get(line or "")
         return self.may_end(line) or self._noted or (step is not None and _LEAVES.search(step.text) is not None)
 
@@ -121,7 +121,7 @@ class Flow:
                     self._place(step.children, beyond, loop)
 
     def _beyond(self, steps: Sequence[Step], index: int, after: _Ends) -> _Ends:
-        """Where control goes when a step and its body are done: past every else that belongs to it."""
+        """The next position of control when a step and its body are done: past every else that belongs to it."""
         following = index + 1
         if _is_branch(steps[index]):
             while following < len(steps) and is_else(steps[following]):
@@ -129,7 +129,7 @@ class Flow:
         return self._arrive(steps[following].line) if following < len(steps) else after
 
     def _otherwise(self, steps: Sequence[Step], index: int, after: _Ends) -> _Ends:
-        """Where control goes when the condition of a step does not hold."""
+        """The next position of control when the condition of a step is false."""
         following = index + 1
         lines: set[str] = set()
         while following < len(steps) and is_else(steps[following]):
@@ -172,14 +172,14 @@ class Flow:
         return body | otherwise
 
     def _jump(self, step: Step) -> _Ends | None:
-        """Where a JMP leads, or None when it names no line of this playbook."""
+        """The target of a JMP, or None when it names no line of this playbook."""
         target = jump_target(step)
         if target is None or target not in self._steps:
             return None
         return self._arrive(target)
 
     def _arrive(self, line: str) -> _Ends:
-        """The lines that are legal when control comes to this one: itself, and through a JMP where that leads."""
+        """The legal lines when control reaches this one: itself, and through a JMP its target."""
         lines: set[str] = set()
         while line in self._steps and line not in lines and len(lines) < _MOST_JUMPS:
             lines.add(line)

@@ -1,4 +1,4 @@
-"""`{expressions}` in descriptions and in what is said: where they stand and what they are, not what they come to."""
+"""`{expressions}` in descriptions and messages: their places and their kinds, without their values."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _placeholders(text: str) -> Iterator[Placeholder]:
 
 
 def plain_names(expression: str) -> str:
-    """An expression in which every `$name` is `name`; what stands in quotes is left alone."""
+    """An expression in which every `$name` is `name`; quoted text stays as it is."""
     parts: list[str] = []
     at = 0
     while at < len(expression):

@@ -12,7 +12,7 @@ _MOST = 50
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line and where it stands in its file. `shift` columns of `text` are the indentation of an import."""
+    """A line and its place in its file. `shift` columns of `text` are the indentation of an import."""
 
     text: str
     file: str

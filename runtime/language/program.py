@@ -15,7 +15,7 @@ model's exit conditions hold, or by one question to the model."""
 
 
 class AgentKind(StrEnum):
-    """Who plays an agent."""
+    """The player of an agent."""
 
     AI = "AI"
     HUMAN = "Human"
@@ -24,7 +24,7 @@ class AgentKind(StrEnum):
 
 
 class TriggerKind(StrEnum):
-    """When a playbook runs without being called: at the beginning, on a condition, on an event."""
+    """The kind of a trigger: the start, a condition, an event."""
 
     BGN = "BGN"
     CND = "CND"
@@ -115,7 +115,7 @@ class PlaybookSpec:
 
     @property
     def hidden(self) -> bool:
-        """Whether a model is told of it only where it executes it; it can be called nevertheless."""
+        """Whether a model learns of it only where it executes it; it can still be called."""
         return bool(self.metadata.get("hidden"))
 
     @property
@@ -148,7 +148,7 @@ class PlaybookSpec:
 
 @dataclass(frozen=True, slots=True)
 class PythonFence:
-    """Trusted code of the program's author, as it stands in the file; `span` is its first line of code."""
+    """Trusted code of the program's author, as it is in the file; `span` is its first line of code."""
 
     source: str
     span: Span
@@ -168,7 +168,7 @@ class AgentSpec:
 
     @property
     def standby(self) -> bool:
-        """Whether it is there from the start, also when nothing of it begins by itself."""
+        """Whether it exists from the start, even without a start trigger."""
         return self.metadata.get("startup_mode") == "standby"
 
     def playbook(self, name: str) -> PlaybookSpec | None:
@@ -196,7 +196,7 @@ class Program:
 
     @property
     def entry(self) -> tuple[AgentSpec, PlaybookSpec] | None:
-        """What a command line begins with: what says `cli_entry: true`, else the first that begins by itself."""
+        """The entry of a command line: the playbook with `cli_entry: true`, else the first with a start trigger."""
         playbooks = [(agent, playbook) for agent in self.agents for playbook in agent.playbooks]
         marked = [pair for pair in playbooks if pair[1].metadata.get("cli_entry")]
         begins = [pair for pair in playbooks if any(trigger.kind is TriggerKind.BGN for trigger in pair[1].triggers)]

@@ -1,4 +1,4 @@
-"""Where the playbooks of a remote agent are: what a program says below `remote:`."""
+"""The server of a remote agent: what a program says below `remote:`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from runtime.language.program import AgentKind, AgentSpec
 Transport = Literal["stdio", "streamable-http", "memory"]
 
 MAX_TIMEOUT_S = 3600.0
-"""A call of a remote playbook may take at most so long."""
+"""The largest time limit of a call of a remote playbook."""
 
 _TRANSPORTS: tuple[Transport, ...] = ("stdio", "streamable-http", "memory")
 _KEYS = ("type", "transport", "url", "command", "args", "env", "auth", "timeout")
@@ -48,7 +48,7 @@ class RemoteSpec:
 
     @property
     def shown(self) -> str:
-        """Where it is, for people: "stdio python server.py", "https://example.org/mcp"."""
+        """The server's place, for people: "stdio python server.py", "https://example.org/mcp"."""
         if self.transport == "stdio":
             return " ".join(("stdio", self.command or self.url, *self.args))
         return self.url
@@ -60,7 +60,7 @@ class RemoteSpec:
 
 
 def remote_of(agent: AgentSpec) -> RemoteSpec | None:
-    """Where the agent's playbooks are, None for an agent that has its own."""
+    """The server of the agent's playbooks; None for an agent that has its own."""
     if agent.kind is not AgentKind.MCP:
         return None
     said: Mapping[str, Any] = agent.metadata["remote"]
@@ -168,7 +168,11 @@ def _check_lists(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
         if key in said and not _is_list(said[key]):
             wrong(key, f"`{key}` cannot be {said[key]!r}", "Expected a list, for example [one, two].")
         elif key == "env" and not all(_NAME.fullmatch(str(name)) for name in said.get(key) or ()):
-            wrong(key, "`env` holds what is no variable's name", "Only names stand here; the settings know the values.")
+            wrong(
+                key,
+                "`env` contains a text that is not the name of a variable",
+                "Write only names here; the settings have the values.",
+            )
 
 
 def _check_timeout(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:

@@ -1,4 +1,4 @@
-"""What kind of trigger a sentence is."""
+"""The kind of trigger that a sentence states."""
 
 from __future__ import annotations
 

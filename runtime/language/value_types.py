@@ -25,7 +25,7 @@ JSON_NAMES = {
     "array": "list",
     "object": "dict",
 }
-"""How JSON Schema calls them."""
+"""JSON Schema's names of the types."""
 
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _DECIMAL = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")
@@ -85,7 +85,7 @@ def _fits(value: Any, declared: ast.expr | None) -> bool:
 
 
 def _choices(declared: ast.expr | None) -> Iterator[ast.expr | None]:
-    """What may be chosen from: one type, or those that `|`, `Union` and `Optional` name."""
+    """The alternatives of a type: one type, or those that `|`, `Union` and `Optional` name."""
     match declared:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             yield from (*_choices(left), *_choices(right))

@@ -23,7 +23,7 @@ _LEAVE_LIMIT_S = 1.0
 
 
 class AnsweringClient:
-    """What the rest of Parley asks. Opening and closing the provider is for whoever made it."""
+    """The client that the rest of Parley asks. Its creator opens and closes the provider."""
 
     def __init__(self, provider: Provider, options: ModelOptions, clock: Clock) -> None:
         self._provider = provider
@@ -36,7 +36,6 @@ class AnsweringClient:
         return self._options.name
 
     async def warm_up(self) -> None:
-        """See `CanWarmUp`."""
         await self._provider.warm_up()
 
     @asynccontextmanager
@@ -124,7 +123,7 @@ class Answer:
 
 
 def _pause_s(tried: int, error: LLMError) -> float:
-    """What the provider asks for, else twice as long each time, with jitter so that clients spread out."""
+    """The pause that the provider asks for, else twice as long each time, with jitter so that clients spread out."""
     asked_s = error.retry_after_s if isinstance(error, LLMRateLimited) else None
     if asked_s is not None:
         return asked_s

@@ -1,9 +1,9 @@
-"""Which model is used, when nobody or somebody says so."""
+"""The choice of the model, with or without a name in the settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import httpx
@@ -34,7 +34,7 @@ _PREFIXES = frozenset(model.partition("/")[0] for _, model in _PROVIDERS) | {
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
     """A model by litellm's name; `reason` says to people why it is this one. `gguf` is the file that a local server
-    has to serve first: `base_url` is its address then and is not known yet."""
+    has to serve first: `base_url` is its address then and is not known yet. Of the keys one is there at most."""
 
     name: str
     reason: str
@@ -42,6 +42,7 @@ class ModelChoice:
     api_key: str | None = field(default=None, repr=False)
     gguf: Path | None = None
     api_key_file: Path | None = None
+    api_key_variable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +54,39 @@ class NoModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """What the settings say: litellm's name, the address of an OpenAI-compatible server, its key or the file that has
-    it, which only the model's process reads, a GGUF file."""
+    """What the settings say: litellm's name, the address of an OpenAI-compatible server, a GGUF file, and the key, or
+    the file or the variable that has it, which only the model's process reads."""
 
     name: str | None = None
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     gguf: Path | None = None
     api_key_file: Path | None = None
+    api_key_variable: str | None = None
+
+    @property
+    def has_key(self) -> bool:
+        """Whether they name the key."""
+        return bool(self.api_key or self.api_key_file or self.api_key_variable)
 
 
 def choose_model(
-    settings: ModelSettings, environment: Mapping[str, str], ollama_models: Sequence[str] | None
+    settings: ModelSettings, variables: Collection[str], ollama_models: Sequence[str] | None
 ) -> ModelChoice | NoModel:
-    """The named model, else a provider whose key is in the environment, else Ollama's first model, else the GGUF file.
+    """The named model, else a provider whose key is among the environment's `variables`, else Ollama's first model,
+    else the GGUF file.
 
     `ollama_models` are those of `find_ollama`, None when it does not run. A base URL without a name asks for a name.
     """
     if settings.name:
-        return _named(settings, environment)
+        return _named(settings, variables)
     if settings.base_url:
         return NoModel(
             "A model's base URL is set but no model: set PARLEY_MODEL to the name that the server knows it by."
         )
     for variable, model in _PROVIDERS:
-        if environment.get(variable):
-            key = settings.api_key or (None if settings.api_key_file else environment[variable])
-            return ModelChoice(model, f"{variable} is set", api_key=key, api_key_file=settings.api_key_file)
+        if variable in variables:
+            return _with_key(ModelChoice(model, f"{variable} is set"), settings, variable)
     if ollama_models:
         return ModelChoice(f"ollama_chat/{ollama_models[0]}", "Ollama runs on this machine", base_url=OLLAMA_URL)
     if settings.gguf is not None:
@@ -102,18 +109,27 @@ async def find_ollama(base_url: str = OLLAMA_URL) -> list[str] | None:
         return None
 
 
-def _named(settings: ModelSettings, environment: Mapping[str, str]) -> ModelChoice:
+def _named(settings: ModelSettings, variables: Collection[str]) -> ModelChoice:
     name = settings.name or ""
     prefix, slash, _ = name.partition("/")
     if settings.base_url and not (slash and prefix in _PREFIXES):
         name = f"openai/{name}"
-    key = settings.api_key
-    own = key or settings.api_key_file or settings.base_url
-    if not own:  # a key from the environment never goes to a server of one's own
-        found = (environment.get(variable) for variable, model in _PROVIDERS if _same_provider(model, name))
-        key = next(filter(None, found), None)
-    file = settings.api_key_file
-    return ModelChoice(name, "the settings name it", base_url=settings.base_url, api_key=key, api_key_file=file)
+    found = None
+    if not settings.base_url:  # a provider's key never goes to a server of one's own
+        found = next((one for one, model in _PROVIDERS if one in variables and _same_provider(model, name)), None)
+    return _with_key(ModelChoice(name, "the settings name it", base_url=settings.base_url), settings, found)
+
+
+def _with_key(choice: ModelChoice, settings: ModelSettings, variable: str | None) -> ModelChoice:
+    """The choice with the key of the settings, else with that of a provider's own variable."""
+    if not settings.has_key:
+        return replace(choice, api_key_variable=variable)
+    return replace(
+        choice,
+        api_key=settings.api_key,
+        api_key_file=settings.api_key_file,
+        api_key_variable=settings.api_key_variable,
+    )
 
 
 def _same_provider(model: str, name: str) -> bool:

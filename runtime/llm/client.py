@@ -22,7 +22,7 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """What is asked. `purpose` is "execute", "summarize" or "compile", for logs and accounting."""
+    """A request to a model. `purpose` is "execute", "summarize" or "compile", for logs and accounting."""
 
     messages: tuple[ChatMessage, ...]
     purpose: str = "execute"
@@ -57,7 +57,7 @@ class Completion(Protocol):
 
 
 class Provider(Protocol):
-    """Where a model is: one try at an answer, which waits for nothing and repeats nothing."""
+    """The source of a model: one try at an answer, which waits for nothing and repeats nothing."""
 
     def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
         """The text in pieces as they come, and the newest account of what was used. Closing it stops the request.

@@ -1,4 +1,4 @@
-"""What the gateway and the model's process say to each other: JSON, each frame behind its length."""
+"""The frames between the gateway and the model's process: JSON, each after its length."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ class FrameReader:
 
 
 def request_from(data: Mapping[str, Any]) -> CompletionRequest:
-    """What `asdict` made of a request."""
+    """The request that `asdict` encoded."""
     messages = tuple(ChatMessage(**message) for message in data["messages"])
     return CompletionRequest(**{**data, "messages": messages, "stop": tuple(data["stop"])})
 
 
 def options_from(data: Mapping[str, Any]) -> ModelOptions:
-    """What `asdict` made of the options."""
+    """The options that `asdict` encoded."""
     return ModelOptions(**{**data, "timeouts": ModelTimeouts(**data["timeouts"])})
 
 
 def usage_from(data: Mapping[str, Any]) -> Usage:
-    """What `asdict` made of a usage."""
+    """The usage that `asdict` encoded."""
     return Usage(**data)
 
 

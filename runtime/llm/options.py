@@ -1,4 +1,4 @@
-"""Which model is asked, and how."""
+"""The model to ask, and the options of a request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class ModelOptions:
     """Which model, and how it is asked.
 
     `name` is litellm's (`openai/gpt-…`, `anthropic/claude-…`). `base_url` ends before `/chat/completions`; with it a
-    missing `api_key` is sent as a placeholder; `api_key_file` has it where only the model's process is to know it.
+    missing key is sent as a placeholder. Where only the model's process is to know the key, `api_key_file` has it, or
+    `api_key_variable` among that process's own.
     None for `temperature` or `max_output_tokens` leaves the provider's.
     """
 
@@ -32,6 +33,7 @@ class ModelOptions:
     temperature: float | None = None
     max_output_tokens: int | None = None
     api_key_file: str | None = None
+    api_key_variable: str | None = None
 
     @property
     def speaks_openai(self) -> bool:

@@ -3,7 +3,7 @@
     gateway ──socket──> model's process ──https──> provider
             requests in, text out; at its end the process ends
 
-One process a node asks the provider, and alone holds its key: the gateway keeps a file without a name that only the
+One process a node asks the provider, and alone holds its key: the gateway keeps files without names that only the
 process reads. What a library does with the answers costs the gateway nothing but a frame now and then.
 """
 
@@ -69,9 +69,17 @@ class ModelProcess:
     """
 
     def __init__(
-        self, options: ModelOptions, environment: Mapping[str, str], clock: Clock, on_event: OnEvent = unheard
+        self,
+        options: ModelOptions,
+        environment: Mapping[str, str],
+        clock: Clock,
+        on_event: OnEvent = unheard,
+        *,
+        keys: Mapping[str, int] | None = None,
     ) -> None:
-        """`environment` is all that the process sees of it."""
+        """`environment` is all that the process sees of it, besides the variables whose values are in the open files
+        `keys`."""
+        self._keys = dict(keys or {})
         self._options = _unnamed_file(options)
         self._model = options.name
         self._environment = dict(environment)
@@ -105,7 +113,6 @@ class ModelProcess:
                 return
 
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
-        """See `Provider`."""
         link = await self._linked()
         async with aclosing(link.ask(request)) as parts:
             async for part in parts:
@@ -162,14 +169,23 @@ class ModelProcess:
 
     async def _start(self, theirs: socket.socket) -> Process:
         options = self._options.fileno()
-        command = [sys.executable, "-P", "-c", _START, str(_ROOT), str(options), str(os.getpid())]
+        command = [
+            sys.executable,
+            "-P",
+            "-c",
+            _START,
+            str(_ROOT),
+            str(options),
+            str(os.getpid()),
+            json.dumps(self._keys),
+        ]
         return await anyio.open_process(
             command,
             stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
             env=self._environment,
             start_new_session=True,
-            pass_fds=[options],
+            pass_fds=[options, *self._keys.values()],
         )
 
     async def _tell_ready(self, link: _Link, begun_s: float) -> None:
@@ -277,7 +293,7 @@ class _Arriving:
         self._changed = anyio.Event()
 
     def take(self, frame: Frame) -> None:
-        """What a frame adds."""
+        """The text that a frame adds."""
         if frame["text"]:
             self._texts.append(frame["text"])
         if "usage" in frame:

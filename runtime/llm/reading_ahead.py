@@ -1,4 +1,4 @@
-"""Answers of a model that are read as they come, however long who runs them stands still."""
+"""Answers of a model that are read as they arrive, even while their consumer is stopped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ class ReadingAhead:
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Ahead]:
-        """See `LLMClient`."""
         send, receive = anyio.create_memory_object_stream[str](MAX_PIECES)
         ahead = _Ahead(receive)
         self._tasks.start_soon(ahead.read, self._client, request, send)
@@ -67,7 +66,7 @@ class _Ahead:
             raise self._failure
 
     async def read(self, client: LLMClient, request: CompletionRequest, into: MemoryObjectSendStream[str]) -> None:
-        """Read the answer to its end; what is wrong with it is for whoever takes the pieces."""
+        """Read the answer to its end; its exceptions go to the reader of the pieces."""
         try:
             with into, self._scope:
                 await self._read(client, request, into)

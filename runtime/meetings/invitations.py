@@ -1,4 +1,4 @@
-"""Who is asked to a meeting, how often, and what they can answer: pure rules."""
+"""Invitations to a meeting: who is asked, how often, and the possible answers. Pure rules."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from runtime.language.program import PlaybookSpec
 from runtime.tape.state import AskState, MeetingState
 
 AGAIN_AFTER_S = 30.0
-"""How long the first question waits for its answer; each further one waits twice as long as the one before."""
+"""The wait for an answer to the first invitation; each further one waits twice as long as the one before."""
 
 MAX_TIMES = 5
-"""Somebody is asked so often; a quarter of an hour after the first time they are not waited for any more."""
+"""The number of invitations; a quarter of an hour after the first one the wait ends."""
 
 JOINED = "JOINED"
 BUSY = "REJECTED - busy"
@@ -29,14 +29,14 @@ BEFORE_JOINING = "before_joining"
 """The key of a meeting playbook by which its agent names what it executes before it answers."""
 
 MAX_REASON_CHARS = 200
-"""So much of why somebody does not come is told."""
+"""The length of a reason for not coming."""
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SAYS_NOTHING = frozenset({"meeting", "a", "an", "the", "to", "in", "when", "invited", "for", "of", "on", "about"})
 
 
 def due_after(times: int, now_s: float) -> float:
-    """When somebody is asked again who was just asked for the `times`-th time."""
+    """The time of the next invitation after the `times`-th one."""
     return now_s + AGAIN_AFTER_S * 2.0 ** (times - 1)
 
 
@@ -47,7 +47,7 @@ def is_silent(meeting: MeetingState, who: str) -> bool:
 
 
 def is_last(ask: AskState) -> bool:
-    """Whether they are not asked any more when nothing comes of this time."""
+    """Whether there is no further invitation after this one."""
     return ask.times >= MAX_TIMES
 
 
@@ -57,9 +57,9 @@ def rejected(reason: str) -> str:
 
 
 def answer_of(value: Any, error: tuple[str, str] | None) -> str:
-    """What an agent answers whose playbook of `before_joining` gave a value, or failed with a type and a text.
+    """The answer of an agent whose playbook of `before_joining` returned a value, or failed with a type and a text.
 
-    A text is why it does not come, False that it does not, and all else that it does.
+    A text is the reason why it does not come, False means that it does not, and everything else that it does.
     """
     if error is not None:
         return rejected(f"{error[1] or error[0]}"[:MAX_REASON_CHARS])

@@ -1,4 +1,4 @@
-"""What may become of a meeting: pure rules about its state, which they never change.
+"""The life of a meeting: pure rules about its state, which they never change.
 
 A meeting is created when its host begins to execute the playbook, is inviting until everybody required is there, is
 active, and has ended. It ends from every state, and never goes back.
@@ -19,10 +19,10 @@ NEXT: Mapping[Status, frozenset[Status]] = {
     "active": frozenset({"ended"}),
     "ended": frozenset(),
 }
-"""What follows each state."""
+"""The states that may follow each state."""
 
 Named = Callable[[str], str]
-"""What an agent or a person is called, by id."""
+"""The name of an agent or a person, by id."""
 
 
 def may_become(meeting: MeetingState, status: Status) -> bool:
@@ -57,6 +57,6 @@ def meeting_of(state: SessionState, agent: str) -> MeetingState | None:
 
 
 def absence(meeting: MeetingState, named: Named) -> str:
-    """Who is missing and why: what the caller of its playbook gets when a meeting does not take place."""
+    """The missing attendees and their reasons: the result of the call when a meeting does not take place."""
     reasons = "; ".join(f"{named(who)}: {meeting.invited.get(who) or 'did not answer'}" for who in missing(meeting))
     return f"Meeting {meeting.id} did not take place: {reasons}"

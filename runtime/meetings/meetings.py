@@ -33,7 +33,7 @@ FIRST_MEETING = 100
 """Meetings of a session are numbered from here."""
 
 MAX_HISTORY_CHARS = 20_000
-"""So much of what was said before somebody came is told to them."""
+"""The length of the history that a late joiner gets."""
 
 _EXACT_S = 0.001
 
@@ -46,7 +46,7 @@ class Attendance(Protocol):
     """Those who can take part, as meetings reach them. None of this waits."""
 
     def name(self, who: str) -> str:
-        """What an agent or a person is called."""
+        """The name of an agent or a person."""
         ...
 
     def hear(self, agent: str, message: Message) -> None:
@@ -156,14 +156,14 @@ class Meetings:
         self._journal.note(ParticipantAsked(meeting.id, who, ask.by, ask.times, ask.due, ask.required))
 
     def tell_of_invitations(self, meeting: MeetingState, by: str, asked: Sequence[str]) -> None:
-        """Those in a meeting that goes on hear whom `by` has asked to join it."""
+        """Tell the participants of an active meeting whom `by` has invited."""
         if meeting.status == "active":
             for who in asked:
                 text = f"{self._called(meeting, by)} invited {self._called(meeting, who)}. Waiting…"
                 self._tell(meeting, text, but=(by,))
 
     def answered(self, meeting: MeetingState, who: str, answer: str, *, named: str | None = None) -> None:
-        """What somebody answers who was asked; `named` is how they were asked, if not by id."""
+        """Record the answer of an invited participant; `named` is the name of the invitation, if not the id."""
         if answer == JOINED:
             self.joined(meeting, who, named=named)
             return

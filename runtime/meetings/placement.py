@@ -1,4 +1,4 @@
-"""Where people see what an agent says and does: in the session's own conversation, or in the place of a meeting."""
+"""The place where people see what an agent says and does: the session's conversation, or the place of a meeting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtime.tape.state import MeetingState, SessionState
 
 
 def meeting_held_at(state: SessionState, place: Address) -> MeetingState | None:
-    """The meeting that goes on in a place; None when there is none, or not any more."""
+    """The active meeting of a place; None when there is none (now)."""
     return next((m for m in state.meetings.values() if m.hears_from(place) and m.status != "ended"), None)
 
 
@@ -30,7 +30,7 @@ def place_of(state: SessionState, frame: str, to: str) -> Address | None:
 
 
 def place_of_elsewhere(state: SessionState, agent: str, to: str) -> Address | None:
-    """The same for what an agent says that has no frames: it is played in another process."""
+    """The place for an agent without frames: it is played in another process."""
     if parse_meeting_id(to) is not None:
         return place_of(state, "", to)
     there = [meeting.id for meeting in state.meetings.values() if agent in meeting.joined]
@@ -39,7 +39,7 @@ def place_of_elsewhere(state: SessionState, agent: str, to: str) -> Address | No
 
 
 def place_of_work(state: SessionState, agent: str) -> Address | None:
-    """Where people see that an agent works."""
+    """The place where people see that an agent works."""
     if not any(_held_at(state, meeting) for meeting in state.meetings) or state.agents[agent].at_home:
         return None
     latest = next((frame for frame in reversed(state.frames.values()) if frame.agent == agent), None)

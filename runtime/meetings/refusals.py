@@ -1,4 +1,4 @@
-"""Whether what somebody says who was invited is a plain refusal: a rule about words, never a guess."""
+"""Plain refusals in the words of an invited person: a rule about words, never a guess."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def _pattern(words: str, openers: str, endings: str, reasons: str) -> re.Pattern
 
 
 def _any_of(phrases: str) -> str:
-    """A pattern for one of the phrases, which stand with commas between them; the longest that fits."""
+    """A pattern for one of the phrases, which are separated by commas; the longest that fits."""
     each = sorted((phrase.split() for phrase in phrases.casefold().split(",")), key=len, reverse=True)
     return "(?:" + "|".join(r"\s+".join(map(re.escape, phrase)) for phrase in each if phrase) + r")(?!\w|'\w)"

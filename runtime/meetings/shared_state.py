@@ -16,10 +16,10 @@ MAX_NAMES = 100
 MAX_NAME_CHARS = 100
 
 MAX_CHARS = 64_000
-"""Of all values of one meeting together, as JSON."""
+"""The limit for all values of one meeting together, as JSON."""
 
 MISSING = SharedValue(None, 0, "")
-"""What stands under a name that nobody has written."""
+"""The value of a name that nobody has written."""
 
 
 class SharedState:
@@ -52,7 +52,7 @@ class SharedState:
             stands = f"version {before.version} is there, by {who(self._journal.state, before.by)}"
         return (
             f"{name!r} of meeting {meeting.id} was not written: {stands}, and version {expected} was expected; "
-            "read it again and decide anew"
+            "read it again and decide again"
         )
 
 
@@ -77,7 +77,7 @@ def _check_size(meeting: MeetingState, name: str, value: Any) -> None:
     if chars + others > MAX_CHARS:
         raise PlaybookError(
             f"{name!r} has {chars} characters as JSON, and meeting {meeting.id} may share {MAX_CHARS}, of which "
-            f"{others} are taken; keep large values in variables or files, and share what is needed of them"
+            f"{others} are taken; keep large values in variables or files, and share only what is needed"
         )
 
 

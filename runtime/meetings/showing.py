@@ -1,4 +1,4 @@
-"""How much people see of what agents say to each other in meetings."""
+"""The setting for how much people see of meetings among agents."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ _SHOWS = ("all", "summaries", "none")
 
 @dataclass(frozen=True, slots=True)
 class MeetingHabits:
-    """What the settings say of meetings: whether places are opened for those with people, and what is shown of those
-    of agents alone."""
+    """The settings about meetings: whether those with people get places, and what is shown of those among agents."""
 
     threads: bool = True
     show: Show = "all"
 
     def shown(self, metadata: Mapping[str, Any]) -> Show:
-        """What is shown of a meeting whose playbook has this metadata: what that says, else what the settings say."""
+        """The rule for a meeting whose playbook has this metadata: its own, else that of the settings."""
         wanted = str(metadata.get("show", "")).strip().lower()
         return wanted if is_show(wanted) else self.show
 

@@ -13,7 +13,7 @@ from runtime.playbooks.playbook import bound, check_signature, state_values, typ
 
 
 class Execution(Protocol):
-    """What executes one frame."""
+    """The execution of one frame."""
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises PlaybookError when it fails."""
@@ -34,7 +34,6 @@ class LLMPlaybook:
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
-        """See `Executable.bind`."""
         values = typed(self.name, self.spec.params, bound(self.name, self.spec.params, args, kwargs))
         return [], values, state_values(self.spec.params, values)
 
@@ -45,8 +44,7 @@ class LLMPlaybook:
         for line in stands_on(frame.state.step) if frame.state.step else ():
             if begun.steps.get(line) != now.steps.get(line):
                 how = "reads differently now" if line in now.steps else "is gone"
-                raise ProgramChanged(f"step {line} of {self.name}, at which it stands here, {how}")
+                raise ProgramChanged(f"step {line} of {self.name}, at which it is now, {how}")
 
     async def run(self, frame: Frame, /) -> Any:
-        """See `Executable.run`."""
         return await self._execution(frame, self.spec).run()

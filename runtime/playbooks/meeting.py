@@ -18,7 +18,7 @@ class MeetingHosting(Protocol):
     """Opens and closes meetings for the frames that execute them."""
 
     async def enter(self, frame: Frame, playbook: PlaybookSpec, /) -> MeetingState | str:
-        """Return when the meeting goes on: at once for who was invited, with everybody required for its host.
+        """Return when the meeting is active: at once for an invited agent, with everybody required for its host.
 
         A text says why it does not take place.
         """
@@ -54,11 +54,9 @@ class MeetingPlaybook:
             raise PlaybookError(f"topic and attendees of {self.name} are texts and lists of names: {error}") from error
 
     async def adopt(self, frame: Frame, /) -> None:
-        """See `Executable.adopt`."""
         await self._inner.adopt(frame)
 
     async def run(self, frame: Frame, /) -> Any:
-        """See `Executable.run`."""
         meeting = await self._meeting_host.enter(frame, self.spec)
         if isinstance(meeting, str):
             return meeting

@@ -47,7 +47,7 @@ class _RemotePlaybooks:
 
 
 def agents_by_name(agents: Sequence[AgentSpec]) -> Mapping[str, object]:
-    """What authors' code sees of the agents: the same for all that have code."""
+    """The agents as authors' code sees them: the same for all that have code."""
     return {
         agent.name: _RemotePlaybooks(agent) if agent.kind is AgentKind.MCP else _PublicPlaybooks(agent)
         for agent in agents
@@ -87,8 +87,11 @@ class Module:
         return found
 
     def expression(self, source: str, values: Mapping[str, Any]) -> Callable[[], Awaitable[Any]]:
-        """A coroutine function that gives what an expression comes to, with `values` beside the names of the fences;
-        what it gives that can be awaited is awaited. Raises SyntaxError."""
+        """A coroutine function for the value of an expression, with `values` beside the names of the fences; an
+        awaitable result is awaited.
+
+        Raises SyntaxError.
+        """
         names = {**self._names, **values}
         code = compile(f"async def placeholder():\n return ({source})", "<placeholder>", "exec")
         exec(code, names)  # noqa: S102 - trusted code of the author
@@ -113,11 +116,10 @@ class PlaceholderPython:
         self._host = host
 
     def names(self) -> Collection[str]:
-        """What the fences define, and the agent itself."""
+        """The names that the fences define, and the agent itself."""
         return self._module().defined | _ITSELF
 
     async def value_of(self, frame: Frame, source: str, values: Mapping[str, Any], prefix: str) -> Any:
-        """See `AuthorsPython`."""
         function = self._module().expression(source, values)
         async with executing(function, frame.state, arguments=((), {}), prefix=prefix) as body:
             await drive(frame, body, self._host, prefix=prefix)

@@ -27,8 +27,9 @@ from runtime.tape.journal import Journal, as_data
 
 
 class PythonPlaybook:
-    """A function of the author. A coroutine function runs on the loop; a plain one in a thread, which nothing can stop:
-    when its playbook is stopped it goes on to its end, and nobody hears of it."""
+    """A function of the author. A coroutine function runs on the loop, a plain one in a thread, which nothing can stop:
+    when its playbook is stopped, it runs to its end without effect.
+    """
 
     kind = "python"
 
@@ -49,7 +50,6 @@ class PythonPlaybook:
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
-        """See `Executable.bind`."""
         values = self._bound(args, kwargs)
         return [], values, state_values(self.spec.params, values)
 
@@ -111,7 +111,7 @@ def _held(annotation: str | None) -> str | None:
 
 
 def _default(param: Param, function: Callable[..., Any]) -> str | None:
-    """The default of a parameter as a literal, where it is an expression that comes to data."""
+    """The default of a parameter as a literal, where it is an expression whose value is data."""
     if param.default is None:
         return None
     try:

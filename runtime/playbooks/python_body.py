@@ -130,7 +130,7 @@ class PythonBody:
         try:
             data = as_data(value)
         except (TypeError, ValueError) as error:
-            raise PlaybookError(f"${name} was assigned what is not data that survives a restart: {error}") from error
+            raise PlaybookError(f"${name} was assigned a value that does not survive a restart: {error}") from error
         self._assigned[name] = data
         call = self._new_call("Var", (name, data), {}, place)
         self._assigning[call.pos] = name
@@ -207,7 +207,7 @@ class PythonBody:
         return cancelled
 
     def close(self) -> None:
-        """Nothing of the code runs any more, neither what it began and left."""
+        """Stop all of the code, including tasks that it started and left."""
         for task in list(self.tasks):
             task.cancel()
 
@@ -296,5 +296,5 @@ def host_function(name: str) -> Callable[..., asyncio.Future[Any]]:
 
 
 def place_of(line: FrameType) -> str:
-    """Where a call stands: file and line."""
+    """The place of a call: file and line."""
     return f"{line.f_code.co_filename}:{line.f_lineno}"

@@ -1,4 +1,4 @@
-"""Playbooks that are tools of a remote agent's server: an outside effect each, on the stack of whoever calls them."""
+"""Playbooks that are tools of a remote agent's server: each call is an outside effect on its caller's stack."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ class RemotePlaybook:
         """See `Executable.adopt`: nothing of it is written in the program."""
 
     async def run(self, frame: Frame, /) -> Any:
-        """See `Executable.run`."""
         state = frame.state
         call = Call("0", self.name, (), dict(state.kwargs))
 

@@ -1,4 +1,4 @@
-"""How an endless Python playbook begins again without growing its journal."""
+"""The turns of an endless Python playbook, which starts again without growing its journal."""
 
 from __future__ import annotations
 

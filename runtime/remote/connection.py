@@ -134,7 +134,7 @@ class Connection:
         self._wiring.progressed(one_line(f"{progress:g}{of} {message or ''}", 200))
 
     async def heard(self, message: IncomingMessage) -> None:
-        """Take note of what the server says by itself."""
+        """Take a message that the server sends on its own."""
         if isinstance(message, ToolListChangedNotification):
             self.changed.set()
 
@@ -227,7 +227,7 @@ def _unchanged_logging() -> Iterator[None]:
 
 @contextmanager
 def _translated(attempt: Attempt | None = None) -> Iterator[None]:
-    """What the SDK raises as our errors; ours and groups of them as the first of them."""
+    """The SDK's exceptions as our errors; ours and groups of them as the first of them."""
     try:
         yield
     except Exception as raised:  # noqa: BLE001 - whatever a stranger's server makes the SDK raise is that server's trouble

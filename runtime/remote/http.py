@@ -14,7 +14,7 @@ MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
 @dataclass(slots=True)
 class Attempt:
-    """What is known of one request. `sent` is false when it certainly reached nobody, `status` is HTTP's."""
+    """The known state of one request. `sent` is false when it certainly reached nobody, `status` is HTTP's."""
 
     sent: bool = True
     status: int | None = None

@@ -28,23 +28,19 @@ class RemotePool:
         self._servers: dict[RemoteSpec, RemoteServer] = {}
 
     async def ready(self, program: Program, /) -> None:
-        """See `RemoteServers`."""
         async with anyio.create_task_group() as waiting:
             for agent in remote_agents([program]):
                 waiting.start_soon(self.ready_for, agent)
 
     async def ready_for(self, agent: AgentSpec, /) -> None:
-        """See `RemoteServers`."""
         await self._server(agent).asked()
 
     def equipped(self, program: Program, /) -> Program:
-        """See `RemoteServers`."""
         if not remote_agents([program]):
             return program
         return replace(program, agents=tuple(self.equipped_agent(agent) for agent in program.agents))
 
     def equipped_agent(self, agent: AgentSpec, /) -> AgentSpec:
-        """See `RemoteServers`."""
         if remote_of(agent) is None:
             return agent
         tools = self._server(agent).tools or {}
@@ -54,21 +50,18 @@ class RemotePool:
         return replace(agent, playbooks=tuple(tool.spec for tool in tools.values()), description=description)
 
     def trouble(self, agent: AgentSpec, /) -> str | None:
-        """See `RemoteServers`."""
         server = self._server(agent)
         return None if server.tools is not None else server.trouble or "it was not asked for them yet"
 
     def tool(self, agent: AgentSpec, name: str, /) -> RemoteTool | None:
-        """See `RemoteServers`."""
         return (self._server(agent).tools or {}).get(name)
 
     async def call(self, agent: AgentSpec, tool: RemoteTool, arguments: Mapping[str, Any], /, *, key: str) -> Any:
-        """See `RemoteServers`."""
         return await self._server(agent).call(f"{agent.name}.{tool.spec.name}", tool, arguments, key)
 
     def _server(self, agent: AgentSpec) -> RemoteServer:
         spec = remote_of(agent)
-        assert spec is not None, f"{agent.name} is no remote agent"
+        assert spec is not None, f"{agent.name} is not a remote agent"
         server = self._servers.get(spec)
         if server is None:
             server = self._servers[spec] = RemoteServer(agent, spec, self._options, self._clock, self._bus)

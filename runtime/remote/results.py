@@ -1,4 +1,4 @@
-"""What a tool gave, as data for playbooks. All of it is written by strangers: bounded and made plain."""
+"""The results of tools, as data for playbooks. Strangers write them, so they are bounded and made plain."""
 
 from __future__ import annotations
 

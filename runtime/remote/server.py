@@ -1,4 +1,4 @@
-"""A server of a remote agent: connected when it is needed, connected anew when the connection ends."""
+"""The server of a remote agent: connected when it is needed, and again when the connection ends."""
 
 from __future__ import annotations
 
@@ -148,7 +148,6 @@ class RemoteServer:
             await self._settled.wait()
 
     async def call(self, what: str, tool: RemoteTool, arguments: Mapping[str, Any], key: str) -> Any:
-        """See `RemoteServers.call`."""
         limit_s = self._spec.timeout_s or self._options.call_s
         sent = False
         try:

@@ -25,7 +25,7 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 
 MAX_SAID_BYTES = 64 * 1024
 PATIENCE_S = 1.0
-"""How long a server may take to end when its input has ended."""
+"""The time for a server to end when its input has ended."""
 
 _GONE = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError)
 

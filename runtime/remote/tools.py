@@ -1,4 +1,4 @@
-"""What a server lists as tools, as playbooks of its agent: written by strangers, so bounded and made plain."""
+"""A server's tools as playbooks of its agent. Strangers write them, so they are bounded and made plain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEY = "parley/idempotencyKey"
 under one key."""
 
 MAX_TOOLS = 200
-"""Of one server; more are left out."""
+"""The number of tools of one server; more are left out."""
 
 MAX_SCHEMA_CHARS = 50_000
 """A tool with a longer schema is left out."""
@@ -145,7 +145,7 @@ def _either(kinds: Sequence[str | None]) -> str | None:
 
 
 def _note(name: str, schema: Mapping[str, Any]) -> str:
-    """What the signature does not say about a parameter."""
+    """The description of a parameter beyond the signature."""
     plain = {"title", "default", "description", *(("type", "anyOf") if _type(schema) else ())}
     rest = {key: value for key, value in schema.items() if key not in plain}
     items = rest.get("items")

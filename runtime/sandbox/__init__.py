@@ -1,1 +1,1 @@
-"""Where model-written code runs."""
+"""The sandbox for model-written code."""

@@ -1,4 +1,4 @@
-"""What may cross the sandbox's wall: JSON data, within bounds."""
+"""The data that may enter or leave the sandbox: JSON, within limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def as_data(value: Any, *, max_chars: int = MAX_CHARS) -> Any:
         nonlocal left
         left -= amount
         if left < 0:
-            raise NotData(f"it holds more than {max_chars} characters of data")
+            raise NotData(f"it has more than {max_chars} characters of data")
 
     return _copied(value, spend, MAX_DEPTH)
 
@@ -38,7 +38,7 @@ def _copied(value: Any, spend: Callable[[int], None], depth: int) -> Any:
         return value
     if type(value) is int:
         if value.bit_length() > _MAX_INT_BITS:
-            raise NotData(f"it holds a number of more than {_MAX_INT_BITS} bits")
+            raise NotData(f"it has a number of more than {_MAX_INT_BITS} bits")
         return value
     if isinstance(value, list | tuple):
         return [_copied(item, spend, depth - 1) for item in value]

@@ -21,7 +21,7 @@ class HostCall:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a host call came to: a value, or an exception by type name and text."""
+    """The outcome of a host call: a value, or an exception by type name and text."""
 
     value: Any = None
     error: tuple[str, str] | None = None
@@ -29,7 +29,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class GuestError:
-    """How the code failed: exception type, text and the line of the statement (from 1)."""
+    """The failure of the code: exception type, text and the line of the statement (from 1)."""
 
     type: str
     text: str

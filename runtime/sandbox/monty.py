@@ -79,12 +79,12 @@ class MontySandbox:
 
     @property
     def workers(self) -> int:
-        """How many there may be."""
+        """The largest number of workers."""
         return self._max_workers
 
     @property
     def busy(self) -> int:
-        """How many workers compute."""
+        """The number of computing workers."""
         return self._max_workers - self._free.value
 
     async def __aenter__(self) -> Self:
@@ -106,7 +106,7 @@ class MontySandbox:
     async def evaluate(self, snippet: Snippet, /) -> AsyncIterator[MontyEvaluation]:
         """An evaluation of `snippet`. Between `start` and `resolve` calls it holds no worker.
 
-        Raises NoWorker, from `start` and `resolve`, when no worker can be had.
+        Raises NoWorker, from `start` and `resolve`, when no worker is available.
         """
         evaluation = MontyEvaluation(self, snippet, self._limits)
         try:
@@ -265,7 +265,7 @@ class MontyEvaluation:
     def _park(self, snapshot: monty.AsyncFutureSnapshot) -> None:
         parked = snapshot.dump()
         if len(parked) > self._limits.parked_bytes:
-            text = f"the statement holds {len(parked)} bytes across a call; at most {self._limits.parked_bytes} may be"
+            text = f"the statement keeps {len(parked)} bytes across a call; at most {self._limits.parked_bytes} may be"
             self._error = GuestError("MemoryError", text)
             return
         self._parked = parked

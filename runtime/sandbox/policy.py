@@ -1,4 +1,4 @@
-"""Which model-written statements may run at all, judged from their syntax before they do.
+"""The policy for model-written statements, judged by their syntax before they run.
 
 The sandbox contains what gets past this. The policy exists so that a refusal comes early, names a rule and can be
 told to the model; and so that what it may write stays within what the interpreter can run.
@@ -142,7 +142,7 @@ def _too_big(nodes: int, text_chars: int, depth: int) -> _Found:
     if nodes > MAX_NODES:
         return "size", f"the statement is too long (more than {MAX_NODES} parts); split it"
     if text_chars > MAX_TEXT_CHARS:
-        return "size", f"the statement holds more than {MAX_TEXT_CHARS} characters of text; split it"
+        return "size", f"the statement has more than {MAX_TEXT_CHARS} characters of text; split it"
     if depth > MAX_DEPTH:
         return "size", f"the statement is nested more than {MAX_DEPTH} deep; use variables"
     return None

@@ -102,7 +102,7 @@ def _script(command: Sequence[str]) -> str:
 
 
 def _worker_binary() -> Path | None:
-    """Where the pydantic-monty-runtime wheel puts its program: the environment's scripts, else the path."""
+    """The path of the program from the pydantic-monty-runtime wheel: the environment's scripts, else the path."""
     beside = Path(sysconfig.get_path("scripts")) / "monty"
     if beside.is_file():
         return beside

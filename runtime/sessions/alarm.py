@@ -19,10 +19,10 @@ AT_ONCE = 100
 """Timers of one shard that ring before the other shards have their turn."""
 
 TOGETHER = 4
-"""So many of them ring side by side, for their calls to the store to overlap."""
+"""The number of timers that ring side by side, so that their calls to the store overlap."""
 
 RETRY_S = 1.0
-"""How long a full inbox is left alone."""
+"""The pause before another try with a full inbox."""
 
 
 class Alarm:
@@ -47,19 +47,17 @@ class Alarm:
         self._note(shard, await self._timers.first(shard))
 
     def forget(self, shard: int) -> None:
-        """The shard is not ours any more."""
+        """Forget a shard that another node holds now."""
         self._watched.discard(shard)
         self._first.pop(shard, None)
 
     async def set(self, lease: Lease, timer: Timer, seq: int) -> bool:
-        """See `Timers.set`."""
         done = await self._timers.set(lease, timer, seq)
         if done:
             self._note(lease.shard, timer.due_s)
         return done
 
     async def cancel(self, lease: Lease, session: SessionId, seq: int) -> bool:
-        """See `Timers.cancel`."""
         return await self._timers.cancel(lease, session, seq)
 
     async def run(self) -> None:

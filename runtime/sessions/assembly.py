@@ -1,4 +1,4 @@
-"""What runs one session in memory, made and connected."""
+"""The assembly of one session in memory: its parts, made and connected."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Assembly:
 
 
 Hearer = Callable[[Content], None]
-"""Told of every fact."""
+"""A listener to every fact."""
 
 
 def assembled(

@@ -77,13 +77,13 @@ class Conversation:
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing goes on, and nothing waits."""
+        """Whether no work is in progress, and nothing waits."""
         return not self.waiting and (self._session is None or self._session.quiet)
 
     async def come_to_rest(self, within_s: float, written_within_s: float) -> None:
-        """Take nothing new but stops; return when nothing goes on, at the latest after `within_s`.
+        """Take nothing new but stops; return when the work is finished, at the latest after `within_s`.
 
-        What goes on then shows nothing more, and is written down, at the latest after `written_within_s` more.
+        Unfinished work then shows nothing more, and is recorded at the latest after `written_within_s` more.
         """
         self._backlog.hold()
         session = self._session
@@ -97,7 +97,7 @@ class Conversation:
     async def run(self, wake: SessionRecord | None) -> bool:
         """Live as long as there is something to do; False when the shard is another node's now.
 
-        `wake` is a session that a restart goes on with.
+        `wake` is a session that a restart continues.
         """
         record = wake
         first: InboxEntry | None = None
@@ -134,7 +134,7 @@ class Conversation:
                 return True
 
     async def _after_failure(self, session: Session) -> tuple[SessionRecord | None, InboxEntry | None]:
-        """What goes on after a session failed, and the event that it takes first."""
+        """The session that continues after a failure, and the event that it takes first."""
         session.unfinished = list(await self._inbox.still_waiting(session.unfinished))
         if self._locked is not None:
             self._backlog.put_back(session.unfinished)
@@ -147,8 +147,9 @@ class Conversation:
         return record, first
 
     async def _current(self) -> SessionRecord | None:
-        """The session of this conversation. While its past cannot be had, what people say is put aside, to be replayed;
-        who wants to begin anew may."""
+        """The session of this conversation. While its past is not available, messages are put aside, to be replayed; a
+        person may start another conversation.
+        """
         try:
             record = await self._around.store.current(self._shard, self._key)
             if record is not None and self._locked is not None and record.id == self._locked[0]:
@@ -205,8 +206,7 @@ class Conversation:
         return entry
 
     async def _from_a_place(self, entry: InboxEntry) -> None:
-        """Nobody holds a meeting there any more: the place is a conversation like any other, where a new session that
-        is asked for begins."""
+        """Begin a new session in a place without a meeting, which is a conversation like any other."""
         store = self._around.places
         if store is None or entry.event.place is None:
             await self._dismiss(entry)
@@ -260,7 +260,7 @@ class Conversation:
         )
 
     async def _kept(self, session: Session) -> SessionRecord | None:
-        """What a session that failed goes on from; None when it was deleted meanwhile, or is to begin anew."""
+        """The session that a failed one continues; None when it was deleted meanwhile, or a new one is wanted."""
         if not session.stored:
             return session.record if session.unfinished and session.record.parent is None else None
         try:

@@ -1,4 +1,4 @@
-"""What every session of a node shares."""
+"""The context that every session of a node shares."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class NodeContext:
     resting: Resting = field(default_factory=Resting)
 
     def on(self, platform: str) -> NodeContext:
-        """The same with the texts of a platform."""
+        """The context with the texts of a platform."""
         texts = self.texts_on.get(platform, self.texts)
         return self if texts is self.texts else replace(self, texts=texts)
 
     def program(self, name: str) -> Program:
-        """The program of that name, the first for "". One that is not served here any more has no agents."""
+        """The program of that name, the first for "". A program that is not served (now) has no agents."""
         if not name:
             return next(iter(self.programs.values()))
         return self.programs.get(name) or Program(name, (), "", "")

@@ -1,4 +1,4 @@
-"""The conversations that are in memory: activated by events, kept while something goes on, then forgotten."""
+"""The conversations in memory: activated by events, kept while work is in progress, then forgotten."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
 from anyio.abc import TaskGroup
@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 from runtime.channels.outbox import PageSpec
 from runtime.core.address import GATEWAY, platform_in
 from runtime.core.errors import AdapterError, LeaseLost
+from runtime.core.signals import Signal
 from runtime.sessions.conversation import UNRECORDED, Conversation
 from runtime.sessions.node_context import NodeContext
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEntry
@@ -30,7 +31,8 @@ class _Living:
     conversation: Conversation
     lease: Lease
     scope: anyio.CancelScope
-    gone: anyio.Event
+    ended: bool = False
+    end: Signal = field(default_factory=Signal)
 
 
 class Registry:
@@ -58,9 +60,9 @@ class Registry:
                 self._activate(lease, record.address.key, record)
 
     def lost(self, shard: int) -> None:
-        """A shard is another node's now: its conversations leave memory, with all that they have not committed.
+        """Drop a shard that is another node's now: its conversations leave memory, with everything uncommitted.
 
-        Under a later lease all is read anew; what was left here would be taken a second time.
+        Under a later lease everything is read again; what was left here would be taken a second time.
         """
         self._parked.discard(shard)
         if self._around.alarm is not None:
@@ -71,7 +73,7 @@ class Registry:
             del self._conversations[key]
 
     def loads(self) -> Mapping[int, int]:
-        """In how many conversations of each shard something goes on."""
+        """The number of working conversations in each shard."""
         return Counter(one.lease.shard for one in self._conversations.values() if not one.conversation.quiet)
 
     async def park(self, shard: int, within_s: float) -> None:
@@ -125,12 +127,12 @@ class Registry:
 
     def _activate(self, lease: Lease, key: str, wake: SessionRecord | None) -> _Living:
         conversation = Conversation(lease.shard, key, lambda: lease, self._on(platform_in(key)), self._inbox)
-        living = self._conversations[key] = _Living(conversation, lease, anyio.CancelScope(), anyio.Event())
+        living = self._conversations[key] = _Living(conversation, lease, anyio.CancelScope())
         self._tasks.start_soon(self._live, key, living, wake)
         return living
 
     def _on(self, platform: str) -> NodeContext:
-        """What the conversations of a platform share."""
+        """The parts that the conversations of a platform share."""
         if platform not in self._around_on:
             self._around_on[platform] = self._around.on(platform)
         return self._around_on[platform]
@@ -142,7 +144,8 @@ class Registry:
                 while ours and living.conversation.waiting:
                     ours = await living.conversation.run(None)
         finally:
-            living.gone.set()
+            living.ended = True
+            living.end.send()
         if self._conversations.get(key) is living:
             del self._conversations[key]
 
@@ -150,4 +153,5 @@ class Registry:
 async def _park(living: _Living, within_s: float) -> None:
     await living.conversation.come_to_rest(within_s, WRITTEN_WITHIN_S)
     living.scope.cancel()
-    await living.gone.wait()
+    if not living.ended:
+        await living.end.wait()

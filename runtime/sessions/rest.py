@@ -1,4 +1,4 @@
-"""When a session may leave memory, and what brings it back."""
+"""Rest: when a session may leave memory, and what brings it back."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ class Rest:
         self._journal = journal
 
     def idle_s(self, *, spoken_with: bool) -> float:
-        """How long nothing has to happen for the session to leave memory: not so long where nobody has spoken since
-        it came back, by a timer or a restart."""
+        """The idle time after which the session leaves memory: shorter where nobody has spoken since it came back, by a
+        timer or a restart.
+        """
         return self._around.idle_s if spoken_with else min(self._around.idle_s, UNATTENDED_IDLE_S)
 
     def possible(self, pages: Pages) -> bool:
-        """Whether the session may leave memory: nothing goes on before somebody does something, or a timer rings."""
+        """Whether the session may leave memory: nothing happens before somebody acts, or a timer rings."""
         due_s = self._journal.state.next_due()
         if due_s is not None and (self._around.alarm is None or due_s <= self._around.clock.now().timestamp()):
             return False
         return not self._journal.restless() and not pages.unfinished
 
     async def begin(self) -> Outcome:
-        """Nothing of the session runs any more: a timer is to bring it back if it waits for a time."""
+        """Set the timer that brings the session back, if it waits for a time: nothing of it runs now."""
         state, alarm = self._journal.state, self._around.alarm
         due_s = state.next_due()
         unseen = any(page.status != "open" for page in state.pages.values())

@@ -1,4 +1,4 @@
-"""Which sessions that rest stay in memory, so that the next message finds them there."""
+"""The resting sessions that stay in memory, so that the next message finds them there."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from collections.abc import Callable
 from runtime.core.ids import SessionId
 
 MOST = 1000
-"""About 100 MiB, and what people who are in the middle of a talk need at some twenty messages a second."""
+"""About 70 MiB, and what people who are in the middle of a talk need at some twenty messages a second."""
 
 
 class Resting:
-    """The sessions of one node in which nothing goes on, in the order in which they came to rest. With more than `most`
-    of them those that have rested longest leave memory."""
+    """The resting sessions of one node, in the order in which they came to rest.
+
+    With more than `most` of them, those that have rested longest leave memory.
+    """
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most

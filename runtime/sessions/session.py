@@ -8,8 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 
 from runtime.agents.supervisor import begins
+from runtime.core.background import OnDemand
 from runtime.core.errors import TapeConflict
 from runtime.core.signals import Signal
 from runtime.language.pbasm.versions import listed, outline
@@ -45,7 +47,7 @@ class Session:
         inbox: Inbox,
         succession: Succession | None = None,
     ) -> None:
-        """`succession` says how a session that the store does not have goes on from its parent."""
+        """`succession` says how a session that the store does not have continues its parent."""
         self.record = record
         self._lease = lease
         self._around = around
@@ -66,7 +68,7 @@ class Session:
         self._listening = False
         self._spoken_with = False
         self._written = Signal()
-        self._idle = anyio.CancelScope()
+        self._idle: anyio.CancelScope | None = None
         self._parts: Assembly
 
     async def _write(self, batch: Batch) -> None:
@@ -99,17 +101,18 @@ class Session:
             self._around.resting.end(self.record.id)
 
     def _idle_no_longer(self) -> None:
-        self._idle.cancel()
+        if self._idle is not None:
+            self._idle.cancel()
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing goes on: it waits for people, and they see all that it has to show."""
+        """Whether no work is in progress: it waits for people, and they see everything that it has to show."""
         return self._listening and not (
             self.unfinished or self._journal.pending or self._journal.restless() or self._parts.pages.unfinished
         )
 
     async def until_quiet(self) -> None:
-        """Return when nothing goes on."""
+        """Return when no work is in progress."""
         while not self.quiet:
             await self._written.wait()
 
@@ -132,14 +135,14 @@ class Session:
             await self._around.servers.ready(self._program)
             self._parts = assembled(self.record, self._program, self._journal, tasks, self._around, self._inbox)
             with self._showing():
-                tasks.start_soon(self._journal.run)
+                self._journal.start(tasks)
                 self._snapshots.start(tasks)
                 self.unfinished = [] if first is None else [first]
                 await self._restore(first)
-                tasks.start_soon(self._obey_stops, backlog)
+                self._obey_stops(backlog, tasks)
                 if self._broken is None:
-                    tasks.start_soon(self._parts.reminders.run)
-                    tasks.start_soon(self._parts.supervisor.meeting_host.invitations.run)
+                    self._parts.reminders.start(tasks)
+                    self._parts.supervisor.meeting_host.invitations.start(tasks)
                 if first is not None and self._succession is not None:
                     await self._taken(first)
                     first = None
@@ -166,7 +169,7 @@ class Session:
         await self._snapshots.restore()
         if self._succession is not None and self._journal.state.seq != self.record.seq:
             raise TapeConflict(
-                f"What session {self.record.id} goes on from is gone.",
+                f"The session that {self.record.id} continues is gone.",
                 expected=self.record.seq,
                 actual=self._journal.state.seq,
             )
@@ -314,7 +317,7 @@ class Session:
         await self._taken(entry)
 
     async def _take_back(self, entry: InboxEntry) -> Outcome | None:
-        """Undo what somebody asks to be undone; None when there is nothing, and the session goes on."""
+        """Undo the requested exchanges; None when there are none, and the session continues."""
         undoing = self._parts.undo.undoing(entry.event)
         if isinstance(undoing, str):
             self._consume(entry)
@@ -337,10 +340,15 @@ class Session:
         self.unfinished.remove(entry)
         return Outcome.ENDED
 
-    async def _obey_stops(self, backlog: Backlog) -> None:
+    def _obey_stops(self, backlog: Backlog, tasks: TaskGroup) -> None:
         """A stop waits for nothing: neither for what was said before it, nor for the store."""
-        while True:
-            stop = await backlog.receive_stop()
+        obeying = OnDemand(lambda: self._stop(backlog))
+        backlog.on_stop = obeying.wake
+        obeying.start(tasks)
+        obeying.wake()
+
+    async def _stop(self, backlog: Backlog) -> None:
+        while (stop := backlog.take_stop()) is not None:
             self.unfinished += stop.entries
             if self._journal.state.ended:
                 continue

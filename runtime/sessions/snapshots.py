@@ -35,7 +35,7 @@ class Snapshots:
         journal: Journal,
         origin: Branch | None = None,
     ) -> None:
-        """`origin` is what a session goes on from that the store does not have yet."""
+        """`origin` is the session to continue, which the store does not have yet."""
         self._store = store
         self._session = record.id
         self._taken_in = record.taken_in

@@ -1,4 +1,4 @@
-"""How a session goes on from another one, and how people are told of it."""
+"""Succession: how a session continues another, and how people are told."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Succession:
 
     @property
     def fact(self) -> SessionBranched:
-        """What the tape says of it. Raises ValueError for a record without a parent."""
+        """The fact about it on the tape. Raises ValueError for a record without a parent."""
         parent = self.record.parent
         if parent is None:
-            raise ValueError(f"session {self.record.id} goes on from none")
+            raise ValueError(f"session {self.record.id} continues no other")
         why = "fork" if self.replaces is None else "undo"
         return SessionBranched(parent.session, parent.seq, why, self.home)
 

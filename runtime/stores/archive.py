@@ -35,9 +35,9 @@ class PutsAway(Protocol):
     """Moves sessions out of the database. Raises ArchiveUnavailable or StorageUnavailable, and nothing else."""
 
     async def put_away(self, session: SessionId, /) -> bool:
-        """Move a session's facts into the archive, until somebody speaks with it again; its record stays.
+        """Move a session's facts to the archive until somebody speaks with it again; its record stays.
 
-        False, and nothing changed, when there is none, something goes on with it, or another goes on from it.
+        False, and nothing changed, when there is none, when it is working, or when another continues it.
         """
         ...
 

@@ -31,7 +31,7 @@ class KnownSession:
 
     @property
     def state(self) -> Literal["archived", "ended", "replaced", "working", "resting"]:
-        """What it is at: an ended one may still have pages to show, and is working then."""
+        """The state: an ended one may still have pages to show, and is working then."""
         if self.awake or self.pages:
             return "working"
         if self.record.archived:
@@ -77,13 +77,13 @@ class SessionCatalog(Protocol):
         ...
 
     async def count(self) -> int:
-        """How many sessions there are."""
+        """The number of sessions."""
         ...
 
     async def find(self, session: SessionId, /) -> KnownSession | None: ...
 
     async def whole(self, session: SessionId, /) -> WholeSession | None:
-        """The session at one moment, whatever goes on meanwhile; None when there is none."""
+        """The session at one moment, even while it works; None when there is none."""
         ...
 
     async def delete(self, session: SessionId, /, *, force: bool = False) -> bool:
@@ -104,7 +104,7 @@ class SessionCatalog(Protocol):
         ...
 
     async def replace(self, whole: WholeSession, /, *, force: bool = False) -> None:
-        """The same, in place of the session of this id, if there is one.
+        """Insert a session in place of the one with this id, if there is one.
 
         Raises SessionExists when its conversation has another session now, and SessionBusy as `delete`; nothing was
         changed then.
@@ -113,7 +113,7 @@ class SessionCatalog(Protocol):
 
 
 def busy_session(session: SessionId, node: str | None) -> SessionBusy:
-    """What is raised where a session is at work."""
+    """The error for a session that is working."""
     return SessionBusy(
         f"The session {session} is at work on {node}; nothing was changed. Wait until it rests, or say /stop in its "
         "conversation, or stop the gateway; --force takes it out all the same."

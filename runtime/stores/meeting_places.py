@@ -11,7 +11,7 @@ from runtime.core.ids import SessionId
 
 @dataclass(frozen=True, slots=True)
 class HeldMeeting:
-    """What a place was opened for: a meeting of a session that lives in the conversation `home`."""
+    """The meeting of a place, in a session that lives in the conversation `home`."""
 
     home: Address
     session: SessionId
@@ -19,9 +19,8 @@ class HeldMeeting:
 
 
 class PlaceStore(Protocol):
-    """What is said in a place goes to the session whose meeting it was opened for, also after that has ended.
-
-    Raises StorageUnavailable, and nothing else.
+    """The places of meetings. Messages in a place go to the session of its meeting, even after the end. Raises
+    StorageUnavailable, and nothing else.
     """
 
     async def put(self, place: Address, held: HeldMeeting, /) -> None:
@@ -29,7 +28,7 @@ class PlaceStore(Protocol):
         ...
 
     async def get(self, place: Address, /) -> HeldMeeting | None:
-        """What a place was opened for; None for a conversation that is none."""
+        """The meeting of a place; None for a conversation that is not a place."""
         ...
 
     async def release(self, place: Address, session: SessionId, /) -> None:

@@ -25,11 +25,11 @@ class NodeStore(Protocol):
         ...
 
     async def living(self) -> Living:
-        """Who lives now."""
+        """The live nodes."""
         ...
 
     async def leave(self, holder: LeaseHolder, /) -> None:
-        """We take no lease any more. That is news."""
+        """Announce that this node takes no more leases."""
         ...
 
     async def tell(self) -> None:

@@ -82,7 +82,7 @@ def files_of(facts: Iterable[Fact]) -> Sequence[str]:
 
 @dataclass(slots=True)
 class _Reading:
-    """How far a file was read."""
+    """The progress of reading a file."""
 
     about: Mapping[str, Any] | None = None
     facts: list[Fact] = field(default_factory=list)
@@ -92,7 +92,7 @@ class _Reading:
 
 
 class SessionFile:
-    """Reads such a file. `lines` opens it anew; `name` is what errors call it, with the number of the line.
+    """Reads such a file. `lines` opens it again; `name` is its name in errors, with the number of the line.
 
     Every method raises ConfigError for a file that is broken, cut off, or of another version.
     """
@@ -131,7 +131,7 @@ class SessionFile:
             except ValueError as error:
                 raise self._wrong(number, f"it is not JSON ({error})") from error
             if not isinstance(item, dict):
-                raise self._wrong(number, "it is no object")
+                raise self._wrong(number, "it is not an object")
             if number == 1:
                 self._check_header(item)
             else:
@@ -179,7 +179,7 @@ class SessionFile:
         reading.facts.append(fact)
 
     def _wrong(self, number: int, what: str) -> ConfigError:
-        return ConfigError(f"{self._name}:{number}: {what}. Nothing was taken in.")
+        return ConfigError(f"{self._name}:{number}: {what}. Nothing was imported.")
 
 
 def session_from(items: Sequence[Mapping[str, Any]]) -> WholeSession:

@@ -45,7 +45,7 @@ class SessionRecord:
     taken_in: str = field(default="", compare=False)
 
     def at(self, seq: int) -> Branch:
-        """What a session goes on from that goes on from fact `seq` of this one: whose fact it is."""
+        """The parent of a session that continues this one from fact `seq`: the owner of that fact."""
         inherited = self.parent is not None and seq <= self.parent.seq
         return Branch(self.parent.session if inherited and self.parent is not None else self.id, seq)
 
@@ -88,7 +88,7 @@ class SessionStore(TapeStore, Protocol):
         """Make `commit` true. Repeating one that was applied (its answer was lost) succeeds and changes nothing.
 
         Raises TapeConflict also for a session that was replaced or taken in anew, for one that begins from facts that
-        are not there, and for an event that is not in the inbox any more.
+        are not there, and for an event that is no longer in the inbox.
         """
         ...
 
@@ -104,7 +104,9 @@ class SessionStore(TapeStore, Protocol):
         ...
 
     async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
-        """The newest snapshot of this version: the session's own, or one of what it goes on from, before the branch."""
+        """The newest snapshot of this version: the session's own, or one of the session that it continues, before the
+        branch.
+        """
         ...
 
     async def keep_snapshot(
@@ -124,7 +126,7 @@ class SessionStore(TapeStore, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LeaseHolder:
-    """Who asks for leases: a node's stable name, and how long a lease lasts without renewal."""
+    """The holder of leases: a node's stable name, and the length of a lease without renewal."""
 
     node: str
     ttl_s: float = 10.0

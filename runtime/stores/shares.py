@@ -19,5 +19,5 @@ class ShareStore(Protocol):
         ...
 
     async def leave(self, holder: LeaseHolder, /) -> None:
-        """We use nothing any more."""
+        """Announce that this node uses nothing."""
         ...

@@ -36,7 +36,7 @@ class Timers(Protocol):
         ...
 
     async def first(self, shard: int, /) -> float | None:
-        """When the shard's next timer is due; None when it has none."""
+        """The time of the shard's next timer; None when it has none."""
         ...
 
     async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[Timer]:

@@ -41,8 +41,8 @@ class Traces(Protocol):
         ...
 
     async def rewrite(self) -> bool:
-        """Have the server write its file anew, without what was deleted; one that it is writing is waited for.
+        """Have the server rewrite its file without deleted data; waits for a rewrite in progress.
 
-        False where the server may not be asked to, or is at it for minutes.
+        False where the server may not be asked to, or takes minutes.
         """
         ...

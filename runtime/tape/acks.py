@@ -1,4 +1,4 @@
-"""What of acknowledgements is on the tape: the calls of frames that wait for them."""
+"""Acknowledgements on the tape: the calls of frames that wait for them."""
 
 from __future__ import annotations
 

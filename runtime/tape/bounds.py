@@ -1,4 +1,4 @@
-"""How long texts and data on a tape may be."""
+"""Limits on the length of texts and data on a tape."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ SHARED = "shared"
 
 @dataclass(slots=True)
 class CallRecord:
-    """What a host call came to, kept where its frame made it. `error` is exception type and text.
+    """The outcome of a host call, kept with its frame. `error` is exception type and text.
 
-    `hidden` records belong to the runtime (a fired trigger's playbook); they are not handed to the frame.
+    `hidden` records belong to the runtime (a fired trigger's playbook); the frame does not get them.
     """
 
     name: str
@@ -59,7 +59,7 @@ class CallSite:
 
 @dataclass(slots=True)
 class Ending:
-    """How a turn ended: `Return` with a value, or `Yld` with what it waits for."""
+    """The end of a turn: `Return` with a value, or `Yld` with a wait."""
 
     kind: Literal["return", "yield"]
     value: Any = None
@@ -107,6 +107,8 @@ class FrameState:
     """When it began, in seconds since the epoch."""
     at: str | None = None
     """The line of the instruction that is executed, of a playbook whose steps the runtime walks."""
+    at_seq: int = 0
+    """The fact by which control came to it."""
     loops: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The loops that it is in, by line: the round (`n`), and the `items` of one over a list."""
     trail: list[tuple[str, dict[str, dict[str, Any]]]] = field(default_factory=list)

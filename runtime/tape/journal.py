@@ -8,11 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
+from anyio.abc import TaskGroup
+
+from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.ids import SessionId, TapeId
 from runtime.core.plain_text import whole_characters
-from runtime.core.signals import Signal, Wakeup
+from runtime.core.signals import Signal
 from runtime.tape.bounds import MAX_FACT_CHARS, with_short_reasons
 from runtime.tape.facts import Content
 from runtime.tape.facts.session import SessionEnded
@@ -23,7 +26,7 @@ from runtime.tape.tape import Fact, agent_tape, session_tape
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one commit makes durable. `expect` is the last committed `seq`; `consume` are inbox entry ids."""
+    """The contents of one commit. `expect` is the last committed `seq`; `consume` are inbox entry ids."""
 
     expect: int
     facts: tuple[Fact, ...]
@@ -93,8 +96,10 @@ class _Copy:
 
 
 def digest_of(name: str, args: object, kwargs: object) -> str:
-    """A short digest that tells whether a call is the recorded one. Arguments that are no data have none of their own:
-    what is made of them fails by itself."""
+    """A short digest that tells whether a call is the recorded one.
+
+    Arguments that are not data have no digest: a call with them fails anyway.
+    """
     try:
         text = _DIGESTED([name, args, kwargs])
     except (TypeError, ValueError, RecursionError):
@@ -113,7 +118,7 @@ class Journal:
     """Notes and commits of one session.
 
     A note changes the state at once and waits for the next commit, in order; a commit returns when everything noted so
-    far is durable. Commits that overlap share one write. `run` must be running for commits to end.
+    far is durable. Commits that overlap share one write. They end after `start`.
     """
 
     def __init__(self, session: SessionId, clock: Clock, committer: Committer) -> None:
@@ -126,7 +131,7 @@ class Journal:
         """What the outbox gains (True) and what it loses; of several facts about the same thing the last one counts."""
         self._consume: list[str] = []
         self._committed = 0
-        self._wanted = Wakeup()
+        self._writing = OnDemand(self._write)
         self._changed = Signal()
         self._failed: StorageError | None = None
         self._listeners: dict[str, Callable[[], None]] = {}
@@ -145,7 +150,7 @@ class Journal:
 
     @property
     def pending(self) -> int:
-        """How many facts wait for a commit."""
+        """The number of facts that wait for a commit."""
         return len(self._facts)
 
     @property
@@ -191,7 +196,7 @@ class Journal:
 
     def hurry(self) -> None:
         """Have what was noted written soon, without waiting for it."""
-        self._wanted.set()
+        self._writing.wake()
 
     def restless(self) -> bool:
         """Whether there is work to do without a further event."""
@@ -209,9 +214,9 @@ class Journal:
         return self.restless() or self.state.next_due() is not None
 
     def settle(self) -> None:
-        """Have it written that nothing goes on any more, when that came about without a fact."""
+        """Have it recorded that work has come to rest, when that happened without a fact."""
         if self._awake and not self.awake():
-            self._wanted.set()
+            self._writing.wake()
 
     def listen(self, frame: str, changed: Callable[[], None]) -> None:
         """Call `changed` whenever a fact about `frame` is noted."""
@@ -224,7 +229,7 @@ class Journal:
     async def commit(self) -> None:
         """Return when everything noted so far is durable. Raises StorageError when it cannot become so."""
         target = self.state.seq
-        self._wanted.set()
+        self._writing.wake()
         while self._committed < target or self._consume:
             if self._failed is not None:
                 raise self._failed
@@ -239,31 +244,33 @@ class Journal:
         """
         await self.commit()
         while self.awake() != self._known_awake:
-            self._wanted.set()
+            self._writing.wake()
             await self._changed.wait()
             await self.commit()
 
-    async def run(self) -> None:
-        """Write batches as they are wanted, for ever. Ends with the StorageError that broke it."""
-        while True:
-            await self._wanted.wait()
-            if not self._facts and not self._consume and self.awake() == self._awake:
-                self._announce()
-                continue
-            at_rest = not self.at_work()
-            batch = self._take()
-            try:
-                await self._committer(batch)
-            except StorageError as error:
-                self._failed = error
-                self._announce()
-                raise
-            self._committed = batch.expect + len(batch.facts)
-            self._known_awake = batch.awake
-            if at_rest:
-                self.rested = self._committed
+    def start(self, tasks: TaskGroup) -> None:
+        """Write batches in `tasks` as they are wanted. The StorageError that breaks it breaks the group."""
+        self._writing.start(tasks)
+
+    async def _write(self) -> None:
+        """Write what there is."""
+        if not self._facts and not self._consume and self.awake() == self._awake:
             self._announce()
-            self.written()
+            return
+        at_rest = not self.at_work()
+        batch = self._take()
+        try:
+            await self._committer(batch)
+        except StorageError as error:
+            self._failed = error
+            self._announce()
+            raise
+        self._committed = batch.expect + len(batch.facts)
+        self._known_awake = batch.awake
+        if at_rest:
+            self.rested = self._committed
+        self._announce()
+        self.written()
 
     def _take(self) -> Batch:
         facts, self._facts = self._facts, []
@@ -312,7 +319,9 @@ class Journal:
 
 
 class _Work:
-    """Whether something goes on in a state, asked after almost every fact: looked for only where it is not known."""
+    """Whether work is in progress in a state. Asked after almost every fact, so looked for only where it is not
+    known.
+    """
 
     def __init__(self, state: SessionState) -> None:
         self._state = state
@@ -321,7 +330,6 @@ class _Work:
         self._come: str | None = None
 
     def goes_on(self) -> bool:
-        """See `SessionState.at_work`."""
         state = self._state
         if self._seq != state.seq:
             if self._come is None or not state.has_come(self._come):

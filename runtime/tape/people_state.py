@@ -61,7 +61,7 @@ class PersonState:
     """Whether the name they show is that of a human of the program whom they are not."""
 
     def names(self) -> tuple[str, ...]:
-        """What they may be called, in small letters."""
+        """Their possible names, in small letters."""
         return (self.name.casefold(), *([self.declared.casefold()] if self.declared else []))
 
 
@@ -142,7 +142,7 @@ class ExchangeState:
 
 @dataclass(slots=True)
 class ThreadState:
-    """A conversation that was opened for a fork which has not been told of yet: where, and up to which fact it goes."""
+    """A conversation opened for a fork that has not been announced: its place, and up to which fact it goes."""
 
     platform: str
     conversation: str
@@ -152,7 +152,7 @@ class ThreadState:
 
 @dataclass(slots=True)
 class HomeState:
-    """Where the result of a fork goes when it ends; `first` is the first fact of its own."""
+    """The destination of a fork's result when it ends; `first` is the fork's first own fact."""
 
     platform: str
     conversation: str

@@ -62,7 +62,7 @@ def state_from(snapshot: Snapshot) -> SessionState | None:
 
 @cache
 def _writer(kind: Any) -> _Change:
-    """What turns a value of a type into JSON data."""
+    """The function that turns a value of a type into JSON data."""
     if kind is Message:
         return message_to_data
     if is_dataclass(kind):
@@ -73,7 +73,7 @@ def _writer(kind: Any) -> _Change:
 
 @cache
 def _reader(kind: Any) -> _Change:
-    """What turns JSON data into a value of a type."""
+    """The function that turns JSON data into a value of a type."""
     if kind is Message:
         return message_from_data
     if is_dataclass(kind):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -23,18 +24,21 @@ from runtime.tape.people_state import (
 )
 
 MAX_HISTORY = 100
-"""What was said in a meeting is remembered for those who come later, so much of it."""
-
+"""Messages of a meeting that are remembered for those who come later."""
 
 MAX_ARTIFACTS = 50
 """Artifacts of one agent that nobody named; the oldest are forgotten."""
+
+_NUMBERED = re.compile(r"\s*[(\uff08]\s*(\d{1,6})\s*[)\uff09]\s*\Z")
+"""The ending of a name that tells two people apart who show the same one."""
 
 
 @dataclass(slots=True)
 class AgentState:
     """An instance of an agent class. `queue` are messages that nobody has taken.
 
-    `begun` counts the playbooks of the beginning that were started; a `paused` agent begins anew with the next message.
+    `begun` counts the playbooks with a start trigger that were started; a `paused` agent starts again with the next
+    message.
     """
 
     id: str
@@ -164,7 +168,7 @@ class MeetingState:
 
 @dataclass(slots=True)
 class ReminderState:
-    """What an agent is to be told at a time, in seconds since the epoch."""
+    """An agent's reminder: its text and its time, in seconds since the epoch."""
 
     agent: str
     due: float
@@ -224,9 +228,10 @@ class SessionState:
     """Of a fork, until its result was given back."""
 
     def people_named(self, text: str) -> list[str]:
-        """The ids of those whom `text` names, in any case.
+        """The ids of the people whom `text` names, in any case.
 
-        Whoever is the declared human of this name comes first, then the owner of this id, then all who show this name.
+        The declared human of this name comes first, then the owner of this id. "Ada (2)" is the second person here, if
+        they show the name Ada. Any other name means everybody who shows it.
         """
         if text.strip() in self.people:
             return [text.strip()]
@@ -234,16 +239,25 @@ class SessionState:
         people = self.people.items()
         found = [id_ for id_, person in people if person.declared and person.declared.casefold() == wanted]
         found = found or [id_ for id_ in self.people if id_.casefold() == wanted]
+        if number := _NUMBERED.search(wanted):
+            nth = list(self.people)[int(number[1]) - 1 : int(number[1])]
+            return found or [id_ for id_ in nth if _plain(self.people[id_].name) == _plain(wanted)]
         return found or [id_ for id_, person in people if person.name.casefold() == wanted]
 
     def called(self, person: str) -> str:
-        """The name by which agents tell this person from all others: with the id where somebody else has it too."""
+        """The name that means only this person: "Ada (2)" for the second person here where others are called Ada too.
+
+        The number is the person's place among all people of the session, so no two people have the same, and nobody
+        gets that of another by changing their name. Who shows a name that ends in such a number loses that ending.
+        """
         known = self.people.get(person)
         if known is None:
             return person
         name = known.declared or known.name
         others = [id_ for id_, other in self.people.items() if id_ != person and name.casefold() in other.names()]
-        return name if known.declared or not (others or known.alike) else f"{name} [{person}]"
+        if known.declared or not (others or known.alike or _NUMBERED.search(name)):
+            return name
+        return f"{_NUMBERED.sub('', name) or person} ({list(self.people).index(person) + 1})"
 
     def person_named(self, text: str) -> str | None:
         """The id of the one person whom `text` names; None when nobody is, or several are."""
@@ -265,7 +279,7 @@ class SessionState:
         return (id_ for id_ in self.frames if id_ == frame or id_.startswith(prefix))
 
     def open_page(self, frame: str, to: str) -> PageState | None:
-        """The page that the frame's next utterance to `to` goes on with."""
+        """The page that the frame's next utterance to `to` continues."""
         return next(
             (p for p in self.pages.values() if p.frame == frame and p.to == to and p.status == "open"),
             None,
@@ -321,3 +335,8 @@ class SessionState:
         asks = (ask.due for meeting in self.meetings.values() for ask in meeting.asks.values())
         reminders = (reminder.due for reminder in self.reminders.values())
         return min((due for due in (*waits, *asks, *reminders) if due is not None), default=None)
+
+
+def _plain(name: str) -> str:
+    """A name in small letters, without a number at its end."""
+    return _NUMBERED.sub("", name).casefold()

@@ -1,4 +1,4 @@
-"""What was executed in a session, step by step, from the facts on its tapes.
+"""A listing of what was executed in a session, step by step, from the facts on its tapes.
 
 Each stretch of a playbook, from where control comes to it to where it yields control, is one listing: a recap, a plan,
 then what happened. The notation is that of PBAsm's traces: `Step["Main:01:QUE"]`, `Say("…")`, `$x = Func($y)`,
@@ -66,7 +66,7 @@ class Stretch:
 
 
 def stretches(facts: Iterable[Fact]) -> list[Stretch]:
-    """What was executed, in the order in which it began; up to a fact that cannot be read."""
+    """The executed stretches, in the order in which they began; up to a fact that cannot be read."""
     listing = _Listing()
     for fact in facts:
         try:
@@ -78,7 +78,7 @@ def stretches(facts: Iterable[Fact]) -> list[Stretch]:
 
 @dataclass
 class _Open:
-    """A stretch that goes on. `quiet`: no trigger was looked for since its last step or update."""
+    """An open stretch. `quiet`: no trigger was looked for since its last step or update."""
 
     stretch: Stretch
     quiet: bool = True
@@ -374,7 +374,7 @@ def _heard(messages: Sequence[Message]) -> str:
 
 
 def _source(source: Mapping[str, Any]) -> str:
-    """What is waited for, as `YLD for …` names it."""
+    """The source of a wait, as `YLD for …` names it."""
     if "meeting" in source:
         return f"meeting {source['meeting']}"
     agents = source.get("agents")

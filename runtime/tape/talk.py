@@ -1,4 +1,4 @@
-"""What was said last in a playbook, in short: kept as it happens, for whoever goes on behind it."""
+"""The last utterances in a playbook, in short: recorded as they happen, for the frame that continues after it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def keep_heard(frame: FrameState, messages: Iterable[Message]) -> None:
 
 
 def speaker_of(message: Message) -> str:
-    """Who said it, by the name that they show."""
+    """The speaker, by the name that they show."""
     return message.sender_name or ("user" if message.from_human else message.sender_class)
 
 
@@ -63,7 +63,7 @@ def hand_on(frame: FrameState, above: FrameState | None, did: str | None) -> Non
 
 
 def last_of(talk: Talk) -> Talk:
-    """What is kept of it: what is told, and one more to know that there was more."""
+    """The retained utterances: those that are told, and one more to know that there were more."""
     return talk[-MAX_UTTERANCES - 1 :]
 
 
@@ -74,7 +74,7 @@ def told(talk: Talk) -> str:
 
 
 def past_of(talk: Talk) -> list[dict[str, str]]:
-    """What was said before a frame that nobody called, as its transcript begins with it."""
+    """The utterances before a frame that nobody called, as its transcript begins with them."""
     return [{"heard": f"(Said before: {told(talk)})", "said": ""}] if talk else []
 
 

@@ -36,7 +36,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What a session goes on from: the facts of another one up to number `seq`, that one included."""
+    """The origin of a session: the facts of another one up to number `seq`, inclusive."""
 
     session: SessionId
     seq: int
@@ -59,7 +59,7 @@ class TapeStore(Protocol):
 
 
 class TapeReader(TapeStore, Protocol):
-    """More ways to read tapes, for those who look at a session from outside, while it goes on or afterwards."""
+    """More ways to read tapes, for observers of a session, while it works or afterwards."""
 
     def read_back(self, session: SessionId, *, before: int | None = None) -> AsyncIterator[Fact]:
         """The session's facts with `seq` below `before`, all without it, the last first."""

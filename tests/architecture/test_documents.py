@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,30 @@ def test_modules_named_by_the_architecture_exist() -> None:
     paths = re.findall(r"`((?:gateway|adapters|runtime)/[\w/]+(?:\.py)?/?)`", text)
     assert len(paths) > 10
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def _drawn_rooms() -> dict[str, list[set[str]]]:
+    """The rooms of each package in the drawing of the architecture, line by line."""
+    drawing = (ROOT / "docs" / "architecture.md").read_text().split("```")[1]
+    found: dict[str, list[set[str]]] = {}
+    for line in drawing.strip("\n").splitlines():
+        if not line.startswith("─"):
+            package = line[:11].strip()
+            rooms = found.setdefault(package or next(reversed(found)), [])
+            rooms.append(set(re.split(r" · ", line[11:73].strip())))
+    return found
+
+
+def test_the_drawing_of_the_architecture_shows_every_room_in_the_order_of_the_layers() -> None:
+    drawn = _drawn_rooms()
+    for package in ("gateway", "adapters", "runtime"):
+        folders = {each.parent.name for each in (ROOT / package).glob("*/__init__.py")}
+        alone = {"bus"} if package == "runtime" else set[str]()  # a layer that is one module
+        assert set[str]().union(*drawn[package]) == folders | alone
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = {contract["containers"][0]: contract["layers"] for contract in contracts if "containers" in contract}
+    for package in ("adapters", "runtime"):
+        assert drawn[package] == [set(layer.split(" | ")) for layer in layers[package]]
 
 
 def _published() -> set[str]:

@@ -27,6 +27,8 @@ from tests.fakes.openai_server import Reply
 
 _BOMB = "bomb = [0] * 10**9"
 _CHUNK_DELAY_S = 0.03
+_REPEATS = 0.3
+_BEGUN = re.compile(r"<begun>(.*)</begun>", re.DOTALL)
 
 
 WAYS = ("stalls", "breaks off", "says nothing", "fails", "is busy")
@@ -52,7 +54,16 @@ class ScriptedModel:
             self.failures.append(f"{error!r}: {json.dumps(messages[1:])}")
             return Reply(status=400, error={"message": f"the script does not know this prompt: {error}"})
         self.counts["replies"] += 1
-        return self._as_is_its_way(messages, text)
+        return self._as_is_its_way(messages, self._rest(messages, text))
+
+    def _rest(self, messages: Sequence[Mapping[str, Any]], text: str) -> str:
+        """What is missing of a message that broke off, where it is asked for; now and then all of it once more."""
+        begun = _BEGUN.search(str(messages[-1]["content"]))
+        if begun is None or not text.startswith(begun[1]):
+            return text
+        self.counts["goes on"] += 1
+        chance = random.Random(f"{self._seed} {begun[1]}")
+        return text if chance.random() < _REPEATS else text[len(begun[1]) :]
 
     def _as_is_its_way(self, messages: Sequence[Mapping[str, Any]], text: str) -> Reply:
         """Well, or for the first asking of a turn slowly, broken off, not at all, or refused for the moment."""

@@ -133,7 +133,7 @@ def _tour_expected(said: Sequence[Said]) -> list[str]:
                 "Thank you both. It shall be Gull.",
                 "The meeting is over. They chose Gull.",
             ],
-            "bye": ["That was the tour. Write again, and it begins anew. 👋"],
+            "bye": ["That was the tour. Write again to start over. 👋"],
         }[each.text]
         open_ = each.text != "bye"
     return seen

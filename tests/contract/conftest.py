@@ -31,6 +31,7 @@ from runtime.stores.nodes import NodeStore
 from runtime.stores.sessions import LeaseStore, SessionStore
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.contract.stands.kinds import STANDS, stand_of
+from tests.contract.stands.parts import has_all
 from tests.contract.stands.stand import Stand
 
 BOUND = 5
@@ -53,6 +54,16 @@ class Stores:
     letters: DeadLetters
     catalog: SessionCatalog
     nodes: NodeStore
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what a platform cannot have: see `LACKS`."""
+    items[:] = [item for item in items if not isinstance(item, pytest.Function) or _is_possible(item)]
+
+
+def _is_possible(item: pytest.Function) -> bool:
+    platform = item.callspec.params.get("stand") if hasattr(item, "callspec") else None
+    return platform is None or has_all(str(platform), item)
 
 
 @pytest.fixture(params=["memory", *SETUPS, ENCRYPTED])

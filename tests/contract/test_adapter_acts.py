@@ -10,6 +10,7 @@ from adapters.adapter import CanDownload, CanOffer, CanReact, CanUpload, File, I
 from runtime.core.address import Speaker
 from runtime.core.errors import NotDelivered
 from runtime.core.message import Choice
+from tests.contract.stands.parts import needs
 from tests.contract.stands.stand import Stand
 
 pytestmark = pytest.mark.anyio
@@ -27,8 +28,7 @@ async def the(inbound: AsyncIterator[Inbound], act: str) -> Inbound:
 
 
 def offering(stand: Stand) -> CanOffer:
-    if not stand.adapter.capabilities.max_choices or not isinstance(stand.adapter, CanOffer):
-        pytest.skip("this platform shows no choices")
+    assert isinstance(stand.adapter, CanOffer)
     return stand.adapter
 
 
@@ -38,6 +38,7 @@ async def asked(stand: Stand, adapter: CanOffer) -> str:
     return message
 
 
+@needs("choices")
 async def test_choices_stand_under_the_question_and_a_press_comes_back(stand: Stand) -> None:
     adapter = offering(stand)
     async with stand.listening() as inbound:
@@ -51,6 +52,7 @@ async def test_choices_stand_under_the_question_and_a_press_comes_back(stand: St
     assert item.person_name.startswith("Ada")
 
 
+@needs("choices")
 async def test_choices_are_taken_away_and_offering_again_changes_nothing(stand: Stand) -> None:
     adapter = offering(stand)
     message = await asked(stand, adapter)
@@ -61,6 +63,7 @@ async def test_choices_are_taken_away_and_offering_again_changes_nothing(stand: 
     assert ("Ship it?" in seen.text, seen.choices) == (True, ())
 
 
+@needs("choices")
 async def test_as_many_choices_as_the_capabilities_say_are_taken(stand: Stand) -> None:
     adapter = offering(stand)
     limits = stand.adapter.capabilities
@@ -75,9 +78,9 @@ async def test_as_many_choices_as_the_capabilities_say_are_taken(stand: Stand) -
     assert len(seen.choices) == count
 
 
+@needs("marks")
 async def test_our_mark_is_put_on_a_message_replaced_and_taken_away(stand: Stand) -> None:
-    if not stand.adapter.capabilities.reactions or not isinstance(stand.adapter, CanReact):
-        pytest.skip("this platform shows no marks")
+    assert isinstance(stand.adapter, CanReact)
     async with stand.listening() as inbound:
         message = await stand.say("look", stand.private)
         await anext(inbound)
@@ -90,9 +93,8 @@ async def test_our_mark_is_put_on_a_message_replaced_and_taken_away(stand: Stand
         assert await stand.marks_on(stand.private, message) == 0
 
 
+@needs("marks")
 async def test_a_persons_mark_on_our_message_is_told(stand: Stand) -> None:
-    if not stand.adapter.capabilities.reactions:
-        pytest.skip("this platform shows no marks")
     async with stand.listening() as inbound:
         message = await stand.adapter.send(stand.private, "done", speaker=WRITER, nonce="p1.0", final=True)
         await stand.mark(stand.private, message)
@@ -101,9 +103,8 @@ async def test_a_persons_mark_on_our_message_is_told(stand: Stand) -> None:
     assert item.text
 
 
+@needs("edits told")
 async def test_a_persons_edit_is_told_as_such(stand: Stand) -> None:
-    if "edit" not in stand.tells:
-        pytest.skip("bots are not told of edits on this platform")
     async with stand.listening() as inbound:
         message = await stand.say("helo", stand.private)
         first = await anext(inbound)
@@ -113,9 +114,8 @@ async def test_a_persons_edit_is_told_as_such(stand: Stand) -> None:
         assert edit.event_id != first.event_id
 
 
+@needs("deletions told")
 async def test_a_persons_deletion_is_told_as_such(stand: Stand) -> None:
-    if "deletion" not in stand.tells:
-        pytest.skip("bots are not told of deletions on this platform")
     async with stand.listening() as inbound:
         message = await stand.say("never mind", stand.private)
         await anext(inbound)
@@ -124,9 +124,8 @@ async def test_a_persons_deletion_is_told_as_such(stand: Stand) -> None:
     assert (item.message_id, item.address) == (message, stand.private)
 
 
+@needs("quotes")
 async def test_a_reply_to_a_message_of_ours_is_addressed_and_quotes_it(stand: Stand) -> None:
-    if not stand.adapter.capabilities.quotes:
-        pytest.skip("this platform shows no quotes")
     async with stand.listening() as inbound:
         message = await stand.adapter.send(stand.group, "a bold claim", speaker=WRITER, nonce="p1.0", final=True)
         await stand.reply("are you sure?", stand.group, message)
@@ -136,9 +135,8 @@ async def test_a_reply_to_a_message_of_ours_is_addressed_and_quotes_it(stand: St
     assert (item.quote.message_id, "a bold claim" in item.quote.text) == (message, True)
 
 
+@needs("quotes")
 async def test_an_answer_quotes_the_message_that_it_answers(stand: Stand) -> None:
-    if not stand.adapter.capabilities.quotes:
-        pytest.skip("this platform shows no quotes")
     async with stand.listening() as inbound:
         message = await stand.say("what is it?", stand.private)
         await anext(inbound)
@@ -167,17 +165,17 @@ async def test_a_known_person_is_mentioned_in_the_platforms_own_way(stand: Stand
     assert seen.pings
 
 
+@needs("files")
 async def test_a_file_is_posted_once_under_its_name(stand: Stand) -> None:
-    if not stand.adapter.capabilities.max_file_bytes or not isinstance(stand.adapter, CanUpload):
-        pytest.skip("this platform takes no files")
+    assert isinstance(stand.adapter, CanUpload)
     file = File("notes.txt", "text/plain", b"a line\n")
     await stand.adapter.upload(stand.group, file, "my notes", speaker=WRITER, nonce="f.0")
     [seen] = await stand.seen(stand.group)
     assert (seen.files, "my notes" in seen.text) == (("notes.txt",), True)
 
 
+@needs("downloads")
 async def test_a_file_that_is_not_there_cannot_be_fetched(stand: Stand) -> None:
-    if not isinstance(stand.adapter, CanDownload):
-        pytest.skip("files cannot be fetched on this platform")
+    assert isinstance(stand.adapter, CanDownload)
     with pytest.raises(NotDelivered):
         await stand.adapter.download("nowhere:nothing", max_bytes=1000)

@@ -17,6 +17,7 @@ from adapters.pages.page import Page
 from adapters.pages.presenter import Presenter
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
+from tests.contract.stands.parts import needs
 from tests.contract.stands.stand import Seen, Stand, Trouble
 
 pytestmark = pytest.mark.anyio
@@ -75,9 +76,8 @@ def words_in(seen: list[Seen]) -> list[str]:
     return re.findall(r"w\d{5}", " ".join(each.text for each in seen))
 
 
+@needs("editing")
 async def test_a_growing_text_is_seen_early_and_ends_as_it_was_said(stand: Stand) -> None:
-    if not stand.adapter.capabilities.edits:
-        pytest.skip("texts do not grow on this platform")
     books = Books()
     async with showing(stand.adapter) as show:
         page = show.page(stand.private, books)
@@ -91,12 +91,10 @@ async def test_a_growing_text_is_seen_early_and_ends_as_it_was_said(stand: Stand
     assert ("page.checked" in show.events, "page.diverged" in show.events) == (True, False)
 
 
-@pytest.mark.parametrize("trouble", ["answer_lost", "never_arrived"])
+@pytest.mark.parametrize(
+    "trouble", [pytest.param("answer_lost", marks=needs("answers that are lost", "nonces")), "never_arrived"]
+)
 async def test_the_first_text_stands_once_whatever_became_of_its_answer(stand: Stand, trouble: Trouble) -> None:
-    if trouble not in stand.troubles:
-        pytest.skip(f"{trouble} does not happen on this platform")
-    if trouble == "answer_lost" and not stand.adapter.capabilities.idempotent_send:
-        pytest.skip("this platform knows no idempotent send")
     stand.trouble("send", stand.private, trouble)
     async with showing(stand.adapter) as show:
         with anyio.fail_after(60):
@@ -104,9 +102,8 @@ async def test_the_first_text_stands_once_whatever_became_of_its_answer(stand: S
     assert words_in(await stand.seen(stand.private)) == words(30).split()
 
 
+@needs("editing", "floods")
 async def test_the_end_is_shown_after_a_flood(stand: Stand) -> None:
-    if "flood" not in stand.troubles or not stand.adapter.capabilities.edits:
-        pytest.skip("this platform knows no floods of edits")
     books = Books()
     async with showing(stand.adapter) as show:
         page = show.page(stand.private, books)
@@ -118,9 +115,8 @@ async def test_the_end_is_shown_after_a_flood(stand: Stand) -> None:
     assert words_in(await stand.seen(stand.private)) == words(60).split()
 
 
+@needs("editing")
 async def test_a_page_goes_on_after_a_restart_in_its_own_message(stand: Stand) -> None:
-    if not stand.adapter.capabilities.edits:
-        pytest.skip("this platform cannot edit")
     books = Books()
     async with showing(stand.adapter) as show:
         page = show.page(stand.group, books)

@@ -11,6 +11,7 @@ from adapters.markdown.paging import cut_pages
 from adapters.markdown.text_length import measure_codepoints, measure_utf16
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import MessageGone, NotDelivered, OutcomeUncertain, RateLimited
+from tests.contract.stands.parts import needs
 from tests.contract.stands.stand import Seen, Stand, Trouble
 
 pytestmark = pytest.mark.anyio
@@ -27,8 +28,7 @@ async def texts(stand: Stand, to: Address) -> list[str]:
 
 
 def editor(stand: Stand) -> CanEdit:
-    if not stand.adapter.capabilities.edits or not isinstance(stand.adapter, CanEdit):
-        pytest.skip("this platform cannot edit")
+    assert isinstance(stand.adapter, CanEdit)
     return stand.adapter
 
 
@@ -58,15 +58,16 @@ async def test_agents_are_told_apart_in_a_group(stand: Stand) -> None:
     assert ["Writer" in shown[1], "Critic" in shown[1]] == [False, True]
 
 
+@needs("threads")
 async def test_what_is_said_in_a_thread_stays_there(stand: Stand) -> None:
     topic = await stand.topic()
-    if topic is None:
-        pytest.skip("this platform has no threads")
+    assert topic is not None
     await send(stand, "within", topic)
     assert any("within" in text for text in await texts(stand, topic))
     assert not any("within" in text for text in await texts(stand, stand.group))
 
 
+@needs("editing")
 async def test_an_edit_changes_the_message_and_adds_none(stand: Stand) -> None:
     adapter = editor(stand)
     message = await send(stand, "half", stand.group)
@@ -75,6 +76,7 @@ async def test_an_edit_changes_the_message_and_adds_none(stand: Stand) -> None:
     assert ["half and half" in text for text in await texts(stand, stand.group)] == [True]
 
 
+@needs("editing")
 async def test_an_edit_of_a_message_that_is_gone_says_so(stand: Stand) -> None:
     adapter = editor(stand)
     message = await send(stand, "here", stand.private)
@@ -87,19 +89,18 @@ async def test_an_edit_of_a_message_that_is_gone_says_so(stand: Stand) -> None:
         await adapter.edit(stand.private, message, "there", speaker=WRITER, nonce="p1.0", final=True)
 
 
+@needs("deleting")
 async def test_a_deleted_message_is_seen_no_more_and_deleting_again_is_no_error(stand: Stand) -> None:
-    if not stand.adapter.capabilities.deletes or not isinstance(stand.adapter, CanDelete):
-        pytest.skip("this platform cannot delete")
+    assert isinstance(stand.adapter, CanDelete)
     message = await send(stand, "a slip", stand.group)
     await stand.adapter.delete(stand.group, message, speaker=WRITER)
     assert await texts(stand, stand.group) == []
     await stand.adapter.delete(stand.group, message, speaker=WRITER)
 
 
+@needs("nonces")
 @pytest.mark.parametrize("where", ["private", "group"])
 async def test_the_same_nonce_posts_once(stand: Stand, where: str) -> None:
-    if not stand.adapter.capabilities.idempotent_send:
-        pytest.skip("this platform knows no idempotent send")
     to: Address = getattr(stand, where)
     stand.trouble("send", to, "answer_lost")
     with pytest.raises(OutcomeUncertain):
@@ -108,9 +109,8 @@ async def test_the_same_nonce_posts_once(stand: Stand, where: str) -> None:
     assert len(await texts(stand, to)) == 1
 
 
+@needs("nonces")
 async def test_the_same_nonce_posts_once_after_a_restart(stand: Stand) -> None:
-    if not stand.adapter.capabilities.idempotent_send:
-        pytest.skip("this platform knows no idempotent send")
     stand.trouble("send", stand.private, "answer_lost")
     with pytest.raises(OutcomeUncertain):
         await send(stand, "once", stand.private)
@@ -119,10 +119,11 @@ async def test_the_same_nonce_posts_once_after_a_restart(stand: Stand) -> None:
     assert len(await texts(stand, stand.private)) == 1
 
 
-@pytest.mark.parametrize("trouble", ["answer_lost", "never_arrived"])
+@needs("editing")
+@pytest.mark.parametrize(
+    "trouble", [pytest.param("answer_lost", marks=needs("answers that are lost")), "never_arrived"]
+)
 async def test_a_call_without_an_answer_is_uncertain(stand: Stand, trouble: Trouble) -> None:
-    if trouble not in stand.troubles:
-        pytest.skip(f"{trouble} does not happen on this platform")
     adapter = editor(stand)
     message = await send(stand, "steady", stand.private)
     stand.trouble("edit", stand.private, trouble)
@@ -132,18 +133,16 @@ async def test_a_call_without_an_answer_is_uncertain(stand: Stand, trouble: Trou
     assert ["settled" in text for text in await texts(stand, stand.private)] == [True]
 
 
+@needs("floods")
 async def test_a_flood_says_how_long_to_wait(stand: Stand) -> None:
-    if "flood" not in stand.troubles:
-        pytest.skip("this platform knows no floods")
     stand.trouble("send", stand.group, "flood")
     with pytest.raises(RateLimited) as caught:
         await send(stand, "too fast", stand.group)
     assert caught.value.retry_after_s >= 1
 
 
+@needs("rights")
 async def test_lost_rights_are_final(stand: Stand) -> None:
-    if "forbidden" not in stand.troubles:
-        pytest.skip("this platform takes no rights away")
     stand.trouble("send", stand.private, "forbidden")
     with pytest.raises(NotDelivered):
         await send(stand, "anybody?", stand.private)

@@ -440,7 +440,7 @@ async def test_without_its_archive_a_session_is_not_taken_for_an_empty_one(
         room = await hall(connection, one)
         await room.begin(S1, 3)
         await room.catalog.put_away(S1)
-        for archive, why in ((other, "has it not"), (None, "names none")):
+        for archive, why in ((other, "not into the one"), (None, "names none")):
             stranger = Hall(connection, archive, room.lease)
             with pytest.raises(ArchiveUnavailable, match=why):
                 await stranger.store.current(room.lease.shard, HALL.key)

@@ -113,7 +113,7 @@ async def test_a_fork_without_facts_of_its_own_ends_at_its_branch(stores: Stores
 async def test_a_fork_from_facts_that_are_not_there_is_refused(stores: Stores, parent: Branch) -> None:
     await forked(stores)
     lease = await shard_lease(stores.leases)
-    with pytest.raises(TapeConflict, match="cannot go on from"):
+    with pytest.raises(TapeConflict, match="cannot continue"):
         await stores.sessions.commit(going_on(lease, parent, "x", session=GRANDCHILD, at=HERE))
     assert await stores.sessions.session(SHARD, GRANDCHILD) is None
 
@@ -244,9 +244,9 @@ async def test_a_session_from_which_another_is_about_to_go_on_is_not_deleted(
         refused = replace(going_on(lease, Branch(SESSION, 2), at=HERE), lease=replace(lease, token=lease.token + 1))
         with pytest.raises(LeaseLost):
             await store.commit(refused)
-        with pytest.raises(SessionBusy, match="s2 is about to go on from s1"):
+        with pytest.raises(SessionBusy, match="s2 is about to continue s1"):
             await catalog.delete(SESSION)
         assert [fact.seq async for fact in store.read_session(SESSION)] == [1, 2]
         assert await catalog.delete(SESSION, force=True)
-        with pytest.raises(TapeConflict, match="cannot go on from"):
+        with pytest.raises(TapeConflict, match="cannot continue"):
             await store.commit(going_on(lease, Branch(SESSION, 2), at=HERE))

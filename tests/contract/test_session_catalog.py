@@ -206,14 +206,14 @@ async def test_who_goes_on_from_what_was_replaced_by_as_many_facts_is_refused(st
     assert known is not None
     await stores.catalog.replace(whole, force=True)
     before = Commit(lease, SESSION, 1, facts=facts(2, "more"), taken_in=known.taken_in)
-    with pytest.raises(TapeConflict, match="taken in anew"):
+    with pytest.raises(TapeConflict, match="imported again"):
         await stores.sessions.commit(before)
     anew = await stores.sessions.session(SHARD, SESSION)
     assert anew is not None
     await stores.sessions.commit(replace(before, taken_in=anew.taken_in))
     await stores.sessions.commit(replace(before, taken_in=anew.taken_in))
     await stores.catalog.replace(whole, force=True)
-    with pytest.raises(TapeConflict, match="taken in anew"):
+    with pytest.raises(TapeConflict, match="imported again"):
         await stores.sessions.commit(replace(before, facts=facts(2, "and more"), taken_in=anew.taken_in))
     assert [fact.data["text"] async for fact in stores.sessions.read_session(SESSION)] == ["one"]
 
@@ -244,7 +244,7 @@ async def test_what_stands_in_for_a_session_that_was_taken_in_anew_does_not_begi
     await stores.catalog.replace(whole, force=True)
     new = replace(whole.record, id=SessionId("s2"), seq=1, parent=Branch(SESSION, 1))
     undo = Commit(lease, new.id, 1, begin=new, replaces=SESSION, awake=False, taken_in=known.taken_in)
-    with pytest.raises(TapeConflict, match="s1 was taken in anew"):
+    with pytest.raises(TapeConflict, match="s1 was imported again"):
         await stores.sessions.commit(undo)
     anew = await stores.sessions.current(SHARD, HERE.key)
     assert anew is not None

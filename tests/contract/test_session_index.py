@@ -10,14 +10,17 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
-from runtime.stores.sessions import Commit
-from tests.contract.storage_samples import SHARD, beginning, shard_lease
+from runtime.stores.catalog import WholeSession
+from runtime.stores.inbox import shard_of
+from runtime.stores.sessions import Commit, SessionRecord
+from tests.contract.storage_samples import SHARD, T0, beginning, shard_lease
 from tests.contract.test_lineage import facts_of
 
 pytestmark = pytest.mark.anyio
@@ -56,9 +59,33 @@ async def test_sessions_of_one_moment_are_each_listed_once(connection: RedisConn
         await client.zadd(KEYS.sessions, dict.fromkeys(names, 1_000.0))
 
     await connection.retrying(level, KEYS.sessions)
-    found = await pages(connection, 7)
-    assert [name for page in found for name in page] == names[::-1]
-    assert {len(page) for page in found[:-1]} == {7}
+    for limit in (7, 50):
+        found = await pages(connection, limit)
+        assert [name for page in found for name in page] == names[::-1]
+        assert {len(page) for page in found[:-1]} == {limit}
+
+
+async def test_a_page_asks_the_server_a_few_times_however_many_shards_its_sessions_are_in(
+    connection: RedisConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog, rooms = RedisSessionCatalog(connection), [Address("test", f"room {number}") for number in range(60)]
+    for number, room in enumerate(rooms):
+        session = SessionId(f"s{number:02d}")
+        record = SessionRecord(session, room, "hello", T0, 1)
+        await catalog.insert(WholeSession(record, False, frozenset(), facts_of(session, 1, "one")))
+    assert len({shard_of(room.key) for room in rooms}) > 30
+    asked: list[str] = []
+    retrying = RedisConnection.retrying
+
+    async def counted(self: RedisConnection, call: Any, key: str, **more: Any) -> Any:
+        asked.append(key)
+        return await retrying(self, call, key, **more)
+
+    assert await catalog.count() == len(rooms)
+    monkeypatch.setattr(RedisConnection, "retrying", counted)
+    page = await catalog.page(limit=50)
+    assert [str(known.record.id) for known in page.sessions] == [f"s{number:02d}" for number in range(59, 9, -1)]
+    assert len(asked) <= 4
 
 
 async def test_sessions_from_before_there_were_lists_are_found_and_stay_in_their_order(

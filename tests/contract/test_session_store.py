@@ -42,7 +42,7 @@ async def test_an_event_is_taken_by_one_commit(stores: Stores) -> None:
     (entry,) = await stores.inbox.read({SHARD: "0"}, wait_s=1)
     await stores.sessions.commit(beginning(lease, consume=(entry.entry_id,)))
     again = Commit(lease, SESSION, 0, facts=facts(1, "one"), consume=(entry.entry_id,))
-    with pytest.raises(TapeConflict, match="not in the inbox any more"):
+    with pytest.raises(TapeConflict, match="no longer in the inbox"):
         await stores.sessions.commit(again)
     assert [fact async for fact in stores.sessions.read_session(SESSION)] == []
 

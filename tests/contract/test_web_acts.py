@@ -82,7 +82,7 @@ async def test_the_adapter_can_all_there_is_and_says_so() -> None:
 async def test_the_menu_and_the_marks_come_with_the_welcome() -> None:
     async with web_chat() as chat, page_socket(chat) as page:
         welcome = await page.until("welcome")
-        assert {"name": "stop", "about": "interrupt what is going on"} in welcome["commands"]
+        assert {"name": "stop", "about": "stop what is running"} in welcome["commands"]
         assert "👍" in welcome["marks"]
         assert welcome["max_file_bytes"] == MAX_FILE_BYTES
 
@@ -118,7 +118,7 @@ async def test_a_deletion_leaves_nothing_of_a_message_but_its_place() -> None:
         assert (shown["text"], shown["deleted"]) == ("", True)
         for frame in ({"t": "change", "text": "back"}, {"t": "react", "mark": "👍"}, {"t": "take_back"}):
             await scene.ada.send(frame.pop("t"), id=sent, room="lobby", **frame)
-            assert "not there any more" in (await scene.ada.until("error"))["text"]
+            assert "no longer exists" in (await scene.ada.until("error"))["text"]
         with pytest.raises(MessageGone):
             await scene.chat.adapter.offer(LOBBY, sent, "x", CHOICES, speaker=GUIDE, nonce=sent)
 
@@ -131,7 +131,7 @@ async def test_nobody_changes_what_another_said() -> None:
         for message in (sent, "n1"):
             for frame in ({"t": "change", "text": "no"}, {"t": "take_back"}):
                 await scene.grace.send(frame.pop("t"), id=message, room="lobby", **frame)
-                assert "Only who said" in (await scene.grace.until("error"))["text"]
+                assert "Only the author" in (await scene.grace.until("error"))["text"]
         assert [each.text for each in await scene.chat.store.history("lobby", limit=9)] == ["I am Ada", "I am Guide"]
 
 
@@ -150,7 +150,7 @@ async def test_a_reaction_is_told_and_shown_with_who_gave_it() -> None:
         assert (await scene.shown("n1"))["reactions"] == [{"mark": "🎉", "by": [{"id": ADA.id, "name": "Ada"}]}]
         assert "reactions" not in await scene.shown("n1")
         await scene.ada.send("react", id="n1", room="lobby", mark="<script>")
-        assert "not one of those" in (await scene.ada.until("error"))["text"]
+        assert "not available" in (await scene.ada.until("error"))["text"]
 
 
 async def test_a_press_is_heard_and_one_that_is_no_choice_any_more_is_not() -> None:
@@ -203,7 +203,7 @@ async def test_a_file_goes_with_a_message_when_it_was_posted() -> None:
             await scene.chat.adapter.download(attachment.url, max_bytes=2)
         sent = await scene.ada.say("lost", files=[{"id": "0" * 64, "name": "b.csv"}])
         refused = await scene.ada.until("refused", id=sent)
-        assert (refused["code"], "b.csv is not here" in refused["text"]) == ("invalid", True)
+        assert (refused["code"], "b.csv no longer exists" in refused["text"]) == ("invalid", True)
 
 
 async def test_a_file_that_went_with_a_message_outlasts_later_uploads() -> None:
@@ -300,7 +300,7 @@ async def test_acts_fail_openly_while_the_store_is_away() -> None:
         ({"t": "change", "id": "a", "text": 1}, "'text' must be a string"),
         ({"t": "react", "id": "a", "mark": None}, "'mark' must be a string"),
         ({"t": "press", "id": "a"}, "'choice' must be a string"),
-        ({"t": "press", "id": "a", "choice": "y"}, "not there any more"),
+        ({"t": "press", "id": "a", "choice": "y"}, "no longer exists"),
         ({"t": "say", "id": "00000000-0000-0000-0000-000000000000", "text": "", "files": "all"}, "'files' must be"),
         ({"t": "say", "id": "00000000-0000-0000-0000-000000000000", "text": "", "files": [{}] * 11}, "'files' must be"),
         (

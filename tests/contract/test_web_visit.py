@@ -46,7 +46,7 @@ async def test_a_message_that_is_too_long_is_refused_with_its_reason() -> None:
         sent = await page.say("x" * 300_000)
         refused = await page.until("refused", id=sent)
         assert refused["code"] == "too_long"
-        assert refused["text"] == "This message has 300,000 characters; 100,000 is the most. Shorten or split it."
+        assert refused["text"] == "This message has 300,000 characters; the limit is 100,000. Shorten or split it."
         longest = await page.say("ü" * 100_000)
         assert (await page.until("message"))["message"]["id"] == longest
 

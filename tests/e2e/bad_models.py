@@ -44,7 +44,7 @@ def _says(text: str) -> Callable[[str], Reply]:
     return lambda _: Reply(text)
 
 
-_NO_ANSWER = r"⚠️ Main could not go on: "
+_NO_ANSWER = r"⚠️ Main failed: "
 _PROSE = "Sure, I would be glad to help you with that! What is it that you would like to know about us?"
 _JSON = '{"action": "greet", "arguments": {"mood": 3}}'
 _CODE = f'```python\nawait Say("user", "{FIRST}")\nawait Yld("user")\n```'
@@ -54,13 +54,15 @@ BAD = {
     "refuses-key": Bad(
         "",
         lambda _: Reply(status=401, error={"message": "Incorrect API key provided", "code": "invalid_api_key"}),
-        told="⚠️ I cannot go on now: the key for the language model is refused",
+        told="⚠️ I cannot continue right now: the language model refused my key",
     ),
     "fails": Bad(
-        "", lambda _: Reply(status=500), told="⚠️ I cannot go on now: the language model cannot be reached now"
+        "",
+        lambda _: Reply(status=500),
+        told="⚠️ I cannot continue right now: the language model cannot be reached right now",
     ),
     "is-cut-off": Bad(
-        "say", lambda good: Reply(good, drop_after_chars=24), told="⚠️ I cannot go on now: the language model "
+        "say", lambda good: Reply(good, drop_after_chars=24), told="⚠️ I cannot continue right now: the language model "
     ),
     "is-cut-off-once": Bad("say", lambda good: Reply(good, drop_after_chars=24), once=True),
     "is-cut-off-in-json": Bad("understand", lambda good: Reply(good, drop_after_chars=16), once=True),

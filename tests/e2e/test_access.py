@@ -40,7 +40,7 @@ async def running(directory: Path, **settings: str) -> AsyncIterator[tuple[Gatew
 async def asked(talk: TelegramTalk) -> str:
     """The code that a stranger is told."""
     await talk.say("hello?")
-    await until_begun(talk, "This is a private bot. To be let in, give its owner this code within 60 minutes: ")
+    await until_begun(talk, "This is a private bot. To get access, give its owner this code within 60 minutes: ")
     return talk.texts()[-1].rpartition(" ")[2]
 
 
@@ -52,7 +52,7 @@ async def test_a_stranger_is_approved_from_the_console_while_the_gateway_runs(tm
         assert re.search(rf"waits +telegram:301 .*code {code}, until \d\d:\d\d UTC", listed)
         status, output, errors = await parley(tmp_path, "access", "approve", code.lower())
         assert status == 0, errors
-        assert "telegram:301) is member from now on, and is told so by the gateway" in output
+        assert "telegram:301) now has the role member. The gateway tells them." in output
         await until_begun(stranger, TEXTS("access.approved"))
         await stranger.say("and now?")
         await until_begun(stranger, HELLO)
@@ -89,7 +89,7 @@ async def test_an_owner_approves_in_chat_and_both_are_told(tmp_path: Path) -> No
         await owner.say("/access list")
         await owner.until_that(lambda: code in owner.texts()[-1] if owner.texts() else False)
         await owner.say(f"/access approve {code}")
-        await owner.until_that(lambda: "(telegram:301): member from now on." in owner.texts()[-1])
+        await owner.until_that(lambda: "(telegram:301) now has the role member." in owner.texts()[-1])
         await until_begun(stranger, TEXTS("access.approved"))
         await stranger.say("/access list")
         await until_begun(stranger, TEXTS("commands.not_allowed", command="access"))
@@ -149,7 +149,7 @@ async def test_over_a_limit_people_are_told_when_it_goes_on_and_owners_are_not_l
         person, owner = TelegramTalk(platform, chat=301), TelegramTalk(platform, chat=1)
         for text in ("hi", "one", "two", "three"):
             await person.say(text)
-        sentence = "You may send 2 messages a day; this one was not taken. It goes on in "
+        sentence = "You may send 2 messages a day, so I did not take this one. Try again in "
         await until_begun(person, sentence)
         made.kill()
         await made.gone()
@@ -164,12 +164,12 @@ async def test_over_a_limit_people_are_told_when_it_goes_on_and_owners_are_not_l
 
 async def test_access_says_what_is_wrong(tmp_path: Path) -> None:
     status, _, errors = await parley(tmp_path, "access", "approve", "NOBODYS1")
-    assert (status, errors) == (2, "parley: nobody waits with the code NOBODYS1; see parley access list.\n")
+    assert (status, errors) == (2, "parley: nobody is waiting with the code NOBODYS1; see parley access list.\n")
     status, _, errors = await parley(tmp_path, "access", "block", "telegrm:4")
     assert status == 2
-    assert '"telegrm:4" is nobody' in errors
+    assert '"telegrm:4" is not a person' in errors
     status, output, _ = await parley(tmp_path, "access", "list")
-    assert (status, output) == (0, "Nobody was let in beyond the settings, and nobody waits.\n")
+    assert (status, output) == (0, "Only the people in the settings have access, and nobody is waiting for it.\n")
 
 
 async def test_everything_is_said_in_the_language_of_the_settings(tmp_path: Path) -> None:
@@ -207,5 +207,5 @@ async def test_the_code_of_the_web_chat_makes_an_owner_who_lets_people_in_everyw
         await web.say(printed[1])
         await told(TEXTS("access.paired"))
         await web.say(f"/access approve {code}")
-        await told("(telegram:301): member from now on.")
+        await told("(telegram:301) now has the role member.")
         await until_begun(TelegramTalk(platform, chat=301), TEXTS("access.approved"))

@@ -96,7 +96,7 @@ async def test_an_author_debugs_a_talk_and_a_kill_loses_nothing(tmp_path: Path) 
 async def test_a_gateway_that_is_stopped_lets_what_stands_come_to_its_end(tmp_path: Path) -> None:
     replies = (ASKS.text, NAMED.text, PICKS.text)
     async with guided(tmp_path, *replies, options=["--stop-on-entry"]) as (running, _, file):
-        await running.prints("nothing is executed until somebody does")
+        await running.prints("nothing is executed until then")
         async with debugging(await port_of(running)) as editor, running.page() as page:
             room = Room(page)
             await room.join()

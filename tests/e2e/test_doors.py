@@ -19,4 +19,4 @@ async def test_a_start_says_what_is_open_to_whom(tmp_path: Path) -> None:
 async def test_a_gateway_that_others_reach_does_not_start_without_a_password(tmp_path: Path) -> None:
     code, out, errors = await parley(tmp_path, "run", "--host", "0.0.0.0")
     assert (code, out) == (2, "")
-    assert errors.startswith("parley: web.host is 0.0.0.0, so that others than this machine reach the web chat")
+    assert errors.startswith("parley: web.host is 0.0.0.0, so other machines reach the web chat")

@@ -120,11 +120,11 @@ VOTE_IN_ITS_ROOM = [
     ("notice", "ReleaseMeeting"),
     (
         "notice",
-        "👥 ReleaseManager holds a meeting here: ReleaseMeeting. What is said here is heard in it. "
-        "[Where it belongs](…)",
+        "👥 ReleaseManager is holding a meeting here: ReleaseMeeting. The meeting hears what you write here. "
+        "[The conversation it belongs to](…)",
     ),
-    ("agent", "[@Alice](…) ReleaseManager invites you to meeting 100: ReleaseMeeting. Do you join?"),
-    ("agent", "[@Bob](…) ReleaseManager invites you to meeting 100: ReleaseMeeting. Do you join?"),
+    ("agent", "[@Alice](…) ReleaseManager invites you to meeting 100: ReleaseMeeting. Do you want to join?"),
+    ("agent", "[@Bob](…) ReleaseManager invites you to meeting 100: ReleaseMeeting. Do you want to join?"),
     ("person", "I am here"),
     ("person", "me too"),
     ("notice", "Meeting started"),
@@ -136,7 +136,7 @@ VOTE_IN_ITS_ROOM = [
     ("notice", "Bob has answered (2 of 2)."),
     ("agent", "Alice: Yes, Bob: Yes"),
     ("notice", "Meeting has ended"),
-    ("notice", "👥 Nobody hears what is written here from now on. [Where it belongs](…)"),
+    ("notice", "👥 From now on, nobody hears what you write here. [The conversation it belongs to](…)"),
 ]
 
 
@@ -162,11 +162,11 @@ async def test_two_people_and_an_agent_vote_in_a_room_of_their_own(tmp_path: Pat
             (alice, "I am here", "I am here"),
             (bob, "me too", "Ship it?"),
             (alice, "Yes", "Alice has answered"),
-            (bob, "Yes", "Nobody hears"),
+            (bob, "Yes", "nobody hears"),
         ):
             await room.say(text)
             await room.until_some(then)
-        await alice.until_some("Nobody hears")
+        await alice.until_some("nobody hears")
         seen = Room(await stack.enter_async_context(running.page("Bob")), "team")
         await seen.join()
         await seen.until_that(lambda: "We ship." in seen.texts())
@@ -180,7 +180,7 @@ async def test_two_people_and_an_agent_vote_in_a_group(tmp_path: Path) -> None:
         platform.chats.open(GROUP)
         talk = TelegramTalk(platform, chat=GROUP)
         for name, text, then in (
-            ("Alice", "hello", "Do you join?"),
+            ("Alice", "hello", "Do you want to join?"),
             ("Bob", "me too", "Ship it?"),
             ("Alice", "Yes", "Alice has answered"),
             ("Bob", "Yes", "\nWe ship."),
@@ -189,7 +189,7 @@ async def test_two_people_and_an_agent_vote_in_a_group(tmp_path: Path) -> None:
             await talk.until_that(lambda then=then: any(then in shown for shown in talk.texts()))  # type: ignore[misc]
     assert talk.texts() == [
         "ReleaseManager\nI will ask Alice and Bob.",
-        "ReleaseManager\n@\u2060Bob ReleaseManager invites you to meeting 100: ReleaseMeeting. Do you join?",
+        "ReleaseManager\n@\u2060Bob ReleaseManager invites you to meeting 100: ReleaseMeeting. Do you want to join?",
         "Meeting started",
         "ReleaseManager\nIn the release: forty fixes.",
         "ReleaseManager\n@Alice @Bob Ship it?",

@@ -45,16 +45,16 @@ async def test_a_meeting_is_held_in_a_topic_of_its_own_and_at_home_when_that_is_
             says("meet", 9)
             await seen(9, "invites Ada to a meeting")
             [(_, topic)] = platform.chats.topic_names
-            await seen(topic, "Do you join?")
+            await seen(topic, "Do you want to join?")
             says("a red one", topic)
             await seen(topic, "Ada says a red one.")
             assert not any("says" in text for text in at(9))
             platform.chats.close_topic(GROUP, topic)
             says("a blue one", topic)
-            await seen(9, "nothing can be shown any more")
+            await seen(9, "I can no longer write where the meeting")
             await seen(9, "Ada says a blue one.")
     assert platform.chats.topic_names == {(GROUP, topic): "The boat"}
-    [question] = [message for message in platform.messages(GROUP) if "Do you join?" in message.text]
+    [question] = [message for message in platform.messages(GROUP) if "Do you want to join?" in message.text]
     assert [entity["type"] for entity in question.entities if entity["type"] == "text_mention"]
 
 
@@ -81,10 +81,10 @@ async def test_a_meeting_is_held_in_a_room_beside_through_a_kill_with_links_both
         await say(page, "a blue one")
         await appears(saying(page, "Bob says a blue one."))
         await say(page, "done")
-        await appears(noticed(page, "Nobody hears what is written here from now on."))
+        await appears(noticed(page, "From now on, nobody hears what you write here."))
         await say(page, "too late")
         await appears(noticed(page, "nobody heard that"))
-        await page.get_by_role("link", name="Where it belongs").first.click()
+        await page.get_by_role("link", name="The conversation it belongs to").first.click()
         await expect(page.locator("#room-name")).to_have_text("lobby")
         await appears(saying(page, "It came to a red one and a blue one."))
         await say(page, "well?")

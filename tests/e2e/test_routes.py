@@ -92,14 +92,14 @@ async def test_each_place_and_each_command_has_its_program(routed: tuple[Gateway
         await private.say("/new")
         await until_begun(private, "Here is Hello.")
     menus = str([call.params["commands"] for call in platform.calls_of("setMyCommands")])
-    assert "begin the program tax" in menus
+    assert "start the program tax" in menus
 
 
 async def test_a_chosen_program_is_remembered_also_over_a_restart(routed: tuple[Gateway, TelegramPlatform]) -> None:
     running, platform = routed
     talk = TelegramTalk(platform, chat=301)
     await talk.say("/programs")
-    await until_begun(talk, "Programs to choose from; /programs with a name or number begins one:")
+    await until_begun(talk, "Choose a program with /programs and its name or number:")
     await talk.until_that(lambda: bool(platform.messages(301)[-1].buttons))
     buttons = [button for row in platform.messages(301)[-1].buttons for button in row]
     assert [button["text"] for button in buttons] == ["tax", "greeter ✓"]
@@ -108,7 +108,7 @@ async def test_a_chosen_program_is_remembered_also_over_a_restart(routed: tuple[
     await talk.say("/programs 2")
     await until_begun(talk, "Here is Hello.")
     await talk.say("/programs nonsense")
-    await until_begun(talk, "There is no program nonsense to choose here. There are: tax, greeter")
+    await until_begun(talk, "There is no program nonsense here. You can choose from: tax, greeter")
     await talk.say("/programs tax")
     await until_begun(talk, "Here is Tax.")
     running.kill()
@@ -134,7 +134,7 @@ async def test_the_table_is_shown_at_start_and_by_check(routed: tuple[Gateway, T
     [
         ('[[route]]\nprogram = "programs/hallo.pb"', "[[route]] 1 (hallo.pb): there is no file "),
         ('[[route]]\nprogram = "programs/tax.pb"\nplatfrom = "web"', 'there is no key "platfrom"; did you mean'),
-        (ROUTES + '[[route]]\nprogram = "programs/web.pb"\n', "[[route]] 5 (web.pb): it can never serve, since"),
+        (ROUTES + '[[route]]\nprogram = "programs/web.pb"\n', "[[route]] 5 (web.pb): it can never serve, because"),
         ('[[route]]\nprogram = "programs/broken.pb"', "broken.pb:3"),
     ],
 )

@@ -129,7 +129,7 @@ async def test_a_second_signal_ends_it_at_once_though_valkey_does_not_answer(tmp
         stopped = valkey_of(running.process_id)
         os.kill(stopped, signal.SIGSTOP)
         os.kill(running.process_id, signal.SIGINT)
-        await running.prints("Stopping. Ctrl-C once more ends it at once.")
+        await running.prints("Stopping. Press Ctrl-C again to stop at once.")
         assert await running.stop(signal.SIGINT) == 130
         os.kill(stopped, signal.SIGCONT)
         with anyio.fail_after(LIMIT_S):

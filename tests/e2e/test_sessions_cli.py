@@ -146,7 +146,7 @@ async def test_a_poison_event_ends_in_the_dead_letters_and_dies_again_when_repla
         await until(talk, HELLO, not_taken, not_taken)
         (again,) = await listed(tmp_path, "dlq")
         assert again["letter"] != letter["letter"]
-        assert await done(tmp_path, "dlq", "drop", again["letter"]) == f"{again['letter']} of {WHO} is forgotten.\n"
+        assert await done(tmp_path, "dlq", "drop", again["letter"]) == f"{again['letter']} of {WHO} is deleted.\n"
         assert await done(tmp_path, "dlq", "list") == "There are no dead letters.\n"
         await talk.say("still there?")
         await until(talk, HELLO, not_taken, not_taken, "You said: still there?")
@@ -161,11 +161,11 @@ async def test_a_replayed_letter_is_processed_once(tmp_path: Path) -> None:
         await until(talk, HELLO)
         (letter,) = await listed(tmp_path, "dlq")
         assert (letter["kind"], letter["why"]) == ("who", "the archive did not answer")
-        assert "waits in the inbox" in await done(tmp_path, "dlq", "replay", letter["letter"])
+        assert "is back in the inbox" in await done(tmp_path, "dlq", "replay", letter["letter"])
         await until_begun(talk, "• Ada Lovelace")
         status, _, errors = await parley(tmp_path, "dlq", "replay", letter["letter"])
         assert status == 1
-        assert errors.startswith(f"parley: There is no dead letter {letter['letter']}, or not any more")
+        assert errors.startswith(f"parley: There is no dead letter {letter['letter']} (any more)")
         await talk.say("and now?")
         await until_begun(talk, "You said: and now?")
         assert len(talk.texts()) == 3
@@ -271,7 +271,7 @@ async def test_a_person_who_asks_to_be_forgotten_leaves_nothing(tmp_path: Path) 
     assert left["conversation"] == "telegram:3012"
     kept = {key for key in before if "3012" in key}
     assert kept <= set(after)
-    assert (await done(tmp_path, "access", "list")).startswith("Nobody was let in")
+    assert (await done(tmp_path, "access", "list")).startswith("Only the people in the settings")
 
 
 async def test_what_somebody_said_in_the_browser_is_forgotten_too(tmp_path: Path) -> None:
@@ -317,7 +317,7 @@ async def test_a_session_that_was_replaced_and_the_one_that_goes_on_name_each_ot
     assert (found["s2"]["state"], found["s2"]["replaced_by"], found["s2"]["parent"]) == ("resting", None, ["s1", 1])
     assert re.search(r"^s2 .* s1:1$", await done(tmp_path, "sessions", "list"), re.MULTILINE)
     assert re.search(r"^replaced by +s2$", await done(tmp_path, "sessions", "show", "s1"), re.MULTILINE)
-    assert re.search(r"^goes on from +s1, after fact 1$", await done(tmp_path, "sessions", "show", "s2"), re.MULTILINE)
+    assert re.search(r"^continues +s1, after fact 1$", await done(tmp_path, "sessions", "show", "s2"), re.MULTILINE)
     assert len((await done(tmp_path, "sessions", "show", "s2", "--facts")).splitlines()) == 1
 
 

@@ -22,8 +22,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
 HELLO = "I am the teller."
 REFUSED = "This is a private bot. Ask its owner for access."
-ASKED = "This is a private bot. To be let in, give its owner this code within 60 minutes: "
-PAIRED = "Welcome! You are my owner from now on; /help says what you may do. Say hello to begin."
+ASKED = "This is a private bot. To get access, give its owner this code within 60 minutes: "
+PAIRED = "Welcome! You are now my owner. /help lists what you can do. Say hello to start."
 END_OF_STORY = "told it once."
 
 
@@ -142,7 +142,7 @@ async def test_commands_tell_stop_and_begin_anew(telegram: TelegramPlatform) -> 
     await talk.say("/status")
     await talk.until_that(lambda: "Teller (agent 1000): Begin → Listen" in talk.texts()[-1])
     await talk.say("/juggle")
-    await until_begun(talk, "I do not know /juggle.")
+    await until_begun(talk, "I do not know the command /juggle.")
     await talk.say("slow")
     await until_begun(talk, "Once")
     await talk.say("/stop")

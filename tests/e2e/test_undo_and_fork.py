@@ -26,7 +26,7 @@ LIMIT_S = 90
 
 
 def undone(name: str, text: str) -> str:
-    return f"↩️ Undone. We are back before {name} said “{text}”; what came of it is forgotten."
+    return f"↩️ Undone. We are back to before {name} said “{text}”. Everything since then is forgotten."
 
 
 async def test_telegram_undoes_presses_and_says_where_no_topic_can_be_had(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ async def test_telegram_undoes_presses_and_says_where_no_topic_can_be_had(tmp_pa
         await talk.until_that(lambda: bool(platform.messages(PERSON)[-1].buttons))
         assert question.buttons == []
         await talk.say("/fork")
-        await talk.until_that(lambda: any(text.startswith("No thread can be opened") for text in talk.texts()))
+        await talk.until_that(lambda: any(text.startswith("I cannot open a thread") for text in talk.texts()))
         running.kill()
         await running.gone()
         await running.start()
@@ -79,9 +79,9 @@ async def test_telegram_opens_a_topic_for_a_fork(tmp_path: Path) -> None:
             say("one", 9)
             await platform.until(lambda: any("1: one" in text for text in at(9)))
             say("/fork Another way", 9)
-            await platform.until(lambda: any("goes on in a second place" in text for text in at(9)))
+            await platform.until(lambda: any("continues in a second place" in text for text in at(9)))
             [(_, topic)] = platform.chats.topic_names
-            await platform.until(lambda: any("from what came of Ada: “one”" in text for text in at(topic)))
+            await platform.until(lambda: any("from after Ada: “one”" in text for text in at(topic)))
             say("two", topic)
             await platform.until(lambda: any("2: two" in text for text in at(topic)))
             say("/undo", topic, person=43)
@@ -113,9 +113,9 @@ async def test_slack_opens_a_thread_for_a_fork(tmp_path: Path) -> None:
                 platform.say("!undo", thread=root)
                 await platform.until(lambda: any("before Ada Lovelace said “two”" in text for text in at(root)))
                 platform.say("!fork Another way", thread=root)
-                await platform.until(lambda: any("goes on in a second place" in text for text in at(root)))
+                await platform.until(lambda: any("continues in a second place" in text for text in at(root)))
                 [fork] = [message.ts for message in platform.messages(CHANNEL) if message.thread_ts is None]
-                await platform.until(lambda: any("from what came of Ada Lovelace: “one”" in t for t in at(fork)))
+                await platform.until(lambda: any("from after Ada Lovelace: “one”" in t for t in at(fork)))
                 platform.say("three", thread=fork)
                 await platform.until(lambda: any("2: three" in text for text in at(fork)))
                 platform.say("four", thread=root)
@@ -142,9 +142,9 @@ async def test_discord_opens_a_thread_for_a_fork(tmp_path: Path) -> None:
         world.choose("undo", asked)
         await seen(platform, lambda: asked, "before Ada Lovelace said “two”")
         world.choose("fork", asked, "Another way")
-        told = await seen(platform, lambda: asked, "goes on in a second place")
+        told = await seen(platform, lambda: asked, "continues in a second place")
         [fork] = [thread for thread, name in world.people.threads().items() if name == "Another way"]
-        await seen(platform, lambda: fork, "from what came of Ada Lovelace: “one”")
+        await seen(platform, lambda: fork, "from after Ada Lovelace: “one”")
         world.say("three", fork)
         await seen(platform, lambda: fork, "2: three")
         world.say("four", asked)
@@ -179,10 +179,10 @@ async def test_a_kill_in_the_middle_undoes_once_and_forks_once(tmp_path: Path) -
                     await running.gone()
                     await running.start()
                     await running.listens_to("slack")
-                await platform.until(lambda: any("goes on in a second place" in text for text in at(root)))
-                await platform.until(lambda: any("from what came of" in text for text in at(forks()[0])))
+                await platform.until(lambda: any("continues in a second place" in text for text in at(root)))
+                await platform.until(lambda: any("from after" in text for text in at(forks()[0])))
                 platform.say("three", thread=forks()[0])
                 await platform.until(lambda: any("2: three" in text for text in at(forks()[0])))
-    assert sum("We are back before" in text for text in at(root)) == 1
-    assert sum("goes on in a second place" in text for text in at(root)) == 1
+    assert sum("We are back to before" in text for text in at(root)) == 1
+    assert sum("continues in a second place" in text for text in at(root)) == 1
     assert len(forks()) == 1

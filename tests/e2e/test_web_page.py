@@ -214,7 +214,7 @@ async def test_a_message_that_is_too_long_stays_in_its_box(browser: Browser) -> 
         page = await enter(browser, chat, "Ada")
         await say(page, "x" * 300_000)
         await expect(page.locator("#room-composer .form-error")).to_contain_text(
-            "300,000 characters; 100,000 is the most"
+            "300,000 characters; the limit is 100,000"
         )
         assert len(await page.locator("#room-composer textarea").input_value()) == 300_000
         await expect(page.locator(".message")).to_have_count(0)
@@ -369,7 +369,7 @@ async def test_what_happens_in_a_meeting_stands_in_quiet_lines_between_what_is_s
     async with web_chat() as chat, listening(chat):
         page = await enter(browser, chat, "Ada")
         who = "**Meeting 100: Plan**\n- Guide (agent 1000), host\n- Ada"
-        view = f"{who}\n\nThey share:\n- budget = `1200`\n\nSaid so far: 1"
+        view = f"{who}\n\nShared values:\n- budget = `1200`\n\nMessages so far: 1"
         said = [(GATEWAY, "Meeting started"), (GUIDE, "Welcome, all."), (GATEWAY, "Ada has joined the meeting")]
         for number, (speaker, text) in enumerate([*said, (GATEWAY, view)]):
             await chat.adapter.send(LOBBY, text, speaker=speaker, nonce=f"n{number}", final=True)
@@ -381,7 +381,7 @@ async def test_what_happens_in_a_meeting_stands_in_quiet_lines_between_what_is_s
         shown = notices.nth(2)
         await expect(shown).to_have_css("text-align", "start")
         await expect(shown.locator("li")).to_have_text(["Guide (agent 1000), host", "Ada", "budget = 1200"])
-        await expect(shown.locator("p")).to_have_text(["Meeting 100: Plan", "They share:", "Said so far: 1"])
+        await expect(shown.locator("p")).to_have_text(["Meeting 100: Plan", "Shared values:", "Messages so far: 1"])
 
 
 async def test_a_long_list_of_commands_stays_on_the_screen_and_is_gone_through_by_keys(browser: Browser) -> None:

@@ -259,7 +259,7 @@ class World:
         self.point()
         known = self._records.get(commit.replaces or commit.session)
         if known is not None and commit.taken_in not in (None, known.taken_in):
-            raise TapeConflict("it was taken in anew", expected=commit.expect, actual=known.seq)
+            raise TapeConflict("it was imported again", expected=commit.expect, actual=known.seq)
         if commit.begin is not None:
             parent = commit.begin.parent
             self._records[commit.session] = commit.begin

@@ -21,10 +21,10 @@ from tests.fakes.room_store import RoomStoreThatFails
 
 SECRET = "a secret of the tests"
 COMMANDS = {
-    "help": "what can be done here",
-    "new": "end this conversation and begin another",
+    "help": "list what you can do here",
+    "new": "end this conversation and start another",
     "status": "what is going on",
-    "stop": "interrupt what is going on",
+    "stop": "stop what is running",
 }
 
 

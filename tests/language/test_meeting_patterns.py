@@ -316,7 +316,7 @@ def _vote(said: Sequence[str], counts: Sequence[str], returned: str) -> Course:
         },
         ["Alice: go", "Bob: join", *said, "+600"],
         [
-            "ReleaseManager: @Bob ReleaseManager invites you to meeting 100: Release 7. Do you join?",
+            "ReleaseManager: @Bob ReleaseManager invites you to meeting 100: Release 7. Do you want to join?",
             "Parley: Meeting started",
             "ReleaseManager: In the release: forty fixes.",
             "ReleaseManager: @Alice @Bob Ship it?",

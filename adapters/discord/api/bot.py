@@ -1,4 +1,4 @@
-"""What the bot does in its own name: messages, reactions, threads, and questions about itself."""
+"""API calls of the bot itself: messages, reactions, threads, and questions about the bot."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Sharding:
-    """How many connections Discord recommends, and how many of them may begin at once every five seconds."""
+    """The number of connections that Discord recommends, and the number that may start at once every five seconds."""
 
     shards: int
     at_once: int
@@ -51,11 +51,11 @@ class BotApi:
 
     @property
     def ahead_s(self) -> float:
-        """How far our calendar is before Discord's, as its last answer told."""
+        """The lead of our calendar over Discord's, by its last answer."""
         return self._calls.rest.ahead_s
 
     async def identity(self) -> tuple[BotIdentity, bool]:
-        """Who we are, and whether the message content intent is switched on."""
+        """The bot's identity, and whether the message content intent is switched on."""
         with self._calls.told("who the bot is", at_setup=True):
             user: Any = await self._calls.rest.request(Route("GET", "/users/@me"))
             application: Any = await self._calls.rest.request(Route("GET", "/oauth2/applications/@me"))

@@ -20,7 +20,7 @@ MAX_KEPT: Final = 1000
 
 
 class Buckets:
-    """Which calls must wait, and how long. `route` and `major` are a call's pattern and what it is about."""
+    """The calls that must wait, and for how long. `route` and `major` are a call's pattern and its subject."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -51,12 +51,12 @@ class Buckets:
             self.close(route, major, resets_in_s)
 
     def close(self, route: str, major: str, seconds: float) -> None:
-        """Such calls must wait for so long."""
+        """Make such calls wait for this time."""
         if len(self._closed_until_s) >= MAX_KEPT:
             now_s = self._clock.monotonic()
             self._closed_until_s = {key: at_s for key, at_s in self._closed_until_s.items() if at_s > now_s}
         self._closed_until_s[route, major] = self._clock.monotonic() + seconds
 
     def close_all(self, seconds: float) -> None:
-        """Every call must wait for so long."""
+        """Make every call wait for this time."""
         self._all_closed_until_s = self._clock.monotonic() + seconds

@@ -20,7 +20,7 @@ from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelive
 UNREACHABLE_PAUSE_S: Final = 1.0
 """After how long a call is worth repeating that could not even be sent."""
 FILE_HOSTS: Final = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
-"""Where Discord keeps files."""
+"""Discord's hosts for files."""
 
 _GONE: Final = frozenset({10008, 50083})
 """Unknown message; thread archived, where a new message would open it again."""
@@ -40,7 +40,7 @@ _WHY: Final[Mapping[int, str]] = {
 }
 _log = logging.getLogger(__name__)
 _UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
-"""What is raised where an answer is not what is expected."""
+"""The exceptions of an unexpected answer."""
 
 
 class HookGone(NotDelivered):
@@ -48,7 +48,7 @@ class HookGone(NotDelivered):
 
 
 class PlaceGone(NotDelivered):
-    """The channel or thread is not there (any more, or yet)."""
+    """The channel or thread does not exist (now or yet)."""
 
 
 class TooOld(MessageGone):
@@ -56,11 +56,11 @@ class TooOld(MessageGone):
 
 
 class FileGone(NotDelivered):
-    """There is no file at an address (any more)."""
+    """There is no file at an address (now)."""
 
 
 class AlreadyDone(NotDelivered):
-    """What was asked for had been done before: a thread opened, an interaction acknowledged."""
+    """The call had been done before: a thread opened, an interaction acknowledged."""
 
 
 _KINDS: Final[Mapping[int, type[AdapterError]]] = {
@@ -114,7 +114,7 @@ class Calls:
 
     async def _fetched(self, url: str, max_bytes: int) -> bytes:
         if not self._is_discords(url):
-            raise NotDelivered(f"{url} is no address of a file on Discord")
+            raise NotDelivered(f"{url} is not the address of a file on Discord")
         with self.told("fetching a file", gone=FileGone):
             data = await self.rest.download(url, max_bytes)
         if data is None:
@@ -122,14 +122,14 @@ class Calls:
         return data
 
     async def _refreshed(self, url: str) -> str | None:
-        """The address at which the file is to be had now (Refresh Attachment URLs); None where that is not told."""
+        """The file's current address (Refresh Attachment URLs); None where Discord does not say."""
         try:
             with self.told("asking for a file's new address"):
                 route = Route("POST", "/attachments/refresh-urls")
                 told: Any = await self.rest.request(route, json={"attachment_urls": [url]})
                 fresh = str(told["refreshed_urls"][0]["refreshed"])
         except AdapterError as error:
-            _log.info("A file's new address cannot be had", extra={"error": str(error)})
+            _log.info("The new address of a file is not available", extra={"error": str(error)})
             return None
         return fresh if self._is_discords(fresh) else None
 
@@ -141,9 +141,8 @@ class Calls:
 
     @contextmanager
     def told(self, what: str, *, at_setup: bool = False, gone: type[NotDelivered] = NotDelivered) -> Iterator[None]:
-        """Failures within as our errors; AuthFailed only `at_setup`, `gone` where nothing is to be had there.
-
-        The time limit is the connection's.
+        """Translates failures within; AuthFailed only `at_setup`, `gone` where nothing exists there. The time limit is
+        the connection's.
         """
         try:
             yield

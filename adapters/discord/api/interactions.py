@@ -40,7 +40,7 @@ class InteractionApi:
         await self._respond(interaction, _CHANGE_LATER, None)
 
     async def suggest(self, interaction: Mapping[str, Any], texts: Sequence[str]) -> None:
-        """What could be meant by what is being typed."""
+        """Offer completions of the text being typed."""
         fitting = [text for text in texts if len(text) <= _LONGEST_SUGGESTION]
         await self._respond(interaction, _SUGGEST, {"choices": [{"name": text, "value": text} for text in fitting]})
 

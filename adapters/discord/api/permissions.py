@@ -1,4 +1,6 @@
-"""What the bot may do in a server and no more, and the link that asks for it. Bits: Discord's documentation."""
+"""The permissions that the bot needs in a server, and the link that asks for exactly these. Bits: Discord's
+documentation.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ class Invitation:
 
 
 PERMISSIONS: Sequence[Permission] = (
-    Permission("View Channels", 1 << 10, "to be there at all", essential=True),
+    Permission("View Channels", 1 << 10, "to see the channel at all", essential=True),
     Permission("Send Messages", 1 << 11, "to answer in channels", essential=True),
     Permission("Send Messages in Threads", 1 << 38, "to answer in threads and forum posts", essential=True),
     Permission("Create Public Threads", 1 << 35, "to open a thread for a session"),
@@ -41,7 +43,7 @@ THREAD_BITS = (1 << 35) | (1 << 38)
 
 
 def invitation(application_id: str) -> Invitation:
-    """How somebody who manages a server lets the bot in, with its permissions and commands."""
+    """The link by which a person who manages a server adds the bot, with its permissions and commands."""
     permissions = sum(permission.bit for permission in PERMISSIONS)
     scopes = "bot+applications.commands"
     link = f"https://discord.com/oauth2/authorize?client_id={application_id}&scope={scopes}&permissions={permissions}"
@@ -49,7 +51,7 @@ def invitation(application_id: str) -> Invitation:
 
 
 def missing(granted: int) -> list[Permission]:
-    """Which of ours are not among the bits that were granted."""
+    """The permissions that are not among the granted bits."""
     if granted & _ADMINISTRATOR:
         return []
     return [permission for permission in PERMISSIONS if not granted & permission.bit]

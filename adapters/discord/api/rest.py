@@ -79,7 +79,9 @@ class Rest(HTTPClient):
         return await super().ws_connect(url, compress=compress)
 
     async def download(self, url: str, max_bytes: int) -> bytes | None:
-        """What is at an address of Discord's own; None when it is longer. Raises discord.py's errors as `request`."""
+        """The content at an address of Discord's own; None when it is longer. Raises discord.py's errors as
+        `request`.
+        """
         async with self._session().get(url, allow_redirects=False) as response:
             if response.status >= 300:
                 raise self._error(Route("GET", "/attachments"), response, await json_or_text(response))

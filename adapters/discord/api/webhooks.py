@@ -1,4 +1,4 @@
-"""What is said through webhooks: their address is their secret, the bot's token is not sent with it."""
+"""API calls of webhooks. A webhook's address is its secret, and the bot's token is not sent with it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a webhook speaks: in a channel, or in a thread of it."""
+    """The place where a webhook speaks: a channel, or a thread of it."""
 
     channel: str
     thread: str | None
 
     @property
     def place(self) -> str:
-        """The id of where messages stand: a thread is a channel to Discord."""
+        """The id of the messages' place: a thread is a channel to Discord."""
         return self.thread or self.channel
 
 
@@ -48,7 +48,7 @@ class HookApi:
 
     @property
     def ahead_s(self) -> float:
-        """How far our calendar is before Discord's, as its last answer told."""
+        """The lead of our calendar over Discord's, by its last answer."""
         return self._calls.rest.ahead_s
 
     async def of_channel(self, channel_id: str, us: BotIdentity) -> list[Hook]:

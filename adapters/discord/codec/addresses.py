@@ -46,7 +46,7 @@ def address_of(channel_id: str, *, private: bool, parent: str | None = None) -> 
 
 
 def channel_id_of(address: Address) -> str:
-    """Where a message to this address is posted: a thread is a channel to Discord."""
+    """The channel in which a message to this address is posted: a thread is a channel to Discord."""
     return address.thread or address.conversation.removeprefix(_DM)
 
 
@@ -83,7 +83,7 @@ def page_of(text: str, speaker: Speaker, *, named: bool) -> Words:
 
 
 def name_of(speaker: Speaker, avatar_url: str | None) -> Name:
-    """Under what a webhook speaks. `{name}` in the picture's address stands for the speaker's name."""
+    """The name under which a webhook speaks. `{name}` in the picture's address is the speaker's name."""
     name = " ".join(speaker.name.split())
     picture = None if avatar_url is None else avatar_url.replace("{name}", quote(name, safe=""))
     for refused, instead in _REFUSED_IN_NAMES:
@@ -97,7 +97,7 @@ def answer_line(link: str) -> str:
 
 
 def link_to(server: str, channel_id: str, message: str | None = None) -> str:
-    """Where a channel of a server, or a message in it, is to be found; `@me` is the server of private conversations."""
+    """The link to a channel of a server, or to a message in it; `@me` is the server of private conversations."""
     place = f"https://discord.com/channels/{server}/{channel_id}"
     return place if message is None else f"{place}/{message}"
 

@@ -64,7 +64,7 @@ def _parts(programs: Sequence[str], texts: Texts) -> list[dict[str, Any]]:
 
 
 def kind_of(interaction: _Json) -> Kind | None:
-    """What it is; None for what we did not offer. Never fails."""
+    """The kind of interaction; None for one that the bot did not offer. Never fails."""
     data = interaction.get("data") or {}
     match interaction.get("type"):
         case op if op == _PRESS:
@@ -97,13 +97,13 @@ def choice_of(interaction: _Json, us: BotIdentity) -> Inbound:
 
 
 def asked_of(interaction: _Json) -> Inbound:
-    """Who asks, and where, for what is answered by us alone. Raises as `command_of`."""
+    """The person and the place of a command that the adapter answers itself. Raises as `command_of`."""
     part = _part(interaction["data"])
     return replace(_done(interaction, str(interaction["application_id"])), command=_TO_COMMAND.get(part or "", part))
 
 
 def options_of(interaction: _Json) -> dict[str, Any]:
-    """What was filled in, by name."""
+    """The options that were filled in, by name."""
     given = interaction["data"].get("options", ())
     if given and given[0].get("type") == _PART:
         given = given[0].get("options", ())
@@ -121,20 +121,20 @@ def in_thread(interaction: _Json) -> bool:
 
 
 def thread_name(interaction: _Json) -> str:
-    """What a session's thread is called: its topic, else its program; empty where neither was given."""
+    """The name of a session's thread: its topic, else its program; empty where neither was given."""
     options = options_of(interaction)
     return " ".join(str(options.get("topic") or options.get("program") or "").split())
 
 
 def _part(data: _Json) -> str | None:
-    """Which part of /session was chosen; None for other commands."""
+    """The chosen part of /session; None for other commands."""
     if data.get("name") != SESSION:
         return None
     return str(next((option["name"] for option in data.get("options", ())), ""))
 
 
 def _done(interaction: _Json, bot: str) -> Inbound:
-    """What any interaction says: who did it, and where."""
+    """The person and the place of any interaction."""
     private = "guild_id" not in interaction
     member = interaction.get("member")
     person = member["user"] if member else interaction["user"]

@@ -27,8 +27,8 @@ _STRONG = re.compile(r"(?<![\w_\\])__(?=\S)(?!_)(.+?)(?<=\S)(?<!_)__(?![\w_])", 
 _UNDERLINE = re.compile(r"(?<!\\)__")
 _SPOILER = re.compile(r"(?<!\\)\|\|")
 _IMAGE = re.compile(r"!\[([^\]]*)\]\(")
-_LONG_QUOTE = re.compile(r"^(\s*)>>>\s?", re.MULTILINE)
-_SMALL = re.compile(r"^(\s*)-#", re.MULTILINE)
+_LONG_QUOTE = re.compile(r"^([ \t]*)>>>\s?", re.MULTILINE)
+_SMALL = re.compile(r"^([ \t]*)-#", re.MULTILINE)
 _PINGS = (
     (re.compile(r"@(everyone|here)\b", re.IGNORECASE), rf"@{_BREAK}\1"),
     (re.compile(r"<(@[!&]?)(\d+)>"), rf"<\1{_BREAK}\2>"),
@@ -101,7 +101,7 @@ def _always(lines: list[str]) -> _Rewrite:
 
 
 def _pieces(tokens: Sequence[Token]) -> Iterator[tuple[int, int, _Rewrite]]:
-    """Where lines change, in order, and into what. What is not named here stays, code above all."""
+    """The replacements of lines, in order. Everything else stays, code above all."""
     stream = iter(tokens)
     for token in stream:
         if token.map is None:

@@ -27,7 +27,7 @@ class Words:
     pings: frozenset[str] = frozenset()
 
     def under(self, heading: str) -> Words:
-        """The same below a line of its own."""
+        """The message below a separate line."""
         return replace(self, text=f"{heading}\n{self.text}")
 
 
@@ -56,7 +56,7 @@ class Post:
 
 
 def trace_of(message: dict[str, Any]) -> str:
-    """The same of a message as Discord tells it."""
+    """The trace of a message in Discord's form."""
     files = message.get("attachments") or [{}]
     return _trace(message["content"], files[0].get("filename", ""))
 

@@ -1,4 +1,4 @@
-"""What was written while nobody listened, read from history: the gateway forgets what it could not deliver."""
+"""Messages written while nobody was connected, read from history. Discord drops events that it could not deliver."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ class CatchUp:
             self._known[BEGUN], self._begun = self._begun, None
 
     async def private(self) -> AsyncIterator[dict[str, Any]]:
-        """What was missed in private conversations, oldest first in each."""
+        """The missed messages of private conversations, oldest first in each."""
         marked = ((channel, mark) for key, mark in self._known.items() if (channel := private_channel_of(key)))
         for channel, mark in _newest(marked):
             for message in await self._missed(channel, mark):
                 yield message
 
     async def public(self, talked_in: Iterable[LastSaid], guild: str | None = None) -> AsyncIterator[dict[str, Any]]:
-        """What was missed in channels and threads of a server, or of all, oldest first in each."""
+        """The missed messages in channels and threads of a server, or of all, oldest first in each."""
         last_said = {said.channel: said for said in talked_in}
         marks = {said.channel: self._mark(said) for said in last_said.values()}
         behind = [
@@ -116,7 +116,7 @@ class CatchUp:
             missed += page
             if len(page) < PAGE:
                 return missed
-        _log.warning("More was written than is caught up with", extra={"channel": channel, "messages": len(missed)})
+        _log.warning("More was written than can be caught up with", extra={"channel": channel, "messages": len(missed)})
         return missed
 
 

@@ -44,9 +44,9 @@ class Place:
 
 
 def inbound_of(message: _Json, us: BotIdentity, place: Place) -> Inbound | None:
-    """What a person wrote, or None where there is nothing for us: bots, webhooks, what Discord itself says.
+    """A person's message, or None for messages of bots, webhooks and Discord itself.
 
-    Raises KeyError, TypeError or ValueError for what does not look like a message.
+    Raises KeyError, TypeError or ValueError for data that does not look like a message.
     """
     author = message["author"]
     if author.get("bot") or "webhook_id" in message or message.get("type", 0) not in _WRITTEN_BY_PEOPLE:
@@ -79,7 +79,7 @@ def inbound_of(message: _Json, us: BotIdentity, place: Place) -> Inbound | None:
 
 
 def edit_of(message: _Json, us: BotIdentity, place: Place, known: Remembered | None) -> Inbound | None:
-    """What a person changed, or None: Discord also tells of previews that were unfolded. Raises as `inbound_of`."""
+    """A person's edit, or None: Discord also reports previews that were unfolded. Raises as `inbound_of`."""
     changed_at = message.get("edited_timestamp")
     if changed_at is None or "author" not in message:
         return None
@@ -94,7 +94,7 @@ def edit_of(message: _Json, us: BotIdentity, place: Place, known: Remembered | N
 
 
 def deletion_of(message_id: str, us: BotIdentity, known: Remembered | None, now: datetime) -> Inbound | None:
-    """What a person took back. Discord does not say whose it was, so None where we do not remember it."""
+    """A person's deletion. Discord does not say whose message it was, so None for a message that is not remembered."""
     if known is None:
         return None
     return Inbound(
@@ -137,7 +137,9 @@ def marked_of(name: str, data: _Json, us: BotIdentity) -> Marked | None:
 def reaction_of(
     marked: Marked, data: _Json, place: Place, known: Remembered | None, *, event_id: str, now: datetime
 ) -> Inbound:
-    """What a person put on a message, or took off it: then `text` is empty. The id is as ours was, if it is ours."""
+    """A person's reaction to a message, or its removal: then `text` is empty. The id is that of our message, if it is
+    ours.
+    """
     private = "guild_id" not in data
     there = {**data, "id": marked.message_id}
     address = known.address if known is not None else _address(there, place, private=private, opens=place.begun)
@@ -175,7 +177,7 @@ def _address(message: _Json, place: Place, *, private: bool, opens: bool) -> Add
 
 
 def _is_reply_to(message: _Json, us: BotIdentity) -> bool:
-    """Whether a message of ours is replied to: the bot's, or what an agent said through a webhook of ours."""
+    """Whether a message replies to one of ours: the bot's, or an agent's through a webhook."""
     replied = message.get("referenced_message") or {}
     return _by_our_hook(replied, us) or bool(replied.get("author", {}).get("id") == us.id)
 
@@ -224,7 +226,7 @@ def _said(message: _Json, us: BotIdentity, place: Place) -> _Said:
 
 
 def _content(message: _Json) -> str:
-    """What was written, or what was written in the messages that are passed on with it."""
+    """The text of the message, or of the messages forwarded with it."""
     passed_on = (snapshot["message"].get("content", "") for snapshot in message.get("message_snapshots", ()))
     return "\n".join(text for text in (message["content"], *passed_on) if text)
 

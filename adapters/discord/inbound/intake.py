@@ -44,9 +44,8 @@ _Taken: TypeAlias = tuple[Inbound, Callable[[], Awaitable[None]]]
 
 @dataclass(frozen=True, slots=True)
 class Ours:
-    """What one bot has beside its connection. `known_as` tells our id of a message by Discord's.
-
-    With `opens_threads`, what is addressed to us in a channel is answered in a thread.
+    """The parts of one bot beside its connection. `known_as` gives our id of a message by Discord's. With
+    `opens_threads`, a message to the bot in a channel is answered in a thread.
     """
 
     api: BotApi
@@ -77,7 +76,7 @@ class Intake:
         await self._listener.settled.wait()
 
     async def items(self, us: BotIdentity) -> AsyncGenerator[Inbound, None]:
-        """What people do. An item is marked as taken, or a command acknowledged, when the next one is asked for."""
+        """People's events. An item is marked as taken, or a command acknowledged, when the next one is asked for."""
         now = self._clock.now() - timedelta(seconds=self._ours.api.ahead_s + 1)  # ids of one millisecond are alike
         await self._catch_up.load(snowflake_at(now))
         while True:
@@ -191,4 +190,4 @@ async def _nothing() -> None:
 
 
 def _tell_passed_over(error: Exception) -> None:
-    _log.warning("An event of Discord's is not understood and is passed over", extra={"error": repr(error)})
+    _log.warning("An event of Discord's is not understood and is ignored", extra={"error": repr(error)})

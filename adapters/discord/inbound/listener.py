@@ -20,7 +20,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed
 
 INTENT_HELP: Final = (
-    "Discord does not let this bot read messages. In the Developer Portal open the application, Bot, Privileged "
+    "Discord hides messages from this bot. In the Developer Portal open the application, Bot, Privileged "
     "Gateway Intents, and switch on Message Content Intent"
 )
 LOST: Final = Heard("LOST", {})
@@ -73,7 +73,7 @@ class Listener:
                 self._fail(error)
 
     async def next(self) -> Heard:
-        """The next event. Raises AuthFailed. LOST stands where events had to be dropped, all up to this moment."""
+        """The next event. Raises AuthFailed. LOST marks events that had to be dropped, all up to this moment."""
         while not self._buffer:
             if self._failure is not None:
                 raise self._failure
@@ -95,7 +95,7 @@ class Listener:
         ]
 
     def place(self, event: Mapping[str, Any], message_id: str) -> Place | None:
-        """Where a message of a server is, as far as discord.py knows; None when the channel is not known."""
+        """The place of a message in a server, as far as discord.py knows; None when the channel is not known."""
         guild = self._guild(int(event["guild_id"]))
         channel = guild.get_channel_or_thread(int(event["channel_id"])) if guild is not None else None
         if guild is None or channel is None:
@@ -140,7 +140,7 @@ class Listener:
         if self._lost:
             return
         if len(self._buffer) >= self._session.buffer_size:
-            _log.warning("Discord says more than is taken; what is left out is read from history later")
+            _log.warning("Discord sends more than fits; the rest is read from history later")
             self._lost = True
             return
         self._buffer.append(heard)

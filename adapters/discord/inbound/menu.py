@@ -1,4 +1,4 @@
-"""What people choose from the menu: commands, sessions in threads of their own, choices, suggestions."""
+"""People's choices from the menu: commands, sessions in separate threads, answers to questions, suggestions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Menu:
                 pass
 
     async def item(self, interaction: Mapping[str, Any], us: BotIdentity) -> Inbound | None:
-        """What a person did; None for what is answered here. `safe` is to be called for each item."""
+        """A person's event; None for one that is answered here. Call `safe` for each item."""
         try:
             match kind_of(interaction):
                 case "command":
@@ -72,7 +72,7 @@ class Menu:
                 case "start":
                     return await self._start(interaction, command_of(interaction, us))
         except NOT_UNDERSTOOD as error:
-            _log.warning("An interaction is not understood and is passed over", extra={"error": repr(error)})
+            _log.warning("An interaction is not understood and is ignored", extra={"error": repr(error)})
         return None
 
     def safe(self, interaction: Mapping[str, Any]) -> None:

@@ -43,7 +43,7 @@ class Receipts:
         tasks.start_soon(self._give, give, interaction, receipt)
 
     def safe(self, interaction: Mapping[str, Any], text: str | None = None) -> None:
-        """What was asked for is safe, or is known to fail: the person may be told so."""
+        """Tell the person that their command is safe, or is known to fail."""
         receipt = self._open.pop(str(interaction["id"]), None)
         if receipt is not None:
             receipt.text = text or receipt.text

@@ -24,11 +24,11 @@ BETWEEN_SESSIONS_S: Final = 5.0
 LONGEST_PAUSE_S: Final = 120.0
 """Discord takes 1000 new sessions a day, then it takes the token away (Gateway, Session Start Limit)."""
 HEALTHY_AFTER_S: Final = 600.0
-"""A session that lasted so long did not break by something that breaks the next one as well."""
+"""A session that lasted this long did not end by a fault that ends the next one as well."""
 RESUME_FOR_S: Final = 60.0
-"""So long it is tried to resume a session; discord.py would go on with pauses of many minutes."""
+"""The time for attempts to resume a session; discord.py would continue with pauses of many minutes."""
 CLOSE_WITHIN_S: Final = 5.0
-"""So long we wait for Discord to agree that a connection ends."""
+"""The time for Discord to agree that a connection ends."""
 
 USELESS: Final = frozenset({4004, 4010, 4011, 4012, 4013, 4014})
 """Close codes after which trying again is of no use (Gateway Close Event Codes)."""
@@ -60,7 +60,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What connections are made with. `shards` None: as many as Discord recommends."""
+    """The parameters of connections. `shards` None: as many as Discord recommends."""
 
     token: str
     base_url: str | None
@@ -70,7 +70,7 @@ class Session:
 
 
 class Starts:
-    """Who may begin a session when: shards whose numbers are equal modulo `at_once` follow each other slowly."""
+    """The pace of new sessions: shards whose numbers are equal modulo `at_once` follow each other slowly."""
 
     def __init__(self, clock: Clock, at_once: int) -> None:
         self._clock = clock
@@ -110,7 +110,8 @@ class Shard:
     async def run(self) -> NoReturn:
         """Listen until cancelled, one session after the other.
 
-        Raises discord.py's LoginFailure, PrivilegedIntentsRequired, and ConnectionClosed where going on is of no use.
+        Raises discord.py's LoginFailure, PrivilegedIntentsRequired, and ConnectionClosed where a new attempt is of no
+        use.
         """
         while True:
             try:

@@ -61,7 +61,6 @@ class NewThreads:
         return message
 
     async def link(self, to: Address) -> str | None:
-        """See `CanOpenThread.link`."""
         place = channel_id_of(to)
         if is_private(to):
             return link_to("@me", place)

@@ -1,4 +1,4 @@
-"""Which of Discord's buckets a call draws from."""
+"""The rate buckets of Discord that a call draws from."""
 
 from __future__ import annotations
 

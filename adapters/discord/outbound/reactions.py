@@ -34,7 +34,9 @@ class Marking:
             self._there.keep(message, wanted)
 
     def _others(self, message: str, wanted: str | None) -> list[str]:
-        """What may have to go: what we put there, or, where nothing is known and nothing wanted, any of ours."""
+        """The reactions that may have to go: the known one, or, where nothing is known and nothing wanted, any of
+        ours.
+        """
         known = self._there.get(message)
         if known is not None:
             return [] if known == wanted else [known]

@@ -1,4 +1,6 @@
-"""How something is said: through a webhook or by the bot, in a thread that may have to be opened, and looked at."""
+"""Sending on Discord: through a webhook or by the bot, in a thread that may have to be opened, and checked
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """What is to be posted, where, by whom; the fields are those of `Adapter.send` and `CanUpload.upload`."""
+    """A text to post, with its place and speaker; the fields are those of `Adapter.send` and `CanUpload.upload`."""
 
     to: Address
     text: str
@@ -78,7 +80,7 @@ class Sender:
         self._lines = Recent[str, str](MAX_LINES)
 
     def through_hooks(self, to: Address, speaker: Speaker) -> bool:
-        """Whether somebody speaks through a webhook there, as far as is known."""
+        """Whether this speaker uses a webhook there, as far as is known."""
         wanted = self._show_names == "webhooks" and not is_private(to)
         return wanted and bool(speaker.id) and self._hooks.available(to.conversation)
 
@@ -103,7 +105,7 @@ class Sender:
     ) -> None:
         """Replace the text, and the choices unless None."""
         if not final and self._is_old(message):
-            await self._make_way(to, message, "it is older than Discord lets messages grow")
+            await self._make_way(to, message, "it is too old for Discord to let it grow")
         words = self._words(to, message, text, speaker)
         try:
             if is_hooked(message):
@@ -118,7 +120,7 @@ class Sender:
                 return
             taken_away = await self._taken_away(to, message)
             told = {"message_id": message, "taken_away": taken_away, "error": str(error)}
-            _log.warning("A webhook of ours was deleted, and what it said is said anew", extra=told)
+            _log.warning("A webhook of ours was deleted, and its text is said again", extra=told)
             raise MessageGone(str(error)) from error
         if final and not _shows(shown, words, channel_id_of(to)):
             raise ShownDiffers(f"Discord shows another text than message {message} should have, or elsewhere")
@@ -135,7 +137,7 @@ class Sender:
                 await self._taken_away(to, message)
 
     async def _taken_away(self, to: Address, message: str) -> bool:
-        """Whether the bot itself may delete what a webhook said that is not there any more."""
+        """Whether the bot itself may delete the message of a webhook that no longer exists."""
         try:
             await self._api.delete(channel_id_of(to), number_of(message))
         except AdapterError:
@@ -143,7 +145,7 @@ class Sender:
         return True
 
     async def _stands(self, to: Address, message: str, words: Words) -> bool:
-        """Whether a message shows this already, as far as can be read."""
+        """Whether a message shows this already, as far as it can be read."""
         place, number = channel_id_of(to), number_of(message)
         with suppress(AdapterError):
             found = await self._api.after(place, str(int(number) - 1))
@@ -192,14 +194,14 @@ class Sender:
         return limit_s is not None and age.total_seconds() > limit_s
 
     async def _make_way(self, to: Address, message: str, why: str) -> None:
-        """Take a message away whose text goes on in a new one. Raises MessageGone, always."""
+        """Delete a message whose text continues in a new one. Raises MessageGone, always."""
         with suppress(AdapterError):  # then the old one stays, with the text it had
             await self.take_away(to, message)
         raise MessageGone(f"Message {message} makes way for a new one: {why}")
 
 
 def _shows(message: dict[str, Any], words: Words, place: str) -> bool:
-    """Whether this is what Discord shows, and where. It takes white space off both ends."""
+    """Whether Discord shows this, and there. Discord removes white space at both ends."""
     told = str(message.get("content", "")).strip(), str(message.get("channel_id"))
     return told == (words.text.strip(), place)
 

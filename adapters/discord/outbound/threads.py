@@ -49,7 +49,7 @@ class Threads:
         self._joined.keep(thread, True)
 
     def ours(self, thread: str) -> bool:
-        """Whether we opened it, spoke in it, or may open it, in this process."""
+        """Whether this process opened it, spoke in it, or may open it."""
         return self._joined.get(thread) is not None or thread in self._expected
 
     async def within(self, to: Address, call: Callable[[], Awaitable[_Answer]]) -> _Answer:

@@ -21,7 +21,7 @@ STORAGE_PAUSE_S: Final = 1.0
 KEPT_ANSWERED: Final = 50
 """Posts that Discord has answered and are remembered all the same: who asked may die before writing the answer down."""
 KEPT_FOR: Final = timedelta(days=7)
-"""After so long nobody asks any more."""
+"""The time after which nobody asks about a post."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class UnconfirmedPost:
         return name == self.name and _digest(trace) in self.digests
 
     def tried(self, trace: str) -> UnconfirmedPost:
-        """The same after another attempt."""
+        """The record after another attempt."""
         return UnconfirmedPost(self.name, self.since, (*self.digests, _digest(trace))[-MAX_TRACES:])
 
 
@@ -65,7 +65,7 @@ class UnconfirmedPosts:
             raise _later(error) from error
 
     async def answered(self, nonce: str) -> None:
-        """It is there. That is forgotten when so many others are there as well."""
+        """Record that the post is there. The record is dropped after this many later ones."""
         self._answered.append(nonce)
         if len(self._answered) > KEPT_ANSWERED:
             await self.settle(self._answered.popleft())

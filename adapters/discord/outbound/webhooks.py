@@ -40,7 +40,7 @@ def is_hooked(message: str) -> bool:
 
 
 def seat_of(speaker_id: str) -> int:
-    """Which of a channel's webhooks an agent speaks through: agents numbered one after another spread evenly."""
+    """The webhook of a channel that an agent speaks through: agents numbered one after another spread evenly."""
     return sum(speaker_id.encode()) % HOOKS_PER_CHANNEL
 
 
@@ -130,7 +130,7 @@ class Webhooks:
         pool = await self._pool(spot.channel)
         hook = pool.all.get(hook_id) if pool is not None else None
         if hook is None:
-            raise HookGone(f"The webhook {hook_id} that said message {number} is not there any more")
+            raise HookGone(f"The webhook {hook_id} that said message {number} no longer exists")
         return hook
 
     async def _post(self, hook: Hook, seat: int, spot: Spot, post: Post, nonce: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the app itself asks of Slack: where to listen, and the token of a workspace that installs it."""
+"""API calls of the app itself: the address to connect to, and the token of a workspace that installs it."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "not_in_channel": "Invite the bot to the channel: /invite @its-name",
     "channel_not_found": "The bot cannot see the channel; if it is a private one, invite the bot",
     "is_archived": "The channel is archived",
-    "restricted_action": "The workspace's administrators do not let the bot post here",
+    "restricted_action": "The workspace's administrators do not allow the bot to post here",
     "thread_not_found": "The thread was deleted",
     "missing_scope": "Add the scope to the app and install it to the workspace again",
 }

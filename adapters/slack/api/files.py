@@ -31,7 +31,7 @@ class FileApi:
             known = (await self._calls.client.files_info(file=file_id))["file"]
             size, url = int(known.get("size") or 0), str(known.get("url_private_download") or known["url_private"])
         if size > max_bytes:
-            raise NotDelivered(f"The file {known.get('name', file_id)} has {size} bytes, at most {max_bytes} are taken")
+            raise NotDelivered(f"The file {known.get('name', file_id)} has {size} bytes; the limit is {max_bytes}")
         if not self._is_slacks(url):
             raise NotDelivered(f"The file {file_id} is kept outside of Slack, which the bot's token must not reach")
         return await self._fetched(url, max_bytes)

@@ -23,7 +23,7 @@ from runtime.core.errors import AdapterError, NotDelivered, RateLimited, Storage
 
 STATE_COOKIE: Final = "parley_slack_state"
 STATE_LASTS_S: Final = 600
-"""How long somebody may take to say yes at Slack."""
+"""The time for a person to agree at Slack."""
 STORE_PAUSE_S: Final = 1.0
 
 
@@ -99,14 +99,14 @@ class Door:
 
     async def _finish(self, request: HttpRequest) -> HttpAnswer:
         if not self._is_ours(request.query.get("state", ""), _cookies(request.headers).get(STATE_COOKIE, "")):
-            return _page(400, "This took too long, or began elsewhere. Please begin again at /hooks/slack/install.")
+            return _page(400, "This took too long, or started elsewhere. Please start again at /hooks/slack/install.")
         code = request.query.get("code")
         if not code:
             return _page(400, f"Slack says: {request.query.get('error', 'no code')}. Nothing was installed.")
         try:
             team = await self._install(code)
         except AdapterError as error:
-            return _page(502, f"{error}. Nothing was installed; please begin again at /hooks/slack/install.")
+            return _page(502, f"{error}. Nothing was installed; please start again at /hooks/slack/install.")
         return _page(200, f"Installed in {team}. Invite the bot to a channel, or write to it.")
 
     async def _install(self, code: str) -> str:

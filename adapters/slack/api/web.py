@@ -1,4 +1,4 @@
-"""What a bot may ask of Slack's Web API about messages, people and what is shown beside them."""
+"""A bot's calls of Slack's Web API about messages, people and indicators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who we are in each workspace, and with which token."""
+"""The bot's identity and token in each workspace."""
 
 from __future__ import annotations
 

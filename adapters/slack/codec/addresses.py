@@ -17,9 +17,9 @@ from runtime.core.message import Choice
 
 PLATFORM = "slack"
 CHOICE_ACTION = "choice:"
-"""With what the id of a button begins that is a choice."""
+"""The prefix of the id of a button that is a choice."""
 ANSWER_ACTION = "answer:"
-"""The same of one that opens a form for an answer."""
+"""The prefix of the id of a button that opens a form for an answer."""
 MAX_NAME = 64
 """Characters of a speaker's name that are shown."""
 
@@ -29,7 +29,7 @@ _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 
 @dataclass(frozen=True, slots=True)
 class BotIdentity:
-    """Who we are on Slack. `scopes` is empty where Slack does not tell."""
+    """The bot's identity on Slack. `scopes` is empty where Slack does not say."""
 
     team_id: str
     team: str
@@ -39,13 +39,13 @@ class BotIdentity:
     scopes: frozenset[str] = frozenset()
 
     def knows(self, team: str | None) -> bool:
-        """Whether a person of this workspace is of ours; another's people are in channels that are shared."""
+        """Whether a person belongs to this workspace; people of another one take part in shared channels."""
         return team in (None, self.team_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """How a person is called, their language as Slack has it (`de-DE`), and their workspace."""
+    """A person's name, their language in Slack's form (`de-DE`), and their workspace."""
 
     name: str
     language: str | None = None

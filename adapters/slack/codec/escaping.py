@@ -15,7 +15,7 @@ def escape(text: str) -> str:
 
 
 def full_width(text: str) -> str:
-    """Text without the characters that need escapes: their full-width forms stand for them."""
+    """Text with full-width forms in the place of characters that need escapes."""
     return text.translate(_FULL_WIDTH)
 
 

@@ -19,7 +19,7 @@ from runtime.core.message import Attachment, Quote
 
 SLACKBOT = "USLACKBOT"
 FILE_URL = f"{PLATFORM}-file:"
-"""With what the address of a file begins; the workspace's and the file's ids follow."""
+"""The prefix of the address of a file; the workspace's and the file's ids follow."""
 
 _FROM_PEOPLE = frozenset({None, "file_share", "thread_broadcast", "me_message"})
 _REACTIONS = frozenset({"reaction_added", "reaction_removed"})
@@ -66,7 +66,7 @@ def team_in(body: _Json) -> str:
 
 
 def happening_in(event: _Json, bot: BotIdentity) -> Happening | None:
-    """What a person did, or None. Raises KeyError, TypeError or AttributeError for other shapes."""
+    """A person's event, or None. Raises KeyError, TypeError or AttributeError for other shapes."""
     kind, subtype = event.get("type"), event.get("subtype")
     if kind in _REACTIONS:
         found = _reaction(event)
@@ -162,9 +162,9 @@ def inbound_of(
     *,
     addressed: bool,
 ) -> Inbound:
-    """What a person did. `people` has those of `Happening.people`; who is missing there is shown by the id.
+    """A person's event. `people` has those of `Happening.people`; a missing one is shown by the id.
 
-    Raises ValueError for a time that is none.
+    Raises ValueError for an invalid time.
     """
     names = {user: person.name for user, person in people.items()}
     reacted = happening.act == "reaction"

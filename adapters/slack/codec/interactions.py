@@ -89,9 +89,8 @@ def _action(body: _Json, kind: str) -> _Json | None:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Somebody wants to write an answer. `channel` and `thread` say where; the form opens with `trigger_id`.
-
-    `choice` is the id of the choice that stands for the answer.
+    """A person's wish to write an answer. `channel` and `thread` are the place; the form opens with `trigger_id`.
+    `choice` is the id of the choice for the answer.
     """
 
     channel: str

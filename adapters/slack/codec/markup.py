@@ -83,7 +83,7 @@ class _Writer(MarkdownWriter):
         self._write("```\n" + escape(code.replace("```", f"`{_EDGE}`{_EDGE}`")) + "\n```")
 
     def _plain(self, text: str) -> None:
-        """Addresses in it become links, which Slack would not make by itself of a text that pings nobody."""
+        """The text with addresses as links, which Slack would not make itself in a text that notifies nobody."""
         position = 0
         for found in () if self._links else _BARE_URL.finditer(text):
             self._write(escape(text[position : found.start()]) + f"<{link_target(found.group())}>")
@@ -91,7 +91,7 @@ class _Writer(MarkdownWriter):
         self._write(escape(text[position:]))
 
     def _code(self, code: str) -> None:
-        """A backtick inside would end the code: a grave accent stands for it."""
+        """Code with a grave accent for each backtick, which would end it."""
         self._before_mark()
         self._write("`" + escape(code.replace("`", "\u02cb")) + "`")
         self._at_edge = True
@@ -161,7 +161,7 @@ class _Writer(MarkdownWriter):
             self._parts.append(_EDGE)
 
     def _write(self, text: str) -> None:
-        """What stands inside a mention is the name, which Slack shows by itself."""
+        """Write text. Inside a mention it is the name, which Slack shows itself."""
         if not any(link.mention for link in self._links):
             super()._write(text)
 

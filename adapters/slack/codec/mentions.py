@@ -13,12 +13,12 @@ _PERSON = re.compile(r"person:slack:([TE][A-Z0-9]+):([UW][A-Z0-9]+)")
 
 
 def person_of(target: str) -> str | None:
-    """The mention that a link's target stands for; None for another link."""
+    """The mention that a link's target means; None for another link."""
     found = _PERSON.fullmatch(target)
     return None if found is None else f"<@{found[2]}>"
 
 
 def mention_of(target: str, team: str) -> str | None:
-    """The same, for people of one workspace only."""
+    """The mention, for people of one workspace only."""
     found = _PERSON.fullmatch(target)
     return None if found is None or found[1] != team else f"<@{found[2]}>"

@@ -31,7 +31,7 @@ from runtime.core.errors import NotDelivered
 from runtime.core.texts import Texts
 
 DONE: Final = "\u2713"
-"""What a person is told whose command was taken."""
+"""The answer to a person whose command was taken."""
 
 Answer = tuple[Inbound | None, Mapping[str, Any] | None]
 """Something for the gateway, and words for the person."""
@@ -68,7 +68,7 @@ class Commanding:
         return self._inbound(given, delivery, workspace.bot, at, given.name or None), only_you(DONE)
 
     async def submission(self, delivery: Delivery, workspace: Workspace) -> Answer:
-        """What was written in a form: the beginning of a conversation, or an answer. Words are shown in the form."""
+        """The content of a form: the beginning of a conversation, or an answer. Words are shown in the form."""
         sent = submission_in(delivery.body)
         if sent is None or not sent.text:
             return None, None
@@ -95,7 +95,7 @@ class Commanding:
         return True
 
     async def _said(self, given: SlashCommand, delivery: Delivery, workspace: Workspace, sent: Submission) -> Inbound:
-        """What somebody answered, shown to the others where the question stands."""
+        """A person's answer, shown to the others where the question is."""
         said = blocks_of(with_mentions(given.argument, {}), given.user_name)
         answer = await workspace.api.send(given.channel, sent.thread, said, None, delivery.event_id)
         at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", sent.thread)
@@ -105,14 +105,14 @@ class Commanding:
     async def _refusal(
         self, given: SlashCommand, delivery: Delivery, bot: BotIdentity, thread: str | None = None
     ) -> str | None:
-        """What somebody is told who may not do this there; in private the gateway tells them."""
+        """The words for a person without access; in private the gateway tells them."""
         if given.channel.startswith("D"):
             return None
         at = Address(PLATFORM, f"{bot.team_id}:{given.channel}", thread)
         return await self._admits(self._inbound(given, delivery, bot, at, given.name or None))
 
     async def _beginning(self, given: SlashCommand, delivery: Delivery, workspace: Workspace) -> Answer:
-        """A conversation in a thread of its own, under what the person wants to say."""
+        """A conversation in a new thread, under the person's text."""
         if not given.argument:
             await workspace.api.open_form(given.trigger_id, new_form(given.channel, self._texts))
             return None, None

@@ -1,4 +1,6 @@
-"""What Slack brings, by either way: each once, until it is read, and confirmed when its reader says that it is safe."""
+"""Deliveries from Slack, by Socket Mode or HTTP: each once, until it is read, and confirmed when its reader says that
+it is safe.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,7 @@ class Deliveries:
         self._arrived.close()
 
     async def close(self) -> None:
-        """Nothing is read any more; what was not read is left to Slack."""
+        """Stop reading; unread deliveries are left to Slack."""
         self._arrived.close()
         self._waiting.close()
         left, self._pending = self._pending, {}
@@ -98,7 +100,7 @@ class Deliveries:
 
 
 def delivery_of(kind: str, body: Mapping[str, Any], *, again: bool) -> Delivery | None:
-    """What came as a delivery; None for what has no id to know it by, or is of a kind that nobody asked for.
+    """A payload as a delivery; None for one without an id, or of an unknown kind.
 
     Presses, commands and forms have no event id. A trigger id is made for each of them.
     """
@@ -107,7 +109,8 @@ def delivery_of(kind: str, body: Mapping[str, Any], *, again: bool) -> Delivery 
             event_id = body.get("event_id")
             return Delivery(event_id, body, again) if isinstance(event_id, str) else None
         case "slash_commands" | "interactive":
-            trigger = body.get("trigger_id") or (body.get("view") or {}).get("id")
+            view = body.get("view")
+            trigger = body.get("trigger_id") or (view.get("id") if isinstance(view, Mapping) else None)
             event_id = f"{body.get('type', 'command')}:{trigger}"
             return Delivery(event_id, body, again, kind) if isinstance(trigger, str) else None
         case _:

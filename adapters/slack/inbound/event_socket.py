@@ -134,5 +134,5 @@ def _parsed(text: str) -> dict[str, Any]:
         message = None
     if isinstance(message, dict):
         return message
-    _log.warning("A frame of Slack's is not understood and is passed over")
+    _log.warning("A frame of Slack's is not understood and is ignored")
     return {}

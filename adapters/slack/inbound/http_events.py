@@ -19,7 +19,7 @@ from adapters.slack.inbound.deliveries import Deliveries, delivery_of
 from runtime.core.clock import Clock
 
 SAFE_WITHIN_S: Final = 2.5
-"""How long a delivery may take to become safe. Slack waits for 3 s; after a failure it sends the same event again."""
+"""The time for a delivery to become safe. Slack waits for 3 s; after a failure it sends the same event again."""
 
 _LATER: Final = HttpAnswer(503, b"Not safe yet; please send it again.\n")
 _TAKEN: Final = HttpAnswer(200)
@@ -82,7 +82,7 @@ def _spoken(words: Mapping[str, Any]) -> HttpAnswer:
 
 
 def _content(request: HttpRequest) -> tuple[str, Mapping[str, Any]] | None:
-    """What a request brings: its kind and its body."""
+    """The kind and the body of a request."""
     try:
         if "json" in request.headers.get("content-type", ""):
             kind, body = "events_api", json.loads(request.body)

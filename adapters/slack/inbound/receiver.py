@@ -1,4 +1,4 @@
-"""What people do on Slack, as the gateway takes it: each delivery read, passed on, and confirmed once it is safe."""
+"""The receiver of Slack's events: each delivery is decoded, passed on, and confirmed once it is safe."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from adapters.slack.inbound.commands import Commanding
 from adapters.slack.inbound.deliveries import Deliveries, Delivery
 from adapters.slack.outbound.threads import REMEMBERED, Threads
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain, RateLimited
+from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 
 AFTERWARDS_WITHIN_S: Final = 2.0
 """What is done beside an event, such as a thread's title, may hold up the next for so long."""
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a delivery comes to: something for the gateway, words for who caused it, something to do afterwards."""
+    """The result of a delivery: an event for the gateway, words for its author, work for afterwards."""
 
     inbound: Inbound | None = None
     words: Mapping[str, Any] | None = None
@@ -53,7 +53,7 @@ class Receiver:
         self._people = Recent[str, Person](REMEMBERED)
 
     async def inbound(self, deliveries: Deliveries) -> AsyncGenerator[Inbound, None]:
-        """What people do, for ever. A delivery is confirmed when the next item is asked for."""
+        """People's events, without end. A delivery is confirmed when the next item is asked for."""
         while True:
             delivery = await deliveries.next()
             try:
@@ -90,10 +90,10 @@ class Receiver:
             if inbound is not None or await self._commanding.answering(delivery, workspace):
                 return Heard(inbound)
             return Heard(*await self._commanding.submission(delivery, workspace))
-        except NotDelivered as error:
-            _log.warning("Something on Slack is passed over", extra={"error": str(error)})
+        except (NotDelivered, MessageGone) as error:
+            _log.warning("Something on Slack is ignored", extra={"error": str(error)})
         except NOT_UNDERSTOOD as error:
-            _log.warning("An event of Slack's is not understood and is passed over", extra={"error": repr(error)})
+            _log.warning("An event of Slack's is not understood and is ignored", extra={"error": repr(error)})
         return Heard()
 
     async def _uninstalled(self, team: str, event: Mapping[str, Any]) -> Heard:
@@ -156,7 +156,7 @@ class Receiver:
         return Heard(inbound, afterwards=partial(workspace.api.set_title, happening.channel, happening.thread, title))
 
     async def _placed(self, happening: Happening, workspace: Workspace) -> Happening:
-        """With its thread, as remembered, else as Slack knows."""
+        """The event with its thread, as remembered, else as Slack knows."""
         conversation = f"{workspace.bot.team_id}:{happening.channel}"
         place = self._threads.place(conversation, happening.ts)
         if place is None:
@@ -178,7 +178,7 @@ class Receiver:
         return happening.thread is not None and await self._is_ours(key, happening, workspace)
 
     async def _is_ours(self, key: str, happening: Happening, workspace: Workspace) -> bool:
-        """Whether we take part in the thread: as remembered, else as Slack knows."""
+        """Whether the bot takes part in the thread: as remembered, else as Slack knows."""
         if happening.starter == workspace.bot.user_id:
             return True
         known = self._threads.ours.get(key)
@@ -199,7 +199,7 @@ class Receiver:
         }
 
     async def _person(self, user: str, workspace: Workspace) -> Person | None:
-        """How somebody is called; None where Slack does not tell now."""
+        """A person; None where Slack does not answer now."""
         key = f"{workspace.bot.team_id}:{user}"
         person = self._people.get(key)
         if person is None:

@@ -37,7 +37,7 @@ class Identities:
     is free. So it is the same everywhere and after a restart, unless two names fall together."""
 
     def __init__(self, most: int) -> None:
-        """Of at most so many conversations is remembered who has which icon."""
+        """Remember the icons of at most this number of conversations."""
         self._taken = Recent[str, dict[str, str]](most)
 
     def of(self, to: Address, speaker: Speaker) -> Face | None:

@@ -1,4 +1,4 @@
-"""What is shown beside messages: that an agent works, that it rests, and marks on what people wrote."""
+"""The indicators beside messages: status, stop button, and reactions on people's messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said on Slack: messages, edits, marks, choices and files, each once and under its speaker's name."""
+"""Sending on Slack: messages, edits, reactions, choices and files, each once and under its speaker's name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 
 LOOK_BACK_S: Final = 86_400.0
-"""How far back a message is looked for that may have been posted already."""
+"""The time range of the search for a message that may have been posted already."""
 FILE_MESSAGE: Final = "file:"
 """With what our name of a message begins that is a file: Slack does not tell the message's own."""
 
@@ -54,7 +54,9 @@ class Sender:
     async def send(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
     ) -> str:
-        """Where an earlier attempt may have posted it, it is looked for first. What it answers, its thread shows."""
+        """Send a message. Where an earlier attempt may have posted it, look for that first. Its thread shows what it
+        answers.
+        """
         workspace = await self._workspaces.of(team_of(to))
         message = await self._posted_before(to, text, speaker, nonce, workspace)
         if message is None:
@@ -146,7 +148,9 @@ class Sender:
     async def open_stream(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """Where an earlier attempt may have begun it, it is looked for first, and gone on with by edits: StreamOver."""
+        """Open a stream. Where an earlier attempt may have opened it, look for that first, and continue by edits:
+        StreamOver.
+        """
         workspace = await self._workspaces.of(team_of(to))
         if await self._posted_before(to, text, speaker, nonce, workspace) is not None:
             raise StreamOver("The message is there already")
@@ -180,7 +184,7 @@ class Sender:
     async def upload(
         self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """A file appears under the bot's name, so the speaker's stands above its text."""
+        """Upload a file. It appears under the bot's name, so the speaker's name is above its text."""
         workspace = await self._workspaces.of(team_of(to))
         file_id = self._uploads.get(nonce)
         if file_id is None:
@@ -205,7 +209,7 @@ class Sender:
     ) -> AsyncSlackResponse:
         """Edit a message, also one that is an open stream."""
         if message.startswith(FILE_MESSAGE):
-            raise MessageGone("Slack does not let the text beside a file be changed")
+            raise MessageGone("Slack does not allow changes to the text beside a file")
         try:
             return await workspace.api.edit(channel_of(to), message, blocks)
         except StillStreaming:

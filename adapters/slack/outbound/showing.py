@@ -1,4 +1,4 @@
-"""Whether Slack shows what it was given. Pure."""
+"""A check that Slack shows what it was given. Pure."""
 
 from __future__ import annotations
 

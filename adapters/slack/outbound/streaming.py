@@ -25,11 +25,11 @@ from runtime.core.errors import StreamOver
 MAX_OPEN: Final = 1000
 """Streams that are known at a time; one that nobody closed is dead after five minutes."""
 LIKENESS_CHARS: Final = 40
-"""So much of its beginning makes a stream of unknown outcome known again."""
+"""The length of the beginning by which a stream of unknown outcome is recognised."""
 MAX_PLAN_TITLE: Final = 100
 """Characters of a plan's title that are shown; Slack tells no limit."""
 MAX_HELD: Final = 300
-"""A mention whose end has not come yet is kept back for at most so many characters."""
+"""A mention whose end has not arrived is kept back for at most this many characters."""
 
 _PINGS = re.compile(r"<(?=[!@#])|(?<!\w)@(?=(?:here|channel|everyone)\b)")
 _UNFINISHED = re.compile(r"(?:\[@?[^\]\n]*(?:\](?:\([^)\s]*)?)?|<|<?(?<!\w)@\w{0,8})\Z")
@@ -59,7 +59,7 @@ class Streams:
     async def open(
         self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace, recipient: Recipient | None
     ) -> str:
-        """Begin. Raises StreamOver where streams are not to be had: outside of threads, or for nobody in particular."""
+        """Begin. Raises StreamOver where no stream is available: outside of threads, or for nobody in particular."""
         if to.thread is None or not workspace.can_stream or not (is_private(to) or recipient):
             raise StreamOver("Slack streams only in threads, and in channels only for a person who was heard there")
         face = self._faces.of(to, speaker) if workspace.own_names else None
@@ -136,7 +136,7 @@ class Streams:
             await workspace.streams.stop(channel_of(to), message, "", nonce)
 
     def is_likely(self, message: Mapping[str, Any], text: str, to: Address, speaker: Speaker) -> bool:
-        """Whether a message of ours is a stream of this beginning, left open by a call of unknown outcome."""
+        """Whether a message of ours is a stream with this beginning, left open by a call of unknown outcome."""
         same = message.get("username") == shown_name(speaker)
         shown = str(message.get("text") or "")[:LIKENESS_CHARS]
         begins = bool(shown) and harmless(text, to).startswith(shown)
@@ -177,7 +177,7 @@ def _disarmed(text: str) -> str:
 
 
 def _cut(text: str, to: Address) -> tuple[str, str]:
-    """What can be shown, and the end that may be the beginning of a mention."""
+    """The part that can be shown, and the end that may be the beginning of a mention."""
     tail = _UNFINISHED.search(text)
     if tail is None or len(tail[0]) > MAX_HELD:
         return harmless(text, to), ""

@@ -1,4 +1,4 @@
-"""What is remembered of threads; all of it can be asked for again, or done without."""
+"""A memory of threads. All of it can be asked for again, or done without."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adapters.slack.codec.addresses import PLATFORM
 from runtime.core.address import Address
 
 REMEMBERED: Final = 10_000
-"""Of threads, people and messages each: what is forgotten is asked for again."""
+"""The number of remembered threads, people and messages each; the rest is asked for again."""
 
 
 class Threads:
@@ -46,7 +46,7 @@ class Threads:
         return self._latest.get(_message_key(conversation, user))
 
     def place(self, conversation: str, message: str) -> Address | None:
-        """Where a message is."""
+        """The place of a message."""
         return self._places.get(_message_key(conversation, message))
 
     def placed(self, conversation: str, message: str, thread: str | None) -> Address:

@@ -35,7 +35,7 @@ _NO_PREVIEW: Final = {"is_disabled": True}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a message goes, and the number of the message that it answers."""
+    """The destination of a message, and the number of the message that it answers."""
 
     chat_id: int
     thread_id: int | None = None
@@ -100,13 +100,13 @@ class BotApi:
             await self._bot.delete_webhook(drop_pending_updates=False)
 
     async def webhook(self) -> tuple[str, str]:
-        """Where updates are sent, "" for nowhere, and what went wrong there last."""
+        """The address to which updates are sent ("" for none), and the last error there."""
         with self._call("getWebhookInfo"):
             info = await self._bot.get_webhook_info()
             return info.url, info.last_error_message or ""
 
     async def membership(self, chat_id: int, user_id: int) -> str:
-        """What somebody is in a chat: creator, administrator, member, restricted, left or kicked."""
+        """A person's membership in a chat: creator, administrator, member, restricted, left or kicked."""
         with self._call("getChatMember"):
             return str((await self._bot.get_chat_member(chat_id, user_id)).status)
 
@@ -194,7 +194,7 @@ class BotApi:
             await self._bot.send_chat_action(chat_id, "typing", message_thread_id=thread_id)
 
     async def download(self, file_id: str, max_bytes: int) -> bytes:
-        """The content of a file. Raises NotDelivered where it is longer, or cannot be had."""
+        """The content of a file. Raises NotDelivered where it is longer, or not available."""
         with self._call("getFile"):
             file = await self._bot.get_file(file_id)
             if (file.file_size or 0) > max_bytes or not file.file_path:

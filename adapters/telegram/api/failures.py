@@ -1,4 +1,4 @@
-"""What goes wrong on the way to Telegram, in our words.
+"""Telegram's failures, translated to errors of the port.
 
 What the library's errors mean: python-telegram-bot 22, `telegram.error`; texts of refusals: as the Bot API server
 writes them.
@@ -82,7 +82,7 @@ class FloodWait(TelegramError):
 
 
 def translated(error: TelegramError, method: str, *, at_setup: bool) -> AdapterError:
-    """What went wrong. A BadRequest is a NetworkError to the library, so it is looked at first."""
+    """The error of the port. A BadRequest is a NetworkError to the library, so it is looked at first."""
     text = f"Telegram: {method}: {error.message}"
     match error:
         case FloodWait():
@@ -92,7 +92,7 @@ def translated(error: TelegramError, method: str, *, at_setup: bool) -> AdapterE
         case InvalidToken():
             return _unknown(text, error, at_setup=at_setup)
         case Conflict():
-            return PollTaken(f"{text}. Run one gateway for one token, or give this one a token of its own")
+            return PollTaken(f"{text}. Run one gateway for one token, or give this one a different token")
         case BadRequest():
             return _refusal(text)
         case Forbidden():

@@ -17,7 +17,7 @@ UNTOLD_PAUSE_S: Final = 5.0
 """The pause where flood control does not say how long."""
 
 UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
-"""What is raised where an answer is not what is expected, by the library as well."""
+"""The exceptions of an unexpected answer, the library's included."""
 
 _TOKEN_IN_URL: Final = re.compile(r"/bot[^\s/?#]+")
 
@@ -53,7 +53,7 @@ class Parameters:
 
     @property
     def contains_files(self) -> bool:
-        """Whether a file is to be uploaded."""
+        """Whether a file is uploaded."""
         return bool(self.multipart_data)
 
     @property

@@ -1,4 +1,4 @@
-"""Who we are on Telegram, and our addresses and message ids in Telegram's terms."""
+"""The bot's identity, addresses and message ids in Telegram's terms."""
 
 from __future__ import annotations
 
@@ -53,8 +53,11 @@ class OurBots:
 
 
 def address_of(chat_id: int, thread_id: int | None, private_with: int | None = None) -> Address:
-    """The conversation of a chat, or of a topic in it. A private chat with an agent's bot (its id) is one of its own:
-    Telegram gives it the same number as the person's chats with all other bots."""
+    """The conversation of a chat, or of a topic in it.
+
+    A private chat with an agent's bot (its id) is a separate one: Telegram gives it the same number as the person's
+    chats with all other bots.
+    """
     conversation = str(chat_id) if private_with is None else f"{chat_id}@{private_with}"
     return Address(PLATFORM, conversation, None if thread_id is None else str(thread_id))
 

@@ -46,7 +46,7 @@ class FileRef:
     def read(cls, url: str) -> FileRef:
         """The inverse of `url`. Raises ValueError for any other address."""
         if not url.startswith(SCHEME):
-            raise ValueError(f"{url} is no file of Telegram's")
+            raise ValueError(f"{url} is not a file on Telegram")
         bot_id, _, file_id = url.removeprefix(SCHEME).rpartition("/")
         return cls(file_id, int(bot_id) if bot_id else None)
 
@@ -56,7 +56,7 @@ class FileRef:
 
 
 def kind_of(file: File) -> str:
-    """How the file is sent: `Photo`, `Video`, `Audio`, `Voice` or `Document`."""
+    """The form in which the file is sent: `Photo`, `Video`, `Audio`, `Voice` or `Document`."""
     kind = _SENT_AS.get(file.media_type.partition(";")[0].strip().casefold(), "Document")
     return "Document" if kind == "Photo" and len(file.data) > MAX_PHOTO_BYTES else kind
 

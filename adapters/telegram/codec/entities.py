@@ -1,4 +1,4 @@
-"""What a person said, without what only says whom it is for."""
+"""A person's text without the parts that only address somebody."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adapters.telegram.codec.markup import Entity
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A text. `to` are our bots that it is for; people who are mentioned stand in it as `@Name`."""
+    """A text. `to` are the bots that it is for; mentioned people are in it as `@Name`."""
 
     text: str
     command: str | None = None
@@ -51,7 +51,7 @@ def said(text: str, entities: Sequence[Json], us: OurBots, people: Recent[str, s
 
 
 def _mention(entity: Entity, raw: Json, units: bytes, us: OurBots, people: Recent[str, str]) -> _Change | None:
-    """How a mention of one of our bots, or of a person, is read."""
+    """The reading of a mention of one of our bots, or of a person."""
     piece = _piece(units, entity)
     if entity.kind == "text_mention":
         bot = us.by_id.get(raw["user"]["id"])

@@ -22,7 +22,7 @@ _LINK_SCHEMES = frozenset({"http", "https", "mailto", "tel"})
 """Not tg: its links to `user?id=` mention people."""
 
 _PERSON = re.compile(r"person:telegram:(\d+)")
-"""Where a link leads that mentions a person."""
+"""The target of a link that mentions a person."""
 
 _USER_NAME = re.compile(r"(?<!\w)@(?=\w{2})")
 _BREAK = "@\u2060"
@@ -50,13 +50,13 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What a message shows: bare text, and its formatting in the order of the offsets."""
+    """The content of a message: bare text, and its formatting in the order of the offsets."""
 
     text: str
     entities: tuple[Entity, ...] = ()
 
     def respaced(self) -> Rendered:
-        """The same to the eye, and another text to Telegram: its last space outside of code does not break."""
+        """A text that looks the same and differs for Telegram: its last space outside of code does not break."""
         units = self.text.encode("utf-16-le")
         code = [e for e in self.entities if e.kind in ("pre", "code")]
         at = len(units)
@@ -116,7 +116,7 @@ class _Writer(MarkdownWriter):
         self._entities: list[Entity] = []
 
     def rendered(self) -> Rendered:
-        """What was written, without the white space at its end, which Telegram would cut off as well."""
+        """The written text without white space at its end, which Telegram would cut off as well."""
         text = "".join(self._parts).rstrip()
         end = measure_utf16(text)
         fitting = (replace(e, length=min(e.length, end - e.offset)) for e in self._entities if e.offset < end)
@@ -179,7 +179,7 @@ class _Writer(MarkdownWriter):
         self._entities.append(Entity(kind, offset, self._units - offset, language=language))
 
     def _write(self, text: str) -> None:
-        """Write text that is no code; only inside the mention of a person an @ may stand unbroken."""
+        """Write text that is no code; only inside the mention of a person an @ may stay unbroken."""
         mentioned = any(piece.shown and _PERSON.fullmatch(piece.url or "") for piece in self._open)
         super()._write(text if mentioned else _USER_NAME.sub(_BREAK, text))
 

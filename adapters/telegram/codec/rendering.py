@@ -22,7 +22,7 @@ Rich = Literal["auto", "always", "never"]
 MAX_NAME: Final = 64
 """Characters of a speaker's name that are shown."""
 
-_TASK: Final = re.compile(r"^\s*[-*+] \[[ xX]\] ", re.MULTILINE)
+_TASK: Final = re.compile(r"^[ \t]*[-*+] \[[ xX]\] ", re.MULTILINE)
 _PERSON_LINK: Final = re.compile(r"\]\(<?person:telegram:(\d+)>?\)")
 _OTHER_PERSON_LINK: Final = re.compile(r"\[([^\[\]]*)\]\(<?person:[^()<>]*>?\)")
 _RESERVED: Final = re.compile(r"([\\`*_\[\]<>#|~])")
@@ -42,7 +42,7 @@ class RenderedPage:
         return cls(text, name if named and speaker.id else "")
 
     def rendered(self) -> Rendered:
-        """With entities. Where columns or marks make it longer than Telegram takes, as it is written."""
+        """The text with entities. Where columns or marks make it too long for Telegram, as it is written."""
         room = MAX_MESSAGE_UNITS - (measure_utf16(self.name) + 1 if self.name else 0)
         body = render(self.markdown)
         if measure_utf16(body.text) > room:
@@ -62,7 +62,7 @@ class RenderedPage:
         return "tg:" not in html.unescape(self.markdown).replace("\\", "").casefold()
 
     def gains(self) -> bool:
-        """Whether a rich message shows it better: tables and task lists, for which there are no entities."""
+        """Whether a rich message shows it better: tables and task lists, which have no entities."""
         try:
             tables = "|" in self.markdown and any(token.type == "table_open" for token in parsed(self.markdown))
         except TooMuchMarkdown:
@@ -70,18 +70,18 @@ class RenderedPage:
         return tables or bool(_TASK.search(self.markdown))
 
     def fits_caption(self) -> bool:
-        """Whether it can stand beside a file."""
+        """Whether it fits as the caption of a file."""
         return not self.markdown.strip() or measure_utf16(self.rendered().text) <= MAX_CAPTION_UNITS
 
 
 def shows_it(answer: Mapping[str, Any], page: Rendered | None, thread_id: int | None) -> str | None:
-    """What is wrong with a message as Telegram says that it shows it; None when nothing is.
+    """The difference between a page and the message that Telegram shows; None when there is none.
 
-    `page` None is a rich message, whose text is not compared. Telegram takes away white space at the ends and
-    characters that cannot be seen, so only what can be seen counts.
+    `page` None is a rich message, whose text is not compared. Telegram removes white space at the ends and invisible
+    characters, so only visible text counts.
     """
     if topic_of(answer) != thread_id:
-        return f"it stands in topic {topic_of(answer)}, not in {thread_id}"
+        return f"it is in topic {topic_of(answer)}, not in {thread_id}"
     if page is not None and _visible(answer.get("text", "")) != _visible(page.text):
         return f"it shows {len(answer.get('text', ''))} characters of {len(page.text)}, or others"
     return None

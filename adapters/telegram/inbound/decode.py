@@ -45,10 +45,10 @@ class Reader:
     hears_topics: bool = True
 
     def read(self, updates: Sequence[Json]) -> Inbound | None:
-        """What a person did, or None where there is nothing for us: bots, service messages, commands for another bot.
+        """A person's event, or None for updates of bots, service messages and commands for another bot.
 
-        Several updates are one album. Raises KeyError, TypeError, ValueError or AttributeError for what does not look
-        like an update.
+        Several updates are one album. Raises KeyError, TypeError, ValueError or AttributeError for data that does not
+        look like an update.
         """
         first, last = updates[0], updates[-1]
         if "message" in first:
@@ -130,7 +130,7 @@ class Reader:
         )
 
     def _reaction(self, update: Json, reaction: Json) -> Inbound | None:
-        """A mark that was put on a message or taken away. Telegram does not say in which topic, nor whose it is."""
+        """A reaction to a message, or its removal. Telegram does not say in which topic, nor whose message it is."""
         sender, chat = reaction.get("user"), reaction["chat"]
         if sender is None or sender["is_bot"]:
             return None
@@ -153,7 +153,7 @@ class Reader:
 
     @property
     def _known_by(self) -> int | None:
-        """What marks an id that is good for this bot only; None for the main bot."""
+        """The mark of an id that is valid for this bot only; None for the main bot."""
         return self.seen_by.id if self.seen_by.agent is not None else None
 
     def _address(self, chat: Json, topic: int | None) -> Address:
@@ -165,7 +165,7 @@ class Reader:
         return MessageId(number, None if chat_id <= FIRST_SUPERGROUP else self._known_by)
 
     def _event_id(self, update: Json) -> str:
-        """The same when the update is delivered again, and in groups the same from each of our bots."""
+        """An id that is the same when the update is delivered again, and in groups the same from each of our bots."""
         kind = next((kind for kind in ("message", "edited_message", "message_reaction") if kind in update), None)
         own = f"{self.seen_by.id}:{update['update_id']}"
         if kind is None or not self.us.several or update[kind]["chat"]["id"] > 0:
@@ -180,7 +180,7 @@ class Reader:
         return f"{kind}:{chat_id}:{number}:{who}:{when}"
 
     def _answered_bot(self, message: Json) -> BotIdentity | None:
-        """Which of our bots is replied to. In a topic everything replies to the message that opened the topic."""
+        """The bot that the message replies to. In a topic everything replies to the message that opened the topic."""
         replied = message.get("reply_to_message", {})
         if "forum_topic_created" in replied:
             return None
@@ -195,7 +195,7 @@ class Reader:
         return read.text if read.command is not None else " ".join([*names, read.text]).strip()
 
     def _quote(self, message: Json, quoted: BotIdentity | None) -> Quote | None:
-        """What the message replies to: the piece that was chosen, else the whole."""
+        """The quoted part of the message: the chosen piece, else the whole."""
         replied = message.get("reply_to_message", message.get("external_reply"))
         if replied is None or "forum_topic_created" in replied:
             return None
@@ -231,7 +231,7 @@ def migration_of(update: Json) -> tuple[int, int] | None:
 
 
 def closed_topic_of(update: Json) -> tuple[int, int | None] | None:
-    """A chat and a topic in which we have nothing to say any more; without a topic, the whole chat."""
+    """A chat and a topic that was closed for the bot; without a topic, the whole chat."""
     message, member = update.get("message"), update.get("my_chat_member")
     if isinstance(message, dict) and "forum_topic_closed" in message:
         return int(message["chat"]["id"]), topic_of(message)

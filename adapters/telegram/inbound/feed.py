@@ -1,4 +1,4 @@
-"""What people do, handed from those who fetch it to the one who keeps it, with a receipt."""
+"""The feed of people's events: handed from the reader of updates to their consumer, with a receipt."""
 
 from __future__ import annotations
 

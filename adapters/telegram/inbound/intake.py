@@ -1,4 +1,4 @@
-"""What our bots are sent, by polls or by requests to us, on its way to the one who keeps it."""
+"""The intake of updates for all bots, by polls or by webhook."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where Telegram sends one bot's updates. The secret is derived from the token, so that every node knows it."""
+    """The address to which Telegram sends one bot's updates. The secret is derived from the token, so that every node
+    knows it.
+    """
 
     url: str
     secret: str
@@ -48,7 +50,7 @@ class Webhook:
 
     @property
     def path(self) -> str:
-        """What follows `/hooks/telegram`, as `HttpRequest.path` has it."""
+        """The path after `/hooks/telegram`, as `HttpRequest.path` has it."""
         return "/" + urlsplit(self.url).path.partition(HOOKS)[2].strip("/")
 
     def sent(self, request: HttpRequest) -> bool:
@@ -114,7 +116,7 @@ class Intake:
                 await self._note(bot, reader, update)
             return reader.read(updates)
         except NOT_UNDERSTOOD as error:
-            _log.warning("An update of Telegram's is not understood and is passed over", extra={"error": repr(error)})
+            _log.warning("An update of Telegram's is not understood and is ignored", extra={"error": repr(error)})
             return None
 
     async def _note(self, bot: OurBot, reader: Reader, update: Json) -> None:
@@ -137,4 +139,4 @@ class Intake:
         try:
             await bot.api.answer_press(query_id)
         except AdapterError as error:
-            _log.info("A button goes on turning", extra={"error": str(error)})
+            _log.info("A button keeps turning", extra={"error": str(error)})

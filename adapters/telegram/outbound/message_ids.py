@@ -1,4 +1,4 @@
-"""Which numbers messages have, and where one may stand whose sending was not answered.
+"""The numbers of messages, and the candidates for a message whose sending was not answered.
 
 Telegram numbers messages upwards: those of a supergroup alike for everybody, those of a bot's private chats in one row
 for that bot. So a message that we lost has a number above all that were known when it was sent, and that number is
@@ -27,8 +27,8 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, OutcomeUncertain, ShownDiffers
 
 TRIES: Final = 3
-"""So many numbers nobody is known to have are tried for a lost message. Chosen: each try is a call, and while the
-bot's other chats rest it is the first."""
+"""The number of unknown numbers tried for a lost message. Chosen: each try is a call, and while the bot's other
+chats rest it is the first."""
 SEARCHED_S: Final = 120.0
 """A lost message is not looked for later than this, seconds. Chosen: longer than its post is put off by retries."""
 MAX_LOST: Final = 1000
@@ -144,7 +144,7 @@ class MessageIds:
             lost.tried.add(number)
 
     def where(self, spot: Spot, nonce: str) -> int | None:
-        """The number that the lost message has most likely; None where it is not to be looked for (any more)."""
+        """The most likely number of the lost message; None where it is not looked for (now)."""
         row, lost = self._row(spot.chat_id, spot.bot), self._lost.get(self._key(spot, nonce))
         if row is None or lost is None or lost.since is None or not row.anchored or not self._in_time(lost):
             return None
@@ -158,14 +158,14 @@ class MessageIds:
         return number
 
     def left_copy(self, spot: Spot, nonce: str) -> bool:
-        """Whether a second copy may stand of what was posted with this nonce; to be asked once."""
+        """Whether a second copy of the post with this nonce may exist; to be asked once."""
         key = self._key(spot, nonce)
         lost = self._lost.get(key)
         self._lost.forget(key)
         return lost is not None and lost.copied
 
     def _lose(self, spot: Spot, nonce: str, since: int | None) -> None:
-        """What was tried before may be the new message's place, unless it was passed by since."""
+        """Count the earlier attempts as the new message's possible numbers, unless they were passed since."""
         key, now = self._key(spot, nonce), self._clock.monotonic()
         lost = self._lost.get(key)
         if lost is None:
@@ -189,7 +189,7 @@ class MessageIds:
         return self._clock.monotonic() - lost.at_s <= SEARCHED_S
 
     def _is_gap_below(self, row: _Row, lost: Lost, number: int) -> bool:
-        """Whether there are numbers below this one where the lost message may stand."""
+        """Whether the lost message may have a number below this one."""
         if lost.first is None:
             return True
         accounted = (n in row.known or n in lost.tried for n in range(lost.first + 1, number))
@@ -199,7 +199,7 @@ class MessageIds:
         return spot.chat_id, _bot_in(spot.chat_id, spot.bot), nonce
 
     def _row(self, chat_id: int, bot: int | None) -> _Row | None:
-        """None in ordinary groups, where every bot has numbers of its own, which become others."""
+        """The row of numbers; None in ordinary groups, where every bot has separate numbers, which become others."""
         if chat_id < 0 and chat_id > FIRST_SUPERGROUP:
             return None
         key = (chat_id if chat_id < 0 else 0, _bot_in(chat_id, bot))
@@ -216,5 +216,5 @@ class MessageIds:
 
 
 def _bot_in(chat_id: int, bot: int | None) -> int | None:
-    """Whose numbers they are; in a group everybody's."""
+    """The bot whose numbers they are; in a group everybody's."""
     return bot if chat_id > 0 else None

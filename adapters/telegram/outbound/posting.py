@@ -1,4 +1,4 @@
-"""Posting in a chat, remembering what stands where, and looking for what was posted without an answer."""
+"""Posting in a chat, with a record of every message, and the search for a post without an answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Posting:
-    """What one adapter posts."""
+    """The posts of one adapter."""
 
     def __init__(self, memory: ChatState, numbers: MessageIds) -> None:
         self._memory = memory

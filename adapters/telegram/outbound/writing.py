@@ -32,7 +32,7 @@ class Writing:
         self._unclear: Recent[tuple[int, int], Rendered] = Recent(MAX_RECENT)
 
     async def post(self, api: BotApi, target: Target, page: RenderedPage, *, final: bool) -> int:
-        """The message's number. Raises ShownDiffers after it has taken away what stands wrong."""
+        """The message's number. Raises ShownDiffers after it has deleted a wrong message."""
         if final and self._is_rich(page):
             rich = await self._unless_refused(lambda: api.send_rich(target, page.rich()))
             if rich is not None:

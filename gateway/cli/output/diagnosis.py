@@ -1,4 +1,4 @@
-"""What is said about a program: its errors, or all of its warnings, each with its line."""
+"""The diagnosis of a program: its errors, or all of its warnings, each with its line."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def warnings_of(result: CompileResult) -> list[Diagnostic]:
 
 
 def checked(program: Sequence[Path]) -> tuple[Sequence[Diagnostic], CompileResult | None]:
-    """What is said about a program's files, compiled by the rules, and the result; None where it cannot be used.
+    """The diagnostics of a program's files, compiled by the rules, and the result; None where it cannot be used.
 
-    Whatever goes wrong is a diagnostic.
+    Every failure is a diagnostic.
     """
     import anyio
 

@@ -115,7 +115,7 @@ def _required(program: Program, agent: AgentSpec) -> dict[str, list[str]]:
 
 
 def _author_words(file: str, line: int) -> str:
-    """A step as its author wrote it, with the lines on which it goes on; "" where the file cannot be read."""
+    """A step as its author wrote it, with its continuation lines; "" where the file cannot be read."""
     rows = _rows(file)
     if not 0 < line <= len(rows):
         return ""

@@ -1,4 +1,4 @@
-"""What a program consists of, in a few sentences."""
+"""A summary of a program in a few sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN = 5
 
 
 def overview(program: Program) -> str:
-    """How many agents and playbooks there are, what starts the program, and whom it waits for."""
+    """The numbers of agents and playbooks, what starts the program, and whom it waits for."""
     sentences = [_parts(program), _start(program), _waits(program)]
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
 

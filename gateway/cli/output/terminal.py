@@ -1,4 +1,4 @@
-"""What the commands say, and how they fail."""
+"""Output and failures of the commands on a terminal."""
 
 from __future__ import annotations
 

@@ -32,6 +32,6 @@ def whole_file(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def standard_output() -> Iterator[TextIO]:
-    """What the command prints."""
+    """Standard output as a binary file."""
     yield sys.stdout
     sys.stdout.flush()

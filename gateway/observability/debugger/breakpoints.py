@@ -1,4 +1,4 @@
-"""What an editor wants execution to stop at."""
+"""The breakpoints that an editor sets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gateway.observability.debugger.sources import Place, Sources
 from runtime.core.errors import DebugError
 
 MAX_BREAKPOINTS = 1000
-"""Of one source, and of playbooks by name."""
+"""The limit for one source, and for playbooks by name."""
 
 FILTERS: Mapping[str, str] = {
     "failed": "A playbook failed",
@@ -55,7 +55,7 @@ def _hit_rule(text: str) -> Callable[[int], bool]:
     """`3` is the third time alone; `>= 3`, `> 3`, `< 3`, `<= 3` are as they read, `% 3` is every third time."""
     found = _HITS.match(text)
     if found is None:
-        raise DebugError(f"{text!r} says no number of times; write 3, >= 3, < 3 or % 3")
+        raise DebugError(f"{text!r} is not a hit count; write 3, >= 3, < 3 or % 3")
     compare, number = _COMPARE[found[1] or "=="], int(found[2])
     return lambda hits: compare(hits, number)
 
@@ -82,13 +82,13 @@ class Wishes:
             return _unset("a breakpoint has a line, from 1")
         place = self.sources.nearest(Place(source, line))
         if place is None:
-            return _unset("nothing of a program that is served here stands in this file")
+            return _unset("this file belongs to no program that is served here")
         try:
             made = self._made(wanted)
         except DebugError as error:
             return {**_unset(str(error)), "line": line}
         self._lines[source][place] = made
-        moved = {} if place.line == line else {"message": f"moved to line {place.line}, the step nearest to it"}
+        moved = {} if place.line == line else {"message": f"moved to line {place.line}, the nearest step"}
         return {"id": made.id, "verified": True, "line": place.line, **moved}
 
     def set_names(self, wanted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

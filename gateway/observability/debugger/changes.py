@@ -1,4 +1,4 @@
-"""What an editor may change: the variables of an agent, as facts."""
+"""Changes that an editor makes to the variables of an agent, as facts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from runtime.tape.facts.agents import VariablesAltered
 
 
 async def set_variable(request: Request, references: References, expressions: Expressions) -> dict[str, Any]:
-    """Give a variable of an agent whose session stands another value; durable when it returns. Starts no trigger.
+    """Set a variable of an agent whose session is stopped; durable on return. Fires no trigger.
 
-    The next statement sees it. Raises DebugError for what is no variable of an agent, and for a value of a wrong type.
+    The next statement sees the value. Raises DebugError for anything but a variable of an agent, and for a wrong type.
     """
     watch, container = references.get(request.number("variablesReference"))
     name, state = request.text("name"), watch.journal.state
@@ -31,7 +31,7 @@ async def set_variable(request: Request, references: References, expressions: Ex
     except ValueError as error:
         raise DebugError(f"${name} {error}") from error
     if watch.stand is None:
-        raise DebugError("its session has gone on; pause it to change something")
+        raise DebugError("its session is running again; pause it to change something")
     watch.journal.note(VariablesAltered(agent.id, {name: value}))
     await watch.journal.commit()
     body = shown(references, watch, name, value)

@@ -20,10 +20,10 @@ from gateway.observability.debugger.wire import Request, Wire
 from runtime.core.errors import DebugError
 
 FIRST_LIMIT_S = 30.0
-"""Who connects says by then what it wants."""
+"""The time for a new connection to say what it wants."""
 
 MAX_SAID_CHARS = 10_000
-"""So much of one utterance is shown on the debug console."""
+"""The length of an utterance on the debug console."""
 
 ABILITIES: Mapping[str, Any] = {
     "supportsConfigurationDoneRequest": True,
@@ -49,7 +49,7 @@ Handler = Callable[[Request], Answer | Awaitable[Answer]]
 
 
 class Desk(Protocol):
-    """Where editors attach, one at a time."""
+    """The place where editors attach, one at a time."""
 
     sources: Sources
     expressions: Expressions
@@ -64,7 +64,7 @@ class Desk(Protocol):
         ...
 
     def detach(self, editor: Editor, /) -> None:
-        """Everything that stands goes on."""
+        """Let everything that is stopped continue."""
         ...
 
 
@@ -117,7 +117,7 @@ class Editor:
 
     def _initialize(self, request: Request) -> Answer:
         if self._handlers:
-            raise DebugError("it was initialized already")
+            raise DebugError("it is already initialized")
         if request.arguments.get("linesStartAt1") is False or request.arguments.get("pathFormat", "path") != "path":
             raise DebugError("lines are counted from 1 here, and files are named by their paths")
         if not self._desk.reserve(self):
@@ -206,7 +206,7 @@ class Editor:
     def _go_on(self, request: Request, how: Literal["next", "in", "out"] | None = None) -> Answer:
         watch, agent = self._desk.threads.find(request.number("threadId"))
         if watch.stand is None:
-            raise DebugError("its session does not stand still")
+            raise DebugError("its session is not stopped")
         stepping = None
         frame = innermost(watch, agent)
         if how is not None and frame is not None:
@@ -229,7 +229,7 @@ class Editor:
     # -- what it is told
 
     def stands(self, watch: SessionWatch, why: Why, /) -> None:
-        """A session stands still, all its agents; one of them is why."""
+        """Report that a session, with all its agents, has stopped because of one of them."""
         assert watch.stand is not None
         self._inspection.references.forget(watch)
         first = watch.stand.agent
@@ -245,11 +245,11 @@ class Editor:
         for agent in watch.journal.state.agents:
             if agent != first:
                 number = self._desk.threads.number(watch, agent)
-                said = {"description": "Its session stands still", "allThreadsStopped": False}
+                said = {"description": "Its session is stopped", "allThreadsStopped": False}
                 self._wire.event("stopped", reason="pause", threadId=number, preserveFocusHint=True, **said)
 
     def goes_on(self, watch: SessionWatch, _agent: str, /) -> None:
-        """A session goes on, unasked: what stood was stopped."""
+        """Report that a session continues without a request, because the stopped work was cancelled."""
         self._inspection.references.forget(watch)
         for agent in watch.journal.state.agents:
             self._tell_going_on(watch, agent)

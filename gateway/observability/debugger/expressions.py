@@ -1,4 +1,4 @@
-"""Expressions of whoever debugs, evaluated where what models write is: without effects, within limits."""
+"""Expressions of the debugger, evaluated in the sandbox for code from models: without effects, within limits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Expressions:
         self._sandbox = sandbox
 
     async def value(self, text: str, names: Mapping[str, Any]) -> Any:
-        """What `text` comes to, as data. Variables may be written with `$`. Raises DebugError."""
+        """The value of `text`, as data. Variables may be written with `$`. Raises DebugError."""
         tree = parsed(text)
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         known = {name: value for name, value in names.items() if name in used}

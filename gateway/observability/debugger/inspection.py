@@ -1,4 +1,4 @@
-"""What an editor may look at: threads, stacks, variables, sources."""
+"""Requests of an editor that only look: threads, stacks, variables, sources."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Inspection:
         }
 
     def variables(self, request: Request) -> Body:
-        """What is in a scope or a value, in pages if that is wanted."""
+        """The contents of a scope or a value, in pages if that is wanted."""
         watch, value = self.references.get(request.number("variablesReference"))
         if not isinstance(value, list | Mapping):
             raise DebugError("this number is of a frame, not of variables")
@@ -93,7 +93,7 @@ class Inspection:
         return {"variables": parts(self.references, watch, value, first, most, wanted)}
 
     async def evaluate(self, request: Request) -> Body:
-        """What an expression comes to in a frame; nothing is changed by it."""
+        """The value of an expression in a frame, without effects."""
         owner: Any = self
         names: Mapping[str, Any] = {}
         if request.arguments.get("frameId"):
@@ -109,19 +109,19 @@ class Inspection:
         number = given.get("sourceReference") if isinstance(given, dict) else None
         program = self._sources.program(number or request.number("sourceReference"))
         if program is None:
-            raise DebugError("there is no such source; the editor reads files by itself")
+            raise DebugError("there is no such source; the editor reads files itself")
         return {"content": program.pbasm, "mimeType": "text/markdown"}
 
     def loaded_sources(self, _: Request) -> Body:
-        """Every source that steps stand in."""
+        """Every source that has steps."""
         return {"sources": [self._source(source) for source in self._sources.all]}
 
     def exception(self, request: Request) -> Body:
-        """Why an agent stands at a failure."""
+        """The failure at which an agent has stopped."""
         watch, agent = self._threads.find(request.number("threadId"))
         stand = watch.stand
         if stand is None or stand.agent != agent or stand.moment is None or stand.moment.kind not in _FAILURES:
-            raise DebugError("it does not stand at a failure")
+            raise DebugError("it has not stopped at a failure")
         kind, about = stand.moment.kind, stand.moment.about
         named = about.partition(":")[0] if kind == "failed" else "rejected reply"
         return {"exceptionId": named, "description": about, "breakMode": "always"}
@@ -129,7 +129,7 @@ class Inspection:
     def _frame_of(self, number: int) -> tuple[SessionWatch, str]:
         watch, frame = self.references.get(number)
         if not isinstance(frame, str) or frame not in watch.journal.state.frames:
-            raise DebugError("this frame is not on the stack any more")
+            raise DebugError("this frame is no longer on the stack")
         return watch, frame
 
 

@@ -1,4 +1,4 @@
-"""Where execution can stand, and which of those moments end a step of the debugger."""
+"""The moments at which execution can stop, and which of them end a step of the debugger."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Stepping:
-    """Going on until something near is reached, from a frame of an agent. `fine` stops at every statement."""
+    """Continuing to a nearby moment from a frame of an agent. `fine` stops at every statement."""
 
     how: Literal["next", "in", "out"]
     frame: str
@@ -41,7 +41,7 @@ class Stepping:
     fine: bool = False
 
     def ends_at(self, moment: Moment, *, alive: bool) -> bool:
-        """Whether to stand still here. `alive`: the frame from which it began is still on the stack."""
+        """Whether to stop here. `alive`: the frame from which the step started is still on the stack."""
         frame = moment.frame
         if frame == self.frame:
             return self.how != "out" and self._own(moment)

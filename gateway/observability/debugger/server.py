@@ -27,13 +27,14 @@ DEFAULT_ADDRESS = "127.0.0.1:7529"
 
 MAX_CONNECTIONS = 8
 LAST_WORDS_S = 2.0
-"""How long an editor may take to read what it is told last."""
+"""The time for an editor to read its last message."""
 
 
 @dataclass(frozen=True, slots=True)
 class DebugAddress:
-    """Where editors connect. `waits`: nothing is executed until the first one has, and then each session stands at its
-    first playbook."""
+    """The address for editors. `waits`: nothing is executed until the first one has connected, and then each session
+    stops at its first playbook.
+    """
 
     host: str
     port: int
@@ -52,16 +53,13 @@ class DebugAddress:
         if host == "localhost":
             return cls("127.0.0.1", int(port), waits)
         raise ConfigError(
-            f"--debug-address {text}: a debugger sees and holds everything, and nobody logs in there, so it listens on "
+            f"--debug-address {text}: a debugger sees and can stop everything, and has no login, so it listens on "
             f"this machine alone: {DEFAULT_ADDRESS} or [::1]:7529. From elsewhere, forward the port with ssh -L."
         )
 
 
 class Debugger:
-    """Watches the sessions of a node for whoever debugs them.
-
-    See `runtime.execution.frames.step_watcher.StepWatcher`.
-    """
+    """Watches the sessions of a node for the debugger. See `runtime.execution.frames.step_watcher.StepWatcher`."""
 
     def __init__(self, address: DebugAddress, programs: Mapping[str, Program], sandbox: Sandbox, bus: Bus) -> None:
         self.address = address
@@ -81,8 +79,8 @@ class Debugger:
 
     @property
     def line(self) -> str:
-        """Where to attach, for people."""
-        waits = "; nothing is executed until somebody does" if self._waits else ""
+        """The line that tells people where to attach."""
+        waits = "; nothing is executed until then" if self._waits else ""
         return f"attach to {self.address.host} port {self.port}{waits}"
 
     def watch(self, watched: Watched) -> StepWatcher:
@@ -97,12 +95,11 @@ class Debugger:
 
     @property
     def editor(self) -> Editor | None:
-        """Who debugs."""
+        """The attached editor."""
         return self._editor
 
     @property
     def idle(self) -> bool:
-        """See `Post`."""
         return self._editor is None and self._came.is_set()
 
     async def expected(self) -> None:
@@ -110,7 +107,6 @@ class Debugger:
         await self._came.wait()
 
     def reserve(self, editor: Editor, /) -> bool:
-        """See `Desk`."""
         if self._closed or self._reserved is not None:
             self._bus.publish("debugger.refused", reason="another editor is debugging")
             return False
@@ -118,7 +114,6 @@ class Debugger:
         return True
 
     def attach(self, editor: Editor, /) -> None:
-        """See `Desk`."""
         if self._reserved is editor and self._editor is not editor:
             self._editor = editor
             editor.wishes.stop_on_entry |= self._waits
@@ -127,7 +122,6 @@ class Debugger:
             self._bus.publish("debugger.attached")
 
     def detach(self, editor: Editor, /) -> None:
-        """See `Desk`."""
         if self._reserved is not editor:
             return
         attached, self._reserved, self._editor = self._editor is editor, None, None
@@ -137,7 +131,7 @@ class Debugger:
             self._bus.publish("debugger.detached")
 
     def close(self) -> None:
-        """The gateway is to stop: whatever stands goes on, and nobody debugs any more."""
+        """Let everything that is stopped continue and end debugging, because the gateway stops."""
         self._came.set()
         editor = self._reserved
         if editor is not None:
@@ -146,7 +140,7 @@ class Debugger:
         self._closed = True
 
     async def serve(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Listen until cancelled; reports the port. Raises ConfigError when it cannot be had."""
+        """Listen until cancelled; reports the port. Raises ConfigError when the address is not available."""
         address = self.address
         try:
             listener = await anyio.create_tcp_listener(local_host=address.host, local_port=address.port)

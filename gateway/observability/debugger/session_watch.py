@@ -1,4 +1,4 @@
-"""One session under the debugger: it comes by its moments here, and stands still where that is wanted."""
+"""The debugger's view of one session: it receives the session's moments, and stops it where that is wanted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from runtime.tape.frame_state import FrameState
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Why a session stands: a reason of the protocol, in words, and which breakpoints."""
+    """The reason for a stop: in the protocol's terms, in words, and with the breakpoints."""
 
     reason: str
     text: str
@@ -39,7 +39,7 @@ class Why:
 
 @dataclass
 class Stand:
-    """A session stands still, at a moment of one of its agents; at none when it was paused."""
+    """A stop of a session at a moment of one of its agents; at none when it was paused."""
 
     agent: str
     moment: Moment | None = None
@@ -64,7 +64,7 @@ class Attached(Protocol):
 
 
 class Post(Protocol):
-    """What sessions know of the debugger. `editor` is None while nobody debugs."""
+    """The sessions' link to the debugger. `editor` is None while nobody debugs."""
 
     sources: Sources
     expressions: Expressions
@@ -74,7 +74,7 @@ class Post(Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether nobody debugs, nor is waited for."""
+        """Whether nobody debugs, and no editor is waited for."""
         ...
 
     async def expected(self) -> None:
@@ -85,7 +85,7 @@ class Post(Protocol):
 
 
 class SessionWatch:
-    """See `StepWatcher`. All of a session stands still when one of its agents does."""
+    """A step watcher. The whole session stops when one of its agents does."""
 
     def __init__(self, watched: Watched, post: Post) -> None:
         self.conversation = watched.conversation
@@ -93,7 +93,7 @@ class SessionWatch:
         self.journal = watched.journal
         self.stand: Stand | None = None
         self.places: dict[str, Place] = {}
-        """Where frames in Python have made their last call."""
+        """The places of the last calls of frames in Python."""
         self._stepping: Stepping | None = None
         self._post = post
         self._known_to: Attached | None = None
@@ -101,7 +101,6 @@ class SessionWatch:
     # -- what the session does
 
     async def entered(self, frame: Frame, /) -> None:
-        """See `StepWatcher`."""
         state = frame.state
         if self._post.idle or state.turn or state.statements or state.records or state.at is not None:
             return
@@ -112,7 +111,6 @@ class SessionWatch:
         await self._at(self._moment("called", frame, places=tuple(places), names=names))
 
     async def about_to_step(self, frame: Frame, /) -> None:
-        """See `StepWatcher`."""
         spec = None if self._post.idle or not frame.alive else self.spec(frame.state)
         step = spec.step(frame.state.at) if spec is not None and frame.state.at is not None else None
         if spec is None or step is None:
@@ -123,7 +121,6 @@ class SessionWatch:
         await self._at(self._moment("step", frame, places=places, about=step.text, line=step.line, again=again))
 
     async def about_to_run(self, frame: Frame, source: str, /) -> None:
-        """See `StepWatcher`."""
         if self._post.idle:
             return
         spec, location = self.spec(frame.state), _location(source)
@@ -137,11 +134,10 @@ class SessionWatch:
         await self._at(self._moment("step", frame, places=places, about=source, line=step.line, again=again))
 
     async def about_to_say(self, _frame: Frame, /) -> None:
-        """See `StepWatcher`. Nothing begins to be shown while the session stands."""
+        """Hold the beginning of a text while the session is stopped."""
         await self._others()
 
     async def about_to_call(self, frame: Frame, call: Call, /) -> None:
-        """See `StepWatcher`."""
         if self._post.idle or not frame.alive:
             return
         if call.place is None:
@@ -156,15 +152,12 @@ class SessionWatch:
         await self._at(self._moment("call", frame, places=(place,) if place else (), about=about))
 
     async def refused(self, frame: Frame, rule: str, error: str, /) -> None:
-        """See `StepWatcher`."""
         await self._at(self._moment("rejected", frame, about=f"{error} (rule: {rule})"))
 
     async def returned(self, frame: Frame, value: Any, /) -> None:
-        """See `StepWatcher`."""
         await self._at(self._moment("returned", frame, value=value))
 
     async def failed(self, frame: Frame, error: Exception, /) -> None:
-        """See `StepWatcher`."""
         if frame.alive:
             await self._at(self._moment("failed", frame, about=f"{type(error).__name__}: {error}"))
 
@@ -192,7 +185,6 @@ class SessionWatch:
                     editor.came(self, agent)
 
     def left(self, /) -> None:
-        """See `StepWatcher`."""
         editor = self._post.editor
         self._post.left(self)
         if editor is not None:
@@ -202,14 +194,14 @@ class SessionWatch:
     # -- what the editor wants
 
     def pause(self, agent: str) -> None:
-        """Stand still from now on: nothing new is begun, what waits may come."""
+        """Stop from now on: nothing new starts, results still arrive."""
         editor = self._post.editor
         if self.stand is None and editor is not None:
             self.stand = Stand(agent)
             editor.stands(self, Why("pause", "Paused"))
 
     def go_on(self, stepping: Stepping | None = None) -> None:
-        """Go on from where it stands, perhaps only to what is near."""
+        """Continue, perhaps only to a nearby moment."""
         self._stepping = stepping
         stand, self.stand = self.stand, None
         if stand is not None:
@@ -238,7 +230,7 @@ class SessionWatch:
         return tuple(self._post.sources.places(self.program, spot))
 
     async def _at(self, moment: Moment) -> None:
-        """Come by a moment; stand still at it while that is wanted. Cancelled when the frame is stopped meanwhile."""
+        """Pass a moment, and stay at it while that is wanted. Cancelled when the frame is stopped meanwhile."""
         await self._post.expected()
         await self._others()
         why = await self._reason(moment)
@@ -286,7 +278,7 @@ class SessionWatch:
         return self._of_itself(editor, moment)
 
     def _of_itself(self, editor: Attached, moment: Moment) -> Why | None:
-        """Why to stand where no breakpoint is."""
+        """The reason for a stop without a breakpoint."""
         alive = self._stepping is not None and self._stepping.frame in self.journal.state.frames
         if self._stepping is not None and self._stepping.ends_at(moment, alive=alive):
             return Why("step", _WORDS.get(moment.kind, "A step"))
@@ -296,7 +288,7 @@ class SessionWatch:
         return None
 
     async def _hits(self, editor: Attached, wanted: Breakpoint, moment: Moment) -> bool:
-        """Whether a breakpoint makes the session stand; a log point speaks instead."""
+        """Whether a breakpoint stops the session; a log point writes its message instead."""
         names = self.names(moment.frame)
         if wanted.condition:
             try:
@@ -315,7 +307,7 @@ class SessionWatch:
         return False
 
     def names(self, frame: str) -> dict[str, Any]:
-        """What plain names mean in a frame."""
+        """The values of plain names in a frame."""
         state = self.journal.state.frames[frame]
         return names_of(self.journal.state, state, self.spec(state))
 
@@ -324,8 +316,7 @@ _WORDS = {"called": "A playbook is called", "returned": "A playbook has returned
 
 
 def _is_again(spec: PlaybookSpec, before: Step | None, step: Step) -> bool:
-    """Whether a step stands on the line at which the one before it stood, or is the way back to the line of its
-    loop."""
+    """Whether a step is on the same line as the one before it, or is the way back to the line of its loop."""
     if before is not None and before.span == step.span and before.line < step.line:
         return True
     loop = spec.step(step.line.rpartition(".")[0])

@@ -1,4 +1,4 @@
-"""Where the steps of programs stand: in their authors' files, and in the PBAsm that they were compiled to."""
+"""The source lines of steps: in their authors' files, and in the PBAsm compiled from them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Something at which execution can stand: a playbook as it is called (`step` is ""), one of its steps, or a line of
-    Python, which belongs to no playbook here."""
+    """A place at which execution can stop: a call of a playbook (`step` is ""), one of its steps, or a line of Python,
+    which belongs to no playbook here.
+    """
 
     kind: Literal["playbook", "step", "python"]
     agent: str = ""
@@ -38,7 +39,7 @@ class Spot:
 
 @dataclass
 class _Lines:
-    """The spots of one source by their lines, and which lines have text that goes on from the line before."""
+    """The spots of one source by their lines, and the lines that continue the text of the line before."""
 
     spots: dict[int, list[Spot]] = field(default_factory=dict)
     continued: set[int] = field(default_factory=set)
@@ -85,13 +86,13 @@ class Sources:
         return source in self._lines
 
     def nearest(self, place: Place) -> Place | None:
-        """Where a breakpoint of a line is set; None in a source without anything to execute."""
+        """The spot at which a breakpoint of a line is set; None in a source without anything to execute."""
         lines = self._lines.get(place.source)
         line = lines.nearest(place.line) if lines is not None else None
         return None if line is None else Place(place.source, line)
 
     def lines(self, source: str | int, first: int, last: int) -> list[int]:
-        """The lines of a source, from `first` to `last`, at which execution can stand."""
+        """The lines of a source, from `first` to `last`, at which execution can stop."""
         found = self._lines.get(source)
         return [] if found is None else [line for line in sorted(found.spots) if first <= line <= last]
 
@@ -105,7 +106,7 @@ class Sources:
         return list(self._lines)
 
     def names(self, name: str) -> bool:
-        """Whether there is a playbook that is called `Playbook` or `Agent.Playbook`."""
+        """Whether `Playbook` or `Agent.Playbook` is a playbook."""
         owner, _, playbook = name.rpartition(".")
         return any(
             agent.playbook(playbook) is not None and owner in ("", agent.name)
@@ -124,7 +125,7 @@ class Sources:
 
 @lru_cache(maxsize=1024)
 def real_path(file: str) -> str:
-    """A file's path as every way to name it comes to."""
+    """A file's canonical path."""
     return str(Path(file).resolve())
 
 
@@ -168,7 +169,7 @@ def _text_of(path: Path) -> str:
 
 
 def _continued(text: str) -> set[int]:
-    """The lines of a list's item that are not its first: indented, and no item of their own."""
+    """The lines of a list's item after its first: indented, and not items themselves."""
     rows = enumerate(text.splitlines(), 1)
     return {
         number for number, row in rows if row[:1] in (" ", "\t") and row.strip() and row.strip()[:2] not in _BULLETS

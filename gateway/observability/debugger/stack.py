@@ -1,4 +1,4 @@
-"""The call stack of an agent, innermost frame first, as it stands in its sources."""
+"""The call stack of an agent, innermost frame first, with places in the sources."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from runtime.tape.frame_state import FrameState
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A frame: `Main:03:QUE`, another agent's `Host.Main:03:QUE`. `place` is None for what stands in no file.
-
-    `own`: it is executed on the agent whose stack this is.
+    """A frame: `Main:03:QUE`, another agent's `Host.Main:03:QUE`. `place` is None where there is no file. `own`: it is
+    executed on the agent whose stack this is.
     """
 
     frame: str
@@ -29,7 +28,7 @@ def stack_of(watch: SessionWatch, agent: str, sources: Sources, *, compiled: boo
 
 
 def innermost(watch: SessionWatch, agent: str) -> str | None:
-    """The frame that is on top of an agent's stack: the one that stands, else the latest."""
+    """The top frame of an agent's stack: the one that has stopped, else the latest."""
     frames = watch.journal.state.frames
     stand = watch.stand
     if stand is not None and stand.moment is not None and stand.agent == agent and stand.moment.frame in frames:
@@ -50,7 +49,7 @@ def _entries(watch: SessionWatch, agent: str, sources: Sources, compiled: bool) 
 
 
 def _standing(watch: SessionWatch, frame: FrameState, sources: Sources, compiled: bool) -> tuple[str, Place | None]:
-    """Where a frame is: `:03:QUE`, and its place."""
+    """The position of a frame: `:03:QUE`, and its place."""
     spec = watch.spec(frame)
     if spec is None:
         return "", None

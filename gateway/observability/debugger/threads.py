@@ -58,9 +58,9 @@ class Threads:
         for known, watch, agent in self:
             if known == number:
                 return watch, agent
-        raise DebugError(f"there is no thread {number} any more; its session has ended, or has left memory")
+        raise DebugError(f"thread {number} no longer exists; its session has ended, or has left memory")
 
     @staticmethod
     def name(watch: SessionWatch, agent: str) -> str:
-        """What people see: `Host (agent 1000) in web:lobby`."""
+        """The name that people see: `Host (agent 1000) in web:lobby`."""
         return f"{watch.journal.state.agents[agent].klass} (agent {agent}) in {watch.conversation}"

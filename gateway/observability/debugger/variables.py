@@ -1,4 +1,4 @@
-"""What an editor shows of a frame: its call stack, its variables in scopes, and what is in them."""
+"""The variables of a frame in scopes, as an editor shows them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from runtime.tape.frame_state import SHARED, FrameState
 from runtime.tape.state import SessionState
 
 MAX_SHOWN_CHARS = 1000
-"""So much of one value is shown in a line; a value within it can be unfolded."""
+"""The length of a value in a line; the parts of a value can be unfolded."""
 
 MAX_AT_ONCE = 1000
-"""So many of a value's parts are shown at once."""
+"""The number of a value's parts shown at once."""
 
 MAX_REFERENCES = 100_000
 """Values that an editor has unfolded while sessions stand."""
 
 
 def names_of(state: SessionState, frame: FrameState, spec: PlaybookSpec | None) -> dict[str, Any]:
-    """What plain names mean in a frame: its agent's variables, its arguments, its locals."""
+    """The values of plain names in a frame: its agent's variables, its arguments, its locals."""
     shared = shared_by(state, frame)
     return {
         **({SHARED: shared} if shared is not None else {}),
@@ -41,14 +41,14 @@ def arguments_of(frame: FrameState, spec: PlaybookSpec | None) -> dict[str, Any]
 
 
 def shared_by(state: SessionState, frame: FrameState) -> dict[str, Any] | None:
-    """What the meeting shares in which the frame is executed; None outside of one."""
+    """The shared state of the frame's meeting; None outside of one."""
     meeting = state.meetings.get(frame.meeting or "")
     return None if meeting is None else {name: known.value for name, known in meeting.shared.items()}
 
 
 @dataclass
 class References:
-    """The numbers under which an editor asks for values and frames again, as long as their session stands."""
+    """The numbers by which an editor asks again for values and frames, while their session is stopped."""
 
     _of: dict[int, tuple[object, Any]] = field(default_factory=dict)
     _next: Iterator[int] = field(default_factory=lambda: count(1))
@@ -56,7 +56,7 @@ class References:
     def give(self, owner: object, what: Any) -> int:
         """A number for something of `owner`."""
         if len(self._of) >= MAX_REFERENCES:
-            raise DebugError("too many values are unfolded; go on or step to close them")
+            raise DebugError("too many values are unfolded; continue or step to close them")
         number = next(self._next)
         self._of[number] = (owner, what)
         return number
@@ -66,7 +66,7 @@ class References:
         try:
             return self._of[number]
         except KeyError:
-            raise DebugError("this belongs to a session that has gone on; look at where it stands now") from None
+            raise DebugError("this belongs to a session that is running again; look at where it stops next") from None
 
     def forget(self, owner: object) -> None:
         """Make the numbers of `owner` void."""
@@ -88,7 +88,7 @@ def shown(references: References, owner: object, name: str, value: Any) -> dict[
 def parts(
     references: References, owner: object, value: Any, first: int, most: int, wanted: str | None
 ) -> list[dict[str, Any]]:
-    """What is in a value: `most` of its parts (0: all) from `first`; only those that are `wanted`, named or indexed."""
+    """The parts of a value: `most` of them (0: all) from `first`; only those that are `wanted`, named or indexed."""
     if wanted is not None and wanted != ("indexed" if isinstance(value, list) else "named"):
         return []
     pairs: Iterator[tuple[str, Any]]

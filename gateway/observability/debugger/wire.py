@@ -23,10 +23,10 @@ MAX_HEAD_BYTES = 512
 MAX_BODY_BYTES = 1 << 20
 MAX_UNSENT = 10_000
 MAX_UNSENT_BYTES = 32 << 20
-"""What an editor has not read, in messages and in bytes; one that leaves more is taken to be gone."""
+"""The limits of unread output for an editor, in messages and in bytes; an editor over them counts as gone."""
 
 MAX_DEPTH = 60
-"""So deep a message may be nested."""
+"""The nesting depth of a message."""
 
 _END = b"\r\n\r\n"
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What an editor wants. `arguments` are as they came."""
+    """A request of an editor. `arguments` are as they came."""
 
     seq: int
     command: str
@@ -133,7 +133,7 @@ def _response(request: Request) -> dict[str, Any]:
 
 
 def _length(head: bytes) -> int:
-    """How long the text is. Other headers than the two that DAP knows are refused: a web page could send them."""
+    """The length of the text. Headers other than the two of DAP are refused: a web page could send them."""
     length = None
     for line in head.split(b"\r\n"):
         name, _, value = line.partition(b":")
@@ -143,7 +143,7 @@ def _length(head: bytes) -> int:
         elif kind != b"content-type":
             raise DebugProtocolError("a message begins with `Content-Length: <bytes>` and an empty line")
     if length is None or length > MAX_BODY_BYTES:
-        raise DebugProtocolError(f"a message says with Content-Length how long it is, at most {MAX_BODY_BYTES:,} bytes")
+        raise DebugProtocolError(f"a message gives its length in Content-Length, at most {MAX_BODY_BYTES:,} bytes")
     return length
 
 

@@ -1,4 +1,4 @@
-"""What spans say of a frame, from what its events say of it."""
+"""The attributes of a frame's span, taken from the frame's events."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from gateway.observability.tracing import names
 
 
 def title_of(about: Mapping[str, Any]) -> str:
-    """What a frame's span is called: `Agent.Playbook`."""
+    """The name of a frame's span: `Agent.Playbook`."""
     playbook = str(about["playbook"])
     return playbook if about["kind"] == "remote" else f"{about['agent']}.{playbook}"
 
 
 def whose(about: Mapping[str, Any]) -> dict[str, str]:
-    """What every span says."""
+    """The attributes of every span."""
     told = {names.SESSION: about["session_id"], names.CONVERSATION: about["conversation"]}
     told |= {names.USER: about["participant_id"], names.MEETING: about["meeting_id"]}
     return {name: str(value) for name, value in told.items() if value is not None}
 
 
 def agent_of(about: Mapping[str, Any]) -> dict[str, str]:
-    """Whose work it is."""
+    """The attributes of the working agent."""
     return {names.AGENT_NAME: str(about["agent"]), names.AGENT_ID: str(about["agent_id"])}
 
 
 def attributes_of(about: Mapping[str, Any]) -> dict[str, str]:
-    """What the span of a frame says."""
+    """The attributes of a frame's span."""
     found = whose(about) | agent_of(about) | {names.FRAME: str(about["frame"])}
     if about["kind"] == "llm":
         return found | {names.OPERATION: names.INVOKE_AGENT, names.SPAN_KIND: "CHAIN"}

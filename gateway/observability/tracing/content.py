@@ -1,4 +1,4 @@
-"""What was said, in spans: nothing, unless the settings say so; then without secrets, and cut."""
+"""The content in spans: none unless the settings want it; then without secrets, and cut."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ class Content:
         self._on = on
 
     def input(self, arguments: Any, name: str) -> Mapping[str, str]:
-        """What a playbook was given, also as the attribute `name`."""
+        """The arguments of a playbook, also as the attribute `name`."""
         if not self._on or arguments is None:
             return {}
         text = self._data(arguments)
         return {names.INPUT: text, names.INPUT_FORM: _JSON, name: text}
 
     def output(self, value: Any, name: str) -> Mapping[str, str]:
-        """What it returned."""
+        """The result of a playbook."""
         if not self._on:
             return {}
         text = self._data(value)
         return {names.OUTPUT: text, names.OUTPUT_FORM: _JSON, name: text}
 
     def prompt(self, messages: Sequence[ChatMessage] | None) -> Mapping[str, str]:
-        """What a model was told."""
+        """The prompt of a model."""
         if not self._on or messages is None:
             return {}
         told = [_message(message.role, self._text(message.content)) for message in messages]
@@ -51,7 +51,7 @@ class Content:
         }
 
     def reply(self, text: str | None) -> Mapping[str, str]:
-        """What it answered."""
+        """The reply of a model."""
         if not self._on or text is None:
             return {}
         said = self._text(text)

@@ -1,4 +1,4 @@
-"""Brings spans to whoever collects them, in the background: a collector that is away costs spans and nothing else."""
+"""Export of spans in the background. A collector that is away costs spans and nothing else."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 MAX_WAITING = 4_096
-"""So many spans wait; further ones are dropped."""
+"""The number of waiting spans; further ones are dropped."""
 
 BATCH = 512
 GATHERED_S = 1.0
-"""A batch is sent when it is full, or so long after its first span."""
+"""A batch is sent when it is full, or this long after its first span."""
 
 FLUSHED_WITHIN_S = 3.0
-"""What is left at the end has so long."""
+"""The time for the remaining spans at the end."""
 
 _LIBRARY = "opentelemetry"
 
@@ -95,7 +95,7 @@ class Shipping(SpanProcessor):
         self._failing = True
 
     async def _exported(self, batch: Sequence[ReadableSpan]) -> bool:
-        """Whether the collector took them. A thread of its own, which the end of the process does not wait for."""
+        """Whether the collector took the spans. Runs in a thread that the end of the process does not wait for."""
         loop, done, results = asyncio.get_running_loop(), anyio.Event(), list[SpanExportResult]()
 
         def export() -> None:

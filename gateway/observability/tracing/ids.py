@@ -18,18 +18,16 @@ class SpanIds(IdGenerator):
         self._chance = random.SystemRandom()
 
     def generate_trace_id(self) -> int:
-        """See `IdGenerator`."""
         asked, self.next_trace = self.next_trace, None
         return asked or self._chance.getrandbits(128) or 1
 
     def generate_span_id(self) -> int:
-        """See `IdGenerator`."""
         asked, self.next_span = self.next_span, None
         return asked or self._chance.getrandbits(64) or 1
 
 
 def first_span(session: str, root: str) -> SpanContext:
-    """Where the first span of a root frame is, on whichever node and however long ago."""
+    """The place of the first span of a root frame, on whichever node and however long ago."""
     digest = blake2b(f"{session}\0{root}".encode(), digest_size=24).digest()
     trace, span = int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big")
     return SpanContext(trace or 1, span or 1, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))

@@ -1,4 +1,4 @@
-"""What spans and their attributes are called.
+"""The names of spans and of their attributes.
 
 `gen_ai.*`, `error.type`: OpenTelemetry's semantic conventions for generative AI, in development
 (github.com/open-telemetry/semantic-conventions-genai, model/gen-ai). `session.id`, `user.id`: its general conventions.

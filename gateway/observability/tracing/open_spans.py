@@ -1,4 +1,4 @@
-"""What is open of spans: stretches of work, and the frames in them."""
+"""The open spans: stretches of work, and the frames in them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Key = tuple[str, str]
 
 @dataclass(slots=True)
 class Stretch:
-    """What is above a root frame; `agent` and `program` end with it."""
+    """The spans above a root frame; `agent` and `program` end with it."""
 
     program: Span
     agent: Span
@@ -48,7 +48,7 @@ class OpenFrame:
 
     @property
     def place(self) -> SpanContext | None:
-        """Where its span is, or was last; None when it has had none here."""
+        """The place of its current or last span; None when it has had none here."""
         return self.before if self.span is None else self.span.get_span_context()
 
 

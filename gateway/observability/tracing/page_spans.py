@@ -23,7 +23,7 @@ class PageSpans:
 
     @property
     def handlers(self) -> Mapping[str, Callable[[Event], None]]:
-        """What to do at which events."""
+        """The handlers by event."""
         return {"page.opened": self._begin} | dict.fromkeys(("page.finished", "page.failed", "page.closed"), self._end)
 
     def end_all(self) -> None:

@@ -1,4 +1,4 @@
-"""Whether spans are told to anybody: what tracing needs is imported only then."""
+"""The set-up of tracing. Its libraries are imported only if tracing is on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def telling_spans(settings: TracingSettings, bus: Bus, masking: Masking, n
     variables = otel_variables()
     endpoint = settings.target(variables)
     if endpoint is None:
-        raise ConfigError("tracing.on is set, and nobody says where spans are sent; set tracing.endpoint.")
+        raise ConfigError("tracing.on is set, but spans have no destination; set tracing.endpoint.")
     try:
         from gateway.observability.tracing.sdk import TracingOptions, traced
     except ImportError as error:

@@ -38,7 +38,7 @@ from gateway.observability.tracing.page_spans import PageSpans
 from runtime.core.events import Event
 
 MAX_OPEN_S = 3_600.0
-"""A stretch that lasts longer is told of in parts."""
+"""A stretch that lasts longer is sent in parts."""
 
 SHORT_WAIT_S = 60.0
 """A frame that waits for no longer is not taken to have stopped working."""
@@ -51,7 +51,7 @@ class Publisher(Protocol):
 
 
 class Spans:
-    """Hears the bus and tells a tracer. Only the `share` of sessions is told of."""
+    """Turns events of the bus into spans of a tracer, for the chosen `share` of sessions."""
 
     def __init__(self, tracer: Tracer, ids: SpanIds, content: Content, *, share: float = 1.0) -> None:
         self._tracer = tracer
@@ -294,7 +294,7 @@ class Spans:
             stretch.program.end(nanoseconds(at))
 
     def _part_long_ones(self, now: datetime) -> None:
-        """End what has gone on for too long to be told in one."""
+        """End spans of work that is too long for one."""
         while self._stretches:
             (session, root), oldest = next(iter(self._stretches.items()))
             if (now - oldest.began).total_seconds() <= MAX_OPEN_S:

@@ -64,7 +64,7 @@ class Chat {
         remove: (message) => this.acts.remove(message),
         react: (message, mark) => this.acts.react(message, mark),
         press: (message, choice) => this.acts.press(message, choice),
-        jump: (id) => timeline.reveal(id) || toast("That message is further up. Scroll to load it."),
+        jump: (id) => timeline.reveal(id) || toast("That message is further up. Scroll up to load it."),
         editFailed: (message) => this.saying.editFailed(message),
         discard: (message) => this.saying.discard(message.id),
       },
@@ -209,9 +209,9 @@ class Chat {
   showState(state, reason) {
     const bar = byId("connection");
     const words = {
-      lost: "Connection lost. Coming back… What you write is kept and sent then.",
+      lost: "Connection lost. Reconnecting… Your messages are kept and sent afterwards.",
       refused: reason,
-      offline: "You are offline. What you write is kept and sent when you are back.",
+      offline: "You are offline. Your messages are kept and sent when you are back online.",
     };
     bar.hidden = state === "open";
     bar.dataset.state = state;

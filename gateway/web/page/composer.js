@@ -148,7 +148,7 @@ export class Composer {
     const length = text.length <= this.maxText ? text.length : [...text].length;
     if (length > this.maxText) {
       const [has, most] = [length.toLocaleString(), this.maxText.toLocaleString()];
-      this.showError(`This message has ${has} characters; ${most} is the most. Shorten or split it.`);
+      this.showError(`This message has ${has} characters; the limit is ${most}. Shorten or split it.`);
       return;
     }
     const { edit, quote } = this.about ?? {};

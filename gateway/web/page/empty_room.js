@@ -8,7 +8,7 @@ export function emptyRoom(sayHello) {
   return el("div", {},
     el("img", { class: "wave", src: "/assets/icon.svg", alt: "", width: "56", height: "56" }),
     el("h2", {}, "Nothing has been said here yet"),
-    el("p", {}, "Write a message below, and the agents of this room will answer. Type / to see what else you can ask for."),
+    el("p", {}, "Write a message below, and the agents in this room will answer. Type / to see the commands."),
     hello,
   );
 }

@@ -11,7 +11,7 @@ export class Uploads {
     this.maxBytes = 0;
     this.maxFiles = 10;
     this.items = [];
-    this.list = el("ul", { class: "uploads", "aria-label": "Files to be sent", hidden: true });
+    this.list = el("ul", { class: "uploads", "aria-label": "Files to send", hidden: true });
   }
 
   get ready() {
@@ -25,9 +25,9 @@ export class Uploads {
   add(chosen) {
     for (const file of chosen) {
       if (!this.maxBytes) this.complain("This chat takes no files.");
-      else if (this.items.length >= this.maxFiles) this.complain(`At most ${this.maxFiles} files go with one message.`);
+      else if (this.items.length >= this.maxFiles) this.complain(`One message can have at most ${this.maxFiles} files.`);
       else if (file.size > this.maxBytes) {
-        this.complain(`${file.name} has ${sizeText(file.size)}; ${sizeText(this.maxBytes)} is the most.`);
+        this.complain(`${file.name} has ${sizeText(file.size)}; the limit is ${sizeText(this.maxBytes)}.`);
       } else this.begin(file);
     }
   }

@@ -22,7 +22,7 @@ MAX_SAVED = 200
 """Artifacts of one session that were given names, of all its agents together."""
 
 MAX_SAVED_BYTES = 5_000_000
-"""Of all their values together, as JSON."""
+"""The limit for all their values together, as JSON."""
 
 
 class ArtifactCalls:
@@ -62,8 +62,8 @@ class ArtifactCalls:
         self._measured = {known: measured for known, measured in self._measured.items() if known in sizes}
         if len(sizes) >= MAX_SAVED:
             raise PlaybookError(
-                f"{name!r} was not saved: {MAX_SAVED} artifacts are kept already, the most that a session may keep; "
-                "save anew under a name that is there"
+                f"{name!r} was not saved: {MAX_SAVED} artifacts are kept already, the limit of a session; "
+                "replace one by saving under its name"
             )
         size, others = size_bytes(value), sum(sizes.values())
         if size + others > MAX_SAVED_BYTES:
@@ -91,5 +91,5 @@ class ArtifactCalls:
 
 
 def named_values(state: SessionState, frame: FrameState) -> Mapping[str, Any]:
-    """What a frame can name."""
+    """The values that a frame can name."""
     return {**state.agents[frame.agent].variables, **frame.kwargs, **frame.locals}

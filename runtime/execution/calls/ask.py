@@ -106,7 +106,7 @@ class Questions:
             await self._journal.commit()
 
     def _note_gone(self, frame: Frame, call: Call, who: str) -> None:
-        """One of several will not answer any more."""
+        """Record that one of several people will not answer."""
         self._journal.note(QuestionAnswered(frame.id, call.pos, [], who, None))
         question = self._journal.state.questions[call_key(frame.id, call.pos)]
         self._tell_count("session.question_left", who, question, question.place)
@@ -133,7 +133,7 @@ class Questions:
         return None if of is None or each else self._person(str(of)), each
 
     def _has_left(self, frame: Frame, person: str) -> bool:
-        """Whether a person has left the meeting that goes on in which the frame asks them."""
+        """Whether a person has left the current meeting in which the frame asks them."""
         meeting = self._journal.state.meetings.get(frame.state.meeting or "")
         return meeting is not None and meeting.status != "ended" and meeting.invited.get(person) == LEFT
 
@@ -144,7 +144,7 @@ class Questions:
         await self._builtins.utterances.drop_stream(frame.id, "a question was asked")
         await self._pages.room()
         if len(self._journal.state.questions) >= MAX_QUESTIONS:
-            raise PlaybookError(f"{MAX_QUESTIONS} questions are open already, the most that people are asked at once")
+            raise PlaybookError(f"{MAX_QUESTIONS} questions are open already, the limit at once")
         page = self.put(frame.id, call.pos, text, labels, person, each)
         source: dict[str, Any] = {"human": True, "ask": page.id, "of": person}
         source |= {"people": list(each.values())} if each else {}
@@ -180,9 +180,9 @@ class Questions:
         return page
 
     def ask_again(self, lost: Address | None = None) -> None:
-        """Show every open question anew: the page that showed it is another session's, and so are its choices.
+        """Show every open question again: the page that showed it belongs to another session, and so do its choices.
 
-        After a place was `lost`, only what was asked there and is not on its way.
+        After a place was `lost`, only the questions that were asked there and are not on their way.
         """
         state = self._journal.state
         for key, question in list(state.questions.items()):
@@ -211,9 +211,9 @@ class Questions:
         raise UnknownTarget(f"nobody called {name!r} is here; here are {here or 'no people yet'}")
 
     def open_for(self, choice: str, person: str) -> tuple[QuestionState, str] | None:
-        """The question that a choice of somebody belongs to and the label; None when it was answered or is not known.
+        """The question that a person's choice belongs to, and the label; None when it was answered or is unknown.
 
-        One that several are asked is answered for whoever has answered it.
+        A question for several counts as answered for each one who has answered it.
         """
         prefix, _, rest = choice.partition(".")
         page, _, index = rest.partition(".")
@@ -227,7 +227,7 @@ class Questions:
         return None
 
     def open_on(self, choice: str, person: str) -> QuestionState | None:
-        """The question that somebody answers in words, by the id of the choice that stands for them; None as above."""
+        """The question that a person answers in words, by the id of the choice for words; None as above."""
         prefix, page, _ = [*choice.split("."), "", ""][:3]
         questions = self._journal.state.questions.values() if prefix == self._prefix else ()
         found = next((question for question in questions if question.page == page), None)

@@ -81,7 +81,7 @@ class Builtins:
         }
 
     def source(self, frame: Frame, text: str) -> dict[str, Any]:
-        """What a turn means by waiting for `text`: a quiet notice does not end the wait. Raises UnknownTarget."""
+        """The meaning of a turn that waits for `text`: a quiet notice does not end the wait. Raises UnknownTarget."""
         source = self._source(frame, text)
         return {"notices": False, **source} if "any" in source or "meeting" in source else source
 
@@ -126,7 +126,7 @@ class Builtins:
         await self.end()
 
     async def end(self, *, wanted: bool = False) -> None:
-        """The program ends: nothing of it runs any more. Unless they want it so, people hear what it did not read."""
+        """End the program: nothing of it runs after this. By default people learn of messages that it did not read."""
         if self._journal.state.ended:
             return
         for root in [f.id for f in self._journal.state.frames.values() if f.caller is None]:
@@ -166,7 +166,7 @@ class Builtins:
         await self._journal.commit()
 
     def _cued(self, frame: Frame, call: Call, source: Mapping[str, Any]) -> bool:
-        """Whether the wait is the first of a host in its meeting, which is asked to begin by it."""
+        """Whether this is the host's first wait in its meeting, by which it is asked to begin."""
         meeting = self._journal.state.meetings.get(frame.state.meeting or "")
         cue = None if meeting is None or meeting.host != frame.state.agent else meeting.cue
         if meeting is None or cue is None or ("any" not in source and source.get("meeting") != meeting.id):
@@ -179,7 +179,7 @@ class Builtins:
         return self._clock.now().timestamp()
 
     async def sleep(self, frame: Frame, call: Call) -> None:
-        """Wait for a time; a restart does not begin it anew."""
+        """Wait for a time; a restart does not start it again."""
         (given,) = call_arguments(call, "seconds")
         seconds = seconds_of(call, given)
         key = call_key(frame.id, call.pos)
@@ -235,7 +235,7 @@ class Builtins:
         return taken
 
     async def _without_triggers(self, frame: Frame, pos: str, taken: Sequence[Message]) -> list[Message]:
-        """Executes the playbooks whose time has come, while the frame goes on waiting; gives the other messages."""
+        """Execute the playbooks whose time has come while the frame continues to wait; return the other messages."""
         rest = [message for message in taken if message.type != MessageType.TRIGGER]
         for message in taken:
             if message.type == MessageType.TRIGGER:
@@ -247,8 +247,9 @@ class Builtins:
     async def _with_others(
         self, frame: Frame, came: Sequence[Message], at_most: int, *, all_of_them: bool
     ) -> list[Message]:
-        """What came, and what woke nobody before it, in the order in which the agent has it: quiet notices of the
-        frame's meeting, or all that was said."""
+        """The message that ended the wait and the earlier ones that did not, in the agent's order: quiet notices of the
+        frame's meeting, or all messages.
+        """
 
         def goes_along(message: Message) -> bool:
             if message.type in _FOR_THEMSELVES or message.meeting_id not in (None, frame.state.meeting):

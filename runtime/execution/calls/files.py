@@ -26,14 +26,14 @@ MAX_READ_BYTES = 8 * 1024 * 1024
 
 DEFAULT_READ_CHARS = 20_000
 MAX_READ_CHARS = 200_000
-"""What one call may bring onto the tape."""
+"""The largest text that one call may bring onto the tape."""
 
 _TEXT_ENDINGS = {".md": "text/markdown", ".csv": "text/csv", ".json": "application/json", ".txt": "text/plain"}
 _BINARY_KINDS = ("image", "audio", "video", "font")
 
 
 class Files(Protocol):
-    """Where files come from and go to. Raises AdapterError and StorageError."""
+    """The store of files. Raises AdapterError and StorageError."""
 
     async def fetch(self, address: Address, attachment: Attachment, /, *, max_bytes: int) -> bytes:
         """The content of a file that somebody sent in this conversation. Raises NotDelivered when it is gone."""
@@ -70,7 +70,7 @@ class FileCalls:
         if attachment.media_type.partition("/")[0] not in _BINARY_KINDS:
             text = decoded(await self._files.fetch(self._address, attachment, max_bytes=MAX_READ_BYTES))
         if text is None:
-            text = f"[{attachment.name} cannot be read: it holds no text. ReadFile reads text files only]"
+            text = f"[{attachment.name} cannot be read: it contains no text. ReadFile reads text files only]"
         elif len(text) > limit:
             text = f"{text[:limit]}\n… (cut: {limit} of {len(text)} characters)"
         self._journal.note(CallReturned(*site(frame, call), value=text))

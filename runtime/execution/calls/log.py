@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,7 +23,7 @@ class LogCalls:
         self._journal = journal
         self._bus = bus
         self._program = program
-        self._lines: deque[tuple[int, Mapping[str, Any]]] = deque()
+        self._lines: list[tuple[int, Mapping[str, Any]]] = []
         """What is on the tape with the fact of this number, and is not written yet."""
 
     def table(self) -> Mapping[str, Builtin]:
@@ -43,11 +42,11 @@ class LogCalls:
     def durable(self, seq: int) -> None:
         """The facts up to this one are on the tape: a line is written once, or in a crash just now never."""
         while self._lines and self._lines[0][0] <= seq:
-            self._bus.publish("program.logged", session_id=self._journal.session, **self._lines.popleft()[1])
+            self._bus.publish("program.logged", session_id=self._journal.session, **self._lines.pop(0)[1])
 
 
 def _line_of(call: Call) -> tuple[str, dict[str, Any]]:
-    """What is written. Raises PlaybookError."""
+    """The text of the line. Raises PlaybookError."""
     named = dict(call.kwargs)
     texts = [*call.args, *([named.pop("text")] if "text" in named else [])]
     if len(texts) != 1:

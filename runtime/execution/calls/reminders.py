@@ -8,7 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 
+from runtime.core.background import OnDemand
 from runtime.core.clock import LOOK_S, Clock, until
 from runtime.core.errors import PlaybookError, QueueFull
 from runtime.core.ids import AgentId, MessageId
@@ -36,25 +38,26 @@ Times = Mapping[str, Mapping[str, TimeTrigger]]
 """When playbooks are executed at times, by agent class and by the trigger's code."""
 
 Deliver = Callable[[AgentId, Message], bool]
-"""Brings a message into an agent's queue; False when there is no such agent any more. Raises QueueFull."""
+"""Delivers a message to an agent's queue; False when the agent no longer exists. Raises QueueFull."""
 
 
 class Reminders:
-    """The reminders of one session; `run` tells them."""
+    """The reminders of one session, told after `start`."""
 
     def __init__(self, journal: Journal, deliver: Deliver, clock: Clock, times: Times | None = None) -> None:
         self._journal = journal
         self._deliver = deliver
         self._clock = clock
         self._times = times or {}
-        self._changed = anyio.Event()
+        self._telling = OnDemand(self._tell_due)
+        self._sleeping: anyio.CancelScope | None = None
 
     def table(self) -> dict[str, Builtin]:
         """The call by its name."""
         return {"Remind": self.remind}
 
     async def remind(self, frame: Frame, call: Call) -> None:
-        """Have the agent told a text as a message, at a time or so many seconds from now; gives the time in UTC."""
+        """Send the agent a text as a message, at a time or after a number of seconds; return the time in UTC."""
         when, text = call_arguments(call, "when", "text")
         due = due_at(when, self._clock.now())
         if len(str(text)) > MAX_REMINDER_CHARS:
@@ -70,9 +73,15 @@ class Reminders:
         if isinstance(fact, AgentCreated) and self._times:
             self._look()
 
+    def start(self, tasks: TaskGroup) -> None:
+        """Tell what is due, in `tasks`."""
+        self._telling.start(tasks)
+        self._look()
+
     def _look(self) -> None:
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
+        self._telling.wake()
+        if self._sleeping is not None:
+            self._sleeping.cancel()
 
     def _plan(self) -> None:
         """Write down the next time of every trigger that has none."""
@@ -87,21 +96,17 @@ class Reminders:
                     self._journal.note(ReminderSet(agent.id, due, "", trigger=code))
                     self._journal.hurry()
 
-    async def run(self) -> None:
-        """Tell what is due, for ever."""
-        while True:
-            reminders, changed = self._journal.state.reminders, self._changed
-            self._plan()
-            if not reminders:
-                await changed.wait()
-                continue
+    async def _tell_due(self) -> None:
+        """Tell each when it is due, until none is to come."""
+        self._plan()
+        while reminders := self._journal.state.reminders:
             id_, first = min(reminders.items(), key=lambda item: item[1].due)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_cancel_after, changed, tasks.cancel_scope)
+            with anyio.CancelScope() as self._sleeping:
                 await until(self._clock, first.due)
-                tasks.cancel_scope.cancel()
+            self._sleeping = None
             if first.due <= self._clock.now().timestamp() + _EXACT_S and id_ in reminders:
                 await self._tell(id_, first)
+            self._plan()
 
     async def _tell(self, id_: str, reminder: ReminderState) -> None:
         agent = AgentId(reminder.agent)
@@ -124,19 +129,15 @@ class Reminders:
         self._journal.hurry()
 
     def _is_told(self, reminder: ReminderState) -> bool:
-        """Whether a trigger's time came before, and the agent has not seen to that yet."""
+        """Whether a trigger's time came before, and the agent has not handled it yet."""
         queue = self._journal.state.agents[reminder.agent].queue
         told = (message.content for message in queue if message.type == MessageType.TRIGGER)
         return reminder.trigger is not None and reminder.trigger in told
 
 
-async def _cancel_after(event: anyio.Event, scope: anyio.CancelScope) -> None:
-    await event.wait()
-    scope.cancel()
-
-
 def due_at(when: Any, now: datetime) -> datetime:
-    """What a program means by `when`: seconds from now, or a time of ISO 8601, which is UTC where it names no zone.
+    """The time that a program means by `when`: seconds from now, or a time of ISO 8601, which is UTC where it names no
+    zone.
 
     Raises PlaybookError.
     """
@@ -154,7 +155,7 @@ def _time(text: str, now: datetime) -> datetime:
         found = datetime.fromisoformat(text.strip())
     except ValueError as error:
         raise PlaybookError(
-            f'{text!r} is no time; give seconds from now, or a time such as "2026-05-01T09:00:00+02:00"'
+            f'{text!r} is not a time; give seconds from now, or a time such as "2026-05-01T09:00:00+02:00"'
         ) from error
     due = (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
     if due > now + LONGEST:

@@ -34,7 +34,7 @@ class RemoteServers(Protocol):
         ...
 
     async def ready_for(self, agent: AgentSpec, /) -> None:
-        """The same for one agent's server."""
+        """Wait until one agent's server is ready."""
         ...
 
     def equipped(self, program: Program, /) -> Program:
@@ -42,7 +42,7 @@ class RemoteServers(Protocol):
         ...
 
     def equipped_agent(self, agent: AgentSpec, /) -> AgentSpec:
-        """The same for one agent; one that has its own playbooks as it is."""
+        """One agent with its tools; an agent with its own playbooks as it is."""
         ...
 
     def trouble(self, agent: AgentSpec, /) -> str | None:
@@ -72,21 +72,16 @@ class NoRemoteServers:
         """See `RemoteServers`."""
 
     def equipped(self, program: Program, /) -> Program:
-        """See `RemoteServers`."""
         return program
 
     def equipped_agent(self, agent: AgentSpec, /) -> AgentSpec:
-        """See `RemoteServers`."""
         return agent
 
     def trouble(self, agent: AgentSpec, /) -> str | None:
-        """See `RemoteServers`."""
         return "remote agents are not served here"
 
     def tool(self, agent: AgentSpec, name: str, /) -> RemoteTool | None:
-        """See `RemoteServers`."""
         return None
 
     async def call(self, agent: AgentSpec, tool: RemoteTool, arguments: Mapping[str, Any], /, *, key: str) -> Any:
-        """See `RemoteServers`."""
         raise RemoteUnavailable(f"{agent.name}: {self.trouble(agent)}")

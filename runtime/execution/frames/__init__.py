@@ -1,1 +1,1 @@
-"""Playbooks in execution: their frames, the calls that these make, and what is told of them."""
+"""Playbooks in execution: their frames, their calls, and the events about them."""

@@ -14,7 +14,7 @@ from runtime.tape.frame_state import WaitState
 from runtime.tape.journal import Journal
 
 About = Mapping[str, Any]
-"""What every event of a frame says."""
+"""The data of every event of a frame."""
 
 
 class FrameEvents:
@@ -28,12 +28,12 @@ class FrameEvents:
         self._begun: set[str] = set()
 
     def noted(self, fact: Content) -> None:
-        """Told of every fact."""
+        """Take every fact."""
         if isinstance(fact, FrameStarted):
             self._begun.add(fact.frame)
 
     def taken_up(self, frame: Frame, kind: str) -> About:
-        """A frame is in memory: it has begun, or goes on where it was."""
+        """A frame is in memory: it has started, or continues where it was."""
         state, agent = frame.state, frame.agent
         about = {
             **self._session,
@@ -70,7 +70,7 @@ class FrameEvents:
         self._tell("frame.parked", frame, waits_for=_whom(wait.source), until=until)
 
     def goes_on(self, frame: Frame) -> None:
-        """What it waited for has come, or the time is over."""
+        """The awaited message has come, or the time is over."""
         self._tell("frame.resumed", frame)
 
     def _tell(self, name: str, frame: Frame, **data: Any) -> None:
@@ -78,7 +78,7 @@ class FrameEvents:
 
 
 def _whom(source: Mapping[str, Any] | None) -> str:
-    """Whom or what a wait is for: "people", "meeting", "agents" or "time"."""
+    """The kind of wait: "people", "meeting", "agents" or "time"."""
     if source is None:
         return "time"
     if source.get("any") or source.get("human"):

@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import anyio
+import anyio.lowlevel
 
+from runtime.core.signals import Signal
 from runtime.tape.frame_state import CallRecord, FrameState
 from runtime.tape.journal import Journal, digest_of
 from runtime.tape.rules.frames import TURN, call_key
 from runtime.tape.state import AgentState
 
 MAX_SHOWN_CHARS = 80
-"""So much of a call's arguments or result stands in an error."""
+"""The length of a call's arguments or result in an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Call:
 
     @property
     def digest(self) -> str:
-        """Of name and arguments."""
+        """The digest of name and arguments."""
         if self.answers is not None:
             return self.answers.digest
         if not self._digest:
@@ -100,14 +101,15 @@ class Frame:
         """In `moving` are the ids of frames whose code does not wait for a fact; this one keeps its own there."""
         self.id = id_
         self._journal = journal
-        self._changed = anyio.Event()
+        self._is_changed = False
+        self._changed = Signal()
         self._moving = set[str]() if moving is None else moving
         self._moving.add(id_)
         journal.listen(id_, self._set_changed)
 
     @property
     def state(self) -> FrameState:
-        """What the tape says about this frame."""
+        """The frame's state on the tape."""
         return self._journal.state.frames[self.id]
 
     @property
@@ -150,22 +152,23 @@ class Frame:
         self._moving.discard(self.id)
 
     def _set_changed(self) -> None:
-        self._changed.set()
+        self._is_changed = True
+        self._changed.send()
         self._moving.add(self.id)
 
     async def change(self) -> None:
         """Return after the next fact about this frame."""
-        if not self._changed.is_set():
+        if not self._is_changed:
             self._moving.discard(self.id)
         self._journal.settle()
         try:
-            await self._changed.wait()
+            await (anyio.lowlevel.checkpoint() if self._is_changed else self._changed.wait())
         finally:
             self._moving.add(self.id)
 
     def expect_change(self) -> None:
         """From now on `change` waits for a new fact."""
-        self._changed = anyio.Event()
+        self._is_changed = False
 
 
 def _became(record: CallRecord) -> str:

@@ -47,7 +47,7 @@ class FrameLoop(asyncio.SelectorEventLoop):
         return _call_soon(self, counted, *args, context=context or copy_context())
 
     def call_at(self, when: float, callback: Callable[..., object], *args: Any, **more: Any) -> asyncio.TimerHandle:  # type: ignore[override]
-        self._only_host_calls("a time of its own (asyncio.sleep, a time limit)")
+        self._only_host_calls("a timer of its own (asyncio.sleep, a time limit)")
         return super().call_at(when, callback, *args, **more)
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]

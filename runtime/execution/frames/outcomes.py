@@ -1,4 +1,4 @@
-"""What calls come to, as facts say it and code sees it."""
+"""Outcomes of calls, as facts store them and code sees them."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _OF_MODELS = {
     LLMRefused.__name__: "session.model_refused",
     LLMKeyRefused.__name__: "session.model_key_refused",
 }
-"""What people read where the model gave no answer; the log has the provider's words."""
+"""The text for people where the model gave no answer; the log has the provider's words."""
 
 
 def waits_by(error: Exception, texts: Texts) -> str:
-    """What people read where a playbook waits for somebody to write again because of an error."""
+    """The text for people where a playbook waits, because of an error, until somebody writes again."""
     of_model = _OF_MODELS.get(type(error).__name__)
     if of_model is None:
         return texts("session.trouble", error=error)
@@ -75,7 +75,7 @@ class RaisedByPlaybook(PlaybookError):
 
 
 def rebuilt(error: tuple[str, str]) -> Exception:
-    """The exception that a record stands for: the built-in type or ours where there is one, else RaisedByPlaybook."""
+    """The exception of a record: the built-in type or ours where there is one, else RaisedByPlaybook."""
     name, text = error
     kind = _EXCEPTIONS.get(name)
     return kind(text) if kind is not None else RaisedByPlaybook(name, text)

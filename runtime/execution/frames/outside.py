@@ -42,9 +42,9 @@ class Outside:
         self._journal = journal
 
     async def perform(self, frame: Frame, call: Call, effect: Effect) -> None:
-        """Have `effect` happen as the answer to `call`; what comes of it is the call's record, exceptions included.
+        """Perform `effect` as the answer to `call`; its outcome is the call's record, exceptions included.
 
-        Goes on where a crash left it. Raises StorageError, and Divergence when another call is recorded here.
+        Continues where a crash left it. Raises StorageError, and Divergence when another call is recorded here.
         """
         check_call(frame, call)
         if call.pos in frame.state.records:
@@ -67,7 +67,7 @@ class Outside:
         await self._journal.commit()
 
     async def value(self, frame: Frame, call: Call, effect: Effect) -> Any:
-        """As `perform`, and returns the value or raises the exception that it came to."""
+        """Perform, and return the value or raise the exception of the outcome."""
         await self.perform(frame, call, effect)
         record: CallRecord = frame.state.records[call.pos]
         if record.error is not None:
@@ -91,10 +91,10 @@ async def _data(effect: Effect, key: str) -> Any:
     try:
         return as_data(value)
     except (TypeError, ValueError) as error:
-        raise PlaybookError(f"{effect.what} happened, but gave what is not JSON data: {error}") from error
+        raise PlaybookError(f"{effect.what} happened, but returned something that is not JSON data: {error}") from error
 
 
 def _unknown(effect: Effect) -> OutcomeUnknown:
     return OutcomeUnknown(
-        f"{effect.what} was begun before a restart, and nobody knows whether it happened; look before doing it again"
+        f"{effect.what} was started before a restart, and its outcome is unknown; look before you repeat it"
     )

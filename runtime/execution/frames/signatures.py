@@ -1,4 +1,4 @@
-"""What the built-in host calls take."""
+"""The signatures of the built-in host calls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SIGNATURES: dict[str, tuple[int, tuple[str, ...]]] = {
     "Yld": (1, ("source",)),
     "Return": (0, ("value",)),
 }
-"""How many arguments each call needs, and the names of all it takes, in order."""
+"""The number of required arguments of each call, and the names of all, in order."""
 
 BUILT_IN = frozenset(SIGNATURES)
 """Names that nothing else can have: neither what a reply defines nor a variable hides a built-in call."""
@@ -50,11 +50,11 @@ TAKE_VARIABLES = frozenset({"CreateAgent", "IdleAgent", "Log"})
 
 
 FORMS = {"Say": 'Say("user", "the text")'}
-"""How calls are written that are easily got wrong."""
+"""The forms of calls that are often written wrongly."""
 
 
 def as_written(name: str) -> str:
-    """A call's form, to stand behind what is wrong with it; empty for calls that need none."""
+    """A call's form, to follow the description of an error; empty for calls that need none."""
     return f"; it is called as {FORMS[name]}" if name in FORMS else ""
 
 

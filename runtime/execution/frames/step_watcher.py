@@ -26,11 +26,11 @@ class StepWatcher(Protocol):
     was stopped. A session has none unless somebody debugs, and pays nothing then."""
 
     async def entered(self, frame: Frame, /) -> None:
-        """A playbook is about to be executed, also to go on after a restart."""
+        """A playbook is about to be executed, or to continue after a restart."""
         ...
 
     async def about_to_step(self, frame: Frame, /) -> None:
-        """Control has come to an instruction (`frame.state.at`), which is executed next."""
+        """Control has reached an instruction (`frame.state.at`), which is executed next."""
         ...
 
     async def about_to_run(self, frame: Frame, source: str, /) -> None:
@@ -51,7 +51,7 @@ class StepWatcher(Protocol):
         ...
 
     async def returned(self, frame: Frame, value: Any, /) -> None:
-        """A playbook has come to its value; its caller gets it next."""
+        """A playbook has its value; its caller gets it next."""
         ...
 
     async def failed(self, frame: Frame, error: Exception, /) -> None:

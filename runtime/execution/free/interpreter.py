@@ -48,7 +48,7 @@ MAX_ROUNDS = 50
 """Likewise for one without steps, whose end depends on the model alone."""
 
 MAX_IDLE_TURNS = 5
-"""A playbook whose turns, so many in a row, are the same and do nothing is taken to stand still."""
+"""A playbook with this many equal turns in a row that do nothing counts as standing still."""
 
 _WAITS_FOR_NOBODY = frozenset({"call"})
 _EXIT = "exit"
@@ -142,10 +142,10 @@ class Interpreter:
         await self._machine.pages.close_own(frame.id)
         state = frame.state
         if waits is None and self._stands_still():
-            raise VerificationError(f"{self._playbook.name} went on {MAX_IDLE_TURNS} times without doing anything")
+            raise VerificationError(f"{self._playbook.name} continued {MAX_IDLE_TURNS} times without doing anything")
         most = MAX_TURNS if self._playbook.steps else MAX_ROUNDS
         if waits is None and state.unwaited >= most:
-            raise VerificationError(f"{self._playbook.name} went on for {most} turns without waiting for anybody")
+            raise VerificationError(f"{self._playbook.name} continued for {most} turns without waiting for anybody")
         journal.note(
             TurnEnded(frame.id, heard=heard_text(state), said=said_text(state), gave=results_text(state), waits=waits)
         )
@@ -154,7 +154,7 @@ class Interpreter:
             self._machine.builtins.forget(self._agent_id, steering)
 
     def _stands_still(self) -> bool:
-        """Whether the model only goes on, as in the turns before."""
+        """Whether the model only continues, as in the turns before."""
         state = self._frame.state
         before = [past["said"] for past in state.transcript[1 - MAX_IDLE_TURNS :]]
         return not state.order and before == [said_text(state)] * (MAX_IDLE_TURNS - 1)
@@ -200,15 +200,15 @@ class Interpreter:
                 self._calls.broke_off(error)
 
     async def _compact(self) -> bool:
-        """Shorten what the model is told of earlier turns; False when that cannot be."""
+        """Shorten the earlier turns in the prompt; False when that is not possible."""
         return await self._calls.allowed() and await self._compaction.shorten(self._frame.state, self._fits_chars())
 
     def _fits_chars(self) -> int | None:
-        """How long the past may be beside what else the model was told last."""
+        """The possible length of the past beside the rest of the last prompt."""
         return self._machine.window.past_chars(self._other_chars)
 
     def _steering(self) -> list[Message]:
-        """What people said to the agent while it worked, when that is for the work to see."""
+        """People's messages to the working agent, when the work is meant to see them."""
         if not self._machine.steers:
             return []
         return [m for m in self._frame.agent.queue if m.from_human and m.type != MessageType.CHOICE]
@@ -286,7 +286,7 @@ class Interpreter:
         raise NoUsableAnswer(f"the model's reply was refused twice{self._called()}: {rejected.message}")
 
     def _called(self) -> str:
-        """Whose playbook this is, for one that another one called."""
+        """The owner of the playbook, for one that another one called."""
         caller = self._frame.state.caller
         if caller is None:
             return ""
@@ -318,11 +318,10 @@ class Interpreter:
         return "user" if sender is None or wrote else f"agent {sender.sender_id}"
 
     def value_of(self, name: str) -> Any:
-        """See `StatementScope.value_of`."""
         return self._statement_scope.value_of(name)
 
     def position(self) -> Position:
-        """Where the frame is now, for the verifier."""
+        """The frame's current position, for the verifier."""
         return replace(self._statement_scope.position(), may_end_program=self._may_end_program)
 
     async def _park(self, event: str, error: LLMError | NoWorker) -> None:

@@ -38,7 +38,7 @@ class AuthorsPython(Protocol):
     outside of the sandbox."""
 
     def names(self) -> Collection[str]:
-        """What its placeholders may name of it."""
+        """The names that its placeholders may use."""
         ...
 
     async def value_of(self, frame: Frame, source: str, values: Mapping[str, Any], prefix: str) -> Any:
@@ -82,7 +82,7 @@ class Description:
         await self._machine.journal.commit()
 
     def is_the_authors(self, source: str) -> bool:
-        """Whether an expression names something that only the agent's Python has."""
+        """Whether an expression uses a name that only the agent's Python has."""
         unknown = self._unknown(ast.parse(source), self._scope.functions([source]))
         return bool(unknown) and self._has_python(unknown)
 
@@ -105,7 +105,7 @@ class Description:
         return _named(tree) - _own(tree) - owners - known.keys()
 
     async def _value(self, number: int, source: str) -> str | None:
-        """What stands for an expression; None where it names something that is not known, so that it is only text."""
+        """The value of an expression; None where it uses an unknown name, so that it is only text."""
         if self.is_the_authors(source):
             return await self._value_in_python(source, number)
         tree = ast.parse(source)
@@ -144,7 +144,7 @@ class Description:
 
 
 class _Awaiting(ast.NodeTransformer):
-    """Has every call of a host function awaited, wherever it stands in an expression."""
+    """Adds `await` to every call of a host function, wherever it is in an expression."""
 
     def __init__(self, functions: Collection[str]) -> None:
         self._functions = functions

@@ -1,4 +1,4 @@
-"""Where a frame is while its reply is verified, and what comes of that."""
+"""The position of a frame while its reply is verified, and the results of verification."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class CallShape:
-    """How a function may be called. `names` are its parameters in order, `required` how many must be given."""
+    """The signature of a function. `names` are its parameters in order, `required` is the number that must be given."""
 
     names: tuple[str, ...]
     required: int
@@ -33,7 +33,7 @@ class CallShape:
         return cls(tuple(p.name for p in params), sum(p.default is None for p in params))
 
     def argument(self, node: ast.Call, index: int) -> ast.expr | None:
-        """What a call gives for the parameter at `index`, None when that cannot be told from its text."""
+        """The argument for the parameter at `index`; None when the text of the call does not show it."""
         if any(isinstance(a, ast.Starred) for a in node.args[: index + 1]) or index >= len(self.names):
             return None
         if index < len(node.args):
@@ -41,7 +41,7 @@ class CallShape:
         return next((k.value for k in node.keywords if k.arg == self.names[index]), None)
 
     def mismatch(self, node: ast.Call) -> str | None:
-        """What does not fit about a call, None when it fits. Calls with `*` or `**` are checked when they are made."""
+        """The error in a call; None when it fits. Calls with `*` or `**` are checked when they are made."""
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
             return None
         if len(node.args) > len(self.names):

@@ -1,4 +1,4 @@
-"""What the model is told: the rules and the program first, then the frame's past, then what is true now."""
+"""The model's prompt: the rules and the program first, then the frame's past, then the present state."""
 
 from __future__ import annotations
 
@@ -125,9 +125,9 @@ def _script_lines(step: Step, depth: int) -> list[str]:
 
 
 def heard_text(frame: FrameState) -> str:
-    """What the frame hears at the beginning of a turn: its call, or the messages that came.
+    """The text that the frame hears at the beginning of a turn: its call, or the new messages.
 
-    What a walked playbook has heard before a free step stands in its exchange.
+    What a walked playbook has heard before a free step is in its exchange.
     """
     lines = [frame.gave] if frame.gave else []
     if frame.exchange is None:
@@ -145,7 +145,7 @@ def _message_line(message: Message, *, while_working: bool) -> str:
 
 
 def _outcome(record: CallRecord) -> str:
-    """What a call gave, as the model sees it."""
+    """The outcome of a call, as the model sees it."""
     if record.error:
         return f"raised {record.error[0]}: {record.error[1]}"
     if record.name in _SHOWN_WHOLE:
@@ -174,7 +174,7 @@ def executed_text(frame: FrameState) -> str:
 
 
 def rejection_text(rejection: dict[str, Any], step: str | None = None) -> str:
-    """A rejection as the model is told of it; `step` is where the frame stands."""
+    """A rejection, worded for the model; `step` is the frame's position."""
     lines = [f"Your reply was refused: {rejection['message']} (rule: {rejection['rule']})."]
     if rejection.get("source"):
         lines.append(f"Refused: {rejection['source']}")
@@ -237,7 +237,7 @@ def said_text(frame: FrameState) -> str:
 
 
 def said_so_far(frame: FrameState) -> list[dict[str, str]]:
-    """What a frame was told and answered, its unfinished turn included."""
+    """The messages and answers of a frame, its unfinished turn included."""
     past = [*frame.transcript, *([frame.exchange] if frame.exchange is not None else [])]
     if frame.statements:
         past.append({"heard": heard_text(frame), "said": said_text(frame)})
@@ -245,7 +245,7 @@ def said_so_far(frame: FrameState) -> list[dict[str, str]]:
 
 
 def results_text(frame: FrameState) -> str:
-    """What this turn's playbook calls gave, for the next turn to know; empty when there were none."""
+    """The results of this turn's playbook calls, for the next turn; empty when there were none."""
     lines = []
     for pos in frame.order:
         record = frame.records[pos]
@@ -256,7 +256,7 @@ def results_text(frame: FrameState) -> str:
 
 
 def _goes_without_saying(record: CallRecord) -> bool:
-    """Whether what a call gave tells the model nothing. Who has acknowledged what was said it is told."""
+    """Whether the result of a call tells the model nothing. Acknowledgements are told."""
     if record.name == "Say":
         return record.value is None
     return record.name in ("Step", "Var", "Trigger", "SaveArtifact")

@@ -20,7 +20,7 @@ _FENCED = re.compile(r"\s*```[\w+-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
 def raw_prompt(agent: AgentSpec, playbook: PlaybookSpec, frame: FrameState) -> tuple[ChatMessage, ...]:
-    """What the agent is, then the description with its values; arguments that it does not name follow it."""
+    """The agent's role, then the description with its values, then the arguments that the description does not name."""
     question = frame.description if frame.description is not None else playbook.description
     rest = {name: value for name, value in frame.kwargs.items() if not _names(playbook.description, name)}
     parts = [question, *playbook.notes]

@@ -26,17 +26,17 @@ from runtime.execution.speech.utterances import LiveStream
 from runtime.llm.client import MAX_ANSWER_CHARS
 
 MAX_STATEMENTS = 200
-"""A turn has at most so many."""
+"""The largest number of statements in a turn."""
 
 _STREAMABLE = (str, int, bool)
 """Values whose `str()` is what an f-string shows; floats and others are left to the executed call."""
 
 
 class Executor(Protocol):
-    """What a reply runs on."""
+    """The executor that a reply runs on."""
 
     async def accept(self, source: str, remarks: Sequence[str] = (), /) -> None:
-        """Run a verified statement; `remarks` stand before it."""
+        """Run a verified statement; `remarks` precede it."""
         ...
 
     async def open_stream(self, target: str, /) -> LiveStream | None:
@@ -44,7 +44,7 @@ class Executor(Protocol):
         ...
 
     def position(self) -> Position:
-        """Where the frame is now."""
+        """The frame's current position."""
         ...
 
     def value_of(self, name: str, /) -> Any:
@@ -125,7 +125,7 @@ class ReplyRun:
             await self._executor.say_plainly(self._prose)
             self.over = True
         elif self._prose and not self._ran:
-            self._reject("format", "the reply is no Python block and no plain message", self._prose[:200])
+            self._reject("format", "the reply is neither a Python block nor a plain message", self._prose[:200])
         elif self._may_end:
             await self._executor.accept("await Return()")
             self.over = True
@@ -203,7 +203,7 @@ class ReplyRun:
         return self._failure is not None and self._repeated == len(self._executed) - 1
 
     def _mends(self, source: str) -> bool:
-        """Whether `source` stands in the place of the statement that failed."""
+        """Whether `source` replaces the statement that failed."""
         return self._at_failure and _normal(source) != self._executed[-1]
 
     def _position(self) -> Position:
@@ -252,7 +252,7 @@ class ReplyRun:
 
 
 _LIKE_CODE = re.compile(
-    r"\bawait\s+\w+(?:\.\w+)*\(|```|^\s*(?:from\s+\w+\s+import\b|import\s+\w+$|def\s+\w+\(|(?:for|if|while)\b.*:$)",
+    r"\bawait\s+\w+(?:\.\w+)*\(|```|^[^\S\n]*(?:from\s+\w+\s+import\b|import\s+\w+$|def\s+\w+\(|(?:for|if|while)\b.*:$)",
     re.MULTILINE,
 )
 """What nobody says to people: statements that went wrong."""

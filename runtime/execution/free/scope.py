@@ -1,4 +1,4 @@
-"""What the names in a frame's replies mean, and where it stands: for the verifier and for running statements."""
+"""The names in a frame's replies and the frame's position, for the verifier and for running statements."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ class StatementScope:
         self._functions = self._callable_now()
 
     def functions(self, sources: Sequence[str]) -> frozenset[str]:
-        """What `sources` may call. A playbook that is called like an agent is what they call by the plain name."""
+        """The functions that `sources` may call. A playbook with the name of an agent is what they call by the plain
+        name.
+        """
         agents = {name.partition(".")[0] for name in self._functions if "." in name}
         alike = agents & self._functions.keys()
         if not alike:
@@ -67,7 +69,7 @@ class StatementScope:
         return self.names(self._frame.agent.variables)[name]
 
     def names(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """What plain names mean, where the agent's variables have these values."""
+        """The meaning of plain names, where the agent's variables have these values."""
         state = self._frame.state
         own = {name: value for name, value in state.kwargs.items() if name not in self._state_params}
         named = {**variables, **own, **state.locals}
@@ -86,7 +88,7 @@ class StatementScope:
         return {name for source in self._frame.state.prelude for name in assigned_names(ast.parse(source))}
 
     def position(self) -> Position:
-        """Where the frame is now."""
+        """The frame's current position."""
         frame = self._frame
         builtins = self._machine.builtins
         names = set(self.names(frame.agent.variables)) | self.state_names() | self._definitions()

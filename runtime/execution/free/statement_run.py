@@ -1,4 +1,4 @@
-"""Running the accepted statements of a turn, each against its journal, and writing down what they came to."""
+"""The execution of a turn's accepted statements, each against its journal, with a record of its results."""
 
 from __future__ import annotations
 
@@ -113,7 +113,6 @@ class _Within:
     body: SnippetBody
 
     def start(self, frame: Frame, call: Call, /) -> None:
-        """See `HostCalls`."""
         if call.pos not in self.body.too_many:
             self.machine.host.start(frame, call)
             return
@@ -121,5 +120,4 @@ class _Within:
         self.machine.journal.note(CallReturned(*site(frame, call), error=described(error)))
 
     async def give_up(self, frame: Frame, call: Call, /) -> None:
-        """See `HostCalls`."""
         await self.machine.host.give_up(frame, call)

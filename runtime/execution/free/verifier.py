@@ -91,7 +91,7 @@ def _listed(names: set[str]) -> str:
 def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
     agents = {name.partition(".")[0] for name in position.functions if "." in name}
     if _says_perhaps(tree):
-        return Rejected("say", "a Say that depends on something stands below an `if`, not inside an expression")
+        return Rejected("say", "a Say that depends on something must be below an `if`, not inside an expression")
     for name, node in calls_in(tree):
         shape = position.functions.get(name)
         if shape is None:
@@ -137,7 +137,7 @@ def _check_use(tree: ast.AST, position: Position) -> Rejected | None:
                 "call", f"{node.id} is called where it is named, as `await {node.id}(…)`, and not passed on"
             )
     for name in (name for node in functions for name, _ in calls_in(node) if name in _IN_THE_REPLY):
-        return Rejected("call", f"{name} stands in the reply itself, not in a function")
+        return Rejected("call", f"{name} must be in the reply itself, not in a function")
     return None
 
 

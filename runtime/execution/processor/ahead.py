@@ -37,7 +37,7 @@ MAX_QUESTIONS = 6
 """One reply answers at most this many questions."""
 
 MAX_STEPS = 40
-"""So many instructions ahead are looked at."""
+"""The number of instructions that are looked at ahead."""
 
 
 class Questions(Protocol):
@@ -112,7 +112,7 @@ class Ahead:
         walk.go(going.line, _Way(dict(names), set(unknown), when))
 
     def _follow_sides(self, line: str, test: Operand, names: Mapping[str, Any], asked: list[Question]) -> None:
-        """The same for both sides of a condition that an answer decides, and what comes after both."""
+        """Follow both sides of a condition that an answer decides, and what comes after both."""
         walk = _Walk(self, asked, {question.key for question in asked})
         way, behind = _Way(dict(names), set(), ""), self._course.after(line).line
         if walk.sides(line, test, way, behind):
@@ -121,7 +121,7 @@ class Ahead:
 
 @dataclass(slots=True)
 class _Way:
-    """What is known on a way ahead: values, variables that answers set, the condition under which it is taken."""
+    """The known state on a way ahead: values, variables that answers set, the condition under which it is taken."""
 
     names: dict[str, Any]
     unknown: set[str]
@@ -143,7 +143,7 @@ class _Walk:
         self._keys = keys
 
     def go(self, line: str | None, way: _Way, until: str | None = None) -> bool:
-        """Walk from a line to where something must come in between; True when control comes to `until` before that."""
+        """Walk from a line until something must come in between; True when control reaches `until` before that."""
         while line is not None and way.steps > 0 and len(self._asked) < MAX_QUESTIONS:
             if line == until:
                 return True
@@ -168,7 +168,7 @@ class _Walk:
         return False
 
     def _ask(self, question: Question | None, when: str) -> bool:
-        """Add a question; False when it stands there already: control has come round."""
+        """Add a question; False when it is there already: control has gone round."""
         if question is None or question.key in self._keys:
             return False
         self._keys.add(question.key)
@@ -176,7 +176,7 @@ class _Walk:
         return True
 
     def _passes(self, line: str, part: Meaning, way: _Way) -> bool:
-        """Whether control goes on behind an instruction without anything in between."""
+        """Whether control passes an instruction without anything in between."""
         names, when = way.names, way.when
         match part:
             case Say(words=Prose()):
@@ -213,7 +213,7 @@ class _Walk:
             way.unknown |= assigned
 
     def _branch(self, line: str, part: Condition, way: _Way) -> str | None:
-        """Where a condition leads; where an answer decides it both sides are followed, then what comes after both."""
+        """Follow a condition; where an answer decides it, both sides are followed, then what comes after both."""
         if part.test is None:
             return (self._course.into(line) if part.side is Side.ELSE else self._course.after(line)).line
         decided = self._decided(part.test, way)
@@ -225,7 +225,7 @@ class _Walk:
         return behind if self.sides(line, part.test, way, behind) else None
 
     def sides(self, line: str, test: Operand, way: _Way, behind: str | None) -> bool:
-        """Follow both sides of a condition; True when control may come to `behind` from one of them."""
+        """Follow both sides of a condition; True when control may reach `behind` from one of them."""
         meets = False
         for going, holds in ((self._course.into(line), True), (self._course.otherwise(line), False)):
             side = way.side(said_of(test, holds))

@@ -1,4 +1,4 @@
-"""What the words of steps name of the agent's own Python, as `{date.today():%Y}` does."""
+"""Names of the agent's own Python in the words of steps, as in `{date.today():%Y}`."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from runtime.language.instructions.wording import speaks_of_failure
 from runtime.language.program import AgentSpec, Param, PlaybookSpec
 
 MAX_NOTE_CHARS = 600
-"""What a call gave is told to the model up to here; its variables say the rest."""
+"""The length of a call's result for the model; its variables say the rest."""
 
 Asking = TypeVar("Asking", bound=Say | Ask | Set | Return | Condition | Loop | Jump | Think)
 """Instructions that may ask a model."""
@@ -138,7 +138,7 @@ class Calls:
         return agent.playbook(playbook) if agent is not None else None
 
     async def informed(self, part: Asking) -> Asking:
-        """An instruction whose prose says what the calls gave that stand in it: they are made now."""
+        """An instruction whose prose has the results of its exact calls: they are made now."""
         name = PROSE_OF[type(part)]
         operand = getattr(part, name)
         if not isinstance(operand, Prose) or not operand.calls:
@@ -175,7 +175,7 @@ def _type_of(params: Sequence[Param] | None, name: str) -> str:
 
 
 def handles_failure(course: Course, notes: Sequence[str], line: str) -> bool:
-    """Whether a program says what is to be done when a call fails: in a condition behind it, or in a note."""
+    """Whether a program handles the failure of a call: in a condition after it, or in a note."""
     node = course.node(line)
     behind = node.beside[node.beside.index(line) + 1 :]
     following = [course.node(other).instruction.head for other in behind]

@@ -1,4 +1,4 @@
-"""Where control goes: from one instruction of a playbook to the next. No effects, nothing is evaluated here."""
+"""Control flow: from one instruction of a playbook to the next. Without effects or evaluation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LoopChanges = Mapping[str, Mapping[str, Any] | None]
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """Where control goes: `line` is None at the end of the playbook."""
+    """The next position of control: `line` is None at the end of the playbook."""
 
     line: str | None
     loops: LoopChanges = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Course:
         return Going(below[0]) if below else self.after(line)
 
     def after(self, line: str) -> Going:
-        """Control goes on behind an instruction, and behind what belongs to it."""
+        """Control continues after an instruction, and after what belongs to it."""
         node = self._nodes[line]
         at = node.beside.index(line) + 1
         if self._is_branch(line):
@@ -65,7 +65,7 @@ class Course:
         return self.after(node.parent)
 
     def past_loop(self, line: str) -> Going:
-        """A loop has come to its end."""
+        """A loop has ended."""
         return Going(self.after(line).line, {line: None, **self._inner_loops(line)})
 
     def jump(self, line: str, target: str) -> Going:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -19,7 +20,9 @@ from runtime.execution.processor.scope import in_meeting
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.asking import Asking, Context, Plan
+from runtime.execution.questions.question import Question, Words
 from runtime.execution.questions.spoken import Spoken, spoken
+from runtime.execution.speech.joint import beginning, joined
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import read_expression
 from runtime.language.instructions.model import Template
@@ -29,7 +32,7 @@ from runtime.tape.rules.frames import TURN, call_key
 
 
 class Exchange:
-    """What one frame asks the model, and what it says and hears."""
+    """The questions of one frame to the model, and what the frame says and hears."""
 
     def __init__(
         self,
@@ -130,17 +133,27 @@ class Exchange:
         if self.work.record(pos) is None:
             self._steer()
             utterances = self.machine.builtins.utterances
-            utterances.target(self.frame, target)  # an unknown one is an error before the model is asked
+            to = utterances.target(self.frame, target)  # an unknown one is an error before the model is asked
+            broken = _BrokenOff(plan, lambda: "" if self.machine.alone else self._stands(to.key))
 
             async def say(pieces: AsyncIterator[str]) -> None:
                 pieces = pieces if self.machine.watcher is None else self._watched(pieces, self.machine.watcher)
-                words = spoken(pieces, Spoken(self._filled, self.frame.agent.klass), may_be_silent=may_be_silent)
+                filter_ = Spoken(self._filled, self.frame.agent.klass)
+                words = spoken(pieces, filter_, may_be_silent=may_be_silent or bool(broken.begun))
+                if broken.begun:
+                    words = joined(broken.stands, words)
                 await utterances.say(self.frame, HostCall(pos, "Say", (target, words)))
 
-            await self.asking.words(plan, say)
+            await self.asking.words(broken.plan, say)
         text = (await self.work.settled(pos)).text or ""
         self._keep_said(target, text)
         return text
+
+    def _stands(self, to: str) -> str:
+        """What people see of the words that the present instruction has begun to say to a target."""
+        page = self.machine.journal.state.open_page(self.frame.id, to)
+        began = page is not None and int(page.id) > self.frame.state.at_seq
+        return self.machine.pages.standing(page) if page is not None and began else ""
 
     async def _watched(self, pieces: AsyncIterator[str], watcher: StepWatcher) -> AsyncIterator[str]:
         """The pieces of a text that begins to be shown only when the watcher lets it."""
@@ -152,7 +165,7 @@ class Exchange:
             yield piece
 
     def keep_spoken(self) -> None:
-        """What the statements of a free step have said becomes a part of the exchange."""
+        """Add what the statements of a free step have said to the exchange."""
         records = self.frame.state.records
         for pos in self.frame.state.order:
             if records[pos].name == "Say" and records[pos].text:
@@ -191,7 +204,7 @@ class Exchange:
         return value if isinstance(value, str) else shown_value(value)
 
     def target_of(self, target: str) -> str:
-        """Whom a step names, a variable by its value. Raises NotComputable."""
+        """The target that a step names, a variable by its value. Raises NotComputable."""
         expression = read_expression(target) if target.startswith("$") else None
         return str(expression.evaluate(self.work.names())) if expression is not None else target
 
@@ -229,6 +242,24 @@ class Exchange:
         self.asking.calls.publish("turn.completed")
         await journal.commit()
         return taken
+
+
+class _BrokenOff:
+    """A question for words of which some stand already, from before a reply broke off: it asks for the rest."""
+
+    def __init__(self, plan: Plan, read: Callable[[], str]) -> None:
+        self._plan = plan
+        self._read = read
+        self.stands = ""
+        self.begun = ""
+        """What the model is to go on from; "" where it is asked for all of it."""
+
+    def plan(self) -> Sequence[Question]:
+        """See `Plan`: alone where words are gone on with."""
+        self.stands = self._read()
+        self.begun = beginning(self.stands)
+        first, *more = self._plan()
+        return [replace(first, begun=self.begun)] if self.begun and isinstance(first, Words) else [first, *more]
 
 
 _TO_ANOTHER = re.compile(r"\(To [^\n:]+:\) ")

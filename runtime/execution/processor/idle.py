@@ -75,7 +75,7 @@ class Idle:
         return str(await self._exchange.answer(lambda: [choice]))
 
     async def _arguments(self, playbook: str) -> Mapping[str, Any]:
-        """What the message gives to the playbook's parameters; to one that is a text, else the whole message."""
+        """The arguments that the message gives to the playbook; for one that is a text, else the whole message."""
         _, wanted = self._triggers[playbook]
         if not wanted:
             return {}
@@ -95,7 +95,7 @@ class Idle:
         return quoted(self._heard)
 
     def _partner(self) -> str:
-        """Who is answered: a meeting, the agent that wrote, else the people."""
+        """The recipient of the answer: a meeting, the agent that wrote, else the people."""
         state = self._frame.state
         if state.meeting is not None:
             return "meeting"

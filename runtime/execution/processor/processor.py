@@ -1,4 +1,4 @@
-"""The processor of one frame: fetch an instruction, execute it, go on, until the playbook returns."""
+"""The processor of one frame: it fetches and executes instructions until the playbook returns."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ MAX_STEPS = 10_000
 
 
 class Returned:
-    """The playbook has come to its end with a value."""
+    """The playbook has ended with a value."""
 
     def __init__(self, value: Any = None) -> None:
         self.value = value
@@ -113,22 +113,6 @@ class Processor:
         self._exchange = Exchange(self._work, self._system, self._doing, self._place)
         self._calls = Calls(self._exchange, self._questioner)
         self._talk = Talk(self._exchange, self._calls, self._questioner, self._course, known, self._ahead.planned)
-        self._handlers: Mapping[type, Callable[[str, Any], Awaitable[Outcome]]] = {
-            Say: self._say,
-            Ask: self._ask,
-            Wait: self._wait,
-            Set: self._set,
-            Call: self._call,
-            Think: self._think,
-            Condition: self._condition,
-            Loop: self._loop,
-            Jump: self._jump,
-            Leave: self._leave,
-            Return: self._return,
-            End: self._end,
-            Free: self._carry_out,
-            Group: self._pass,
-        }
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises PlaybookError when a step fails."""
@@ -218,7 +202,7 @@ class Processor:
         return outcome
 
     async def _part(self, line: str, part: Meaning) -> Outcome:
-        return await self._handlers[type(part)](line, part)
+        return await _HANDLERS[type(part)](self, line, part)
 
     async def _go_back(self, correction: Correction) -> None:
         line, _ = self._frame.state.trail[correction.index]
@@ -303,7 +287,7 @@ class Processor:
     async def _count(self, part: Loop) -> int:
         value = await self._calls.evaluate_or_ask(part.over, "how many times", "int", self._frame.state.at or "")
         if not isinstance(value, int | float):
-            raise PlaybookError(f"{self._place()}: {value!r} is no number of rounds")
+            raise PlaybookError(f"{self._place()}: {value!r} is not a number of rounds")
         return int(value)
 
     async def _each(self, line: str, part: Loop, state: Mapping[str, Any] | None, number: int) -> Outcome:
@@ -311,7 +295,7 @@ class Processor:
             items = await self._calls.evaluate_or_ask(part.over, "the items, in order", "list", line)
             items = list(items) if isinstance(items, list | dict | str) else None
             if items is None:
-                raise PlaybookError(f"{self._place()}: {expression_text(part.over)} is no list")
+                raise PlaybookError(f"{self._place()}: {expression_text(part.over)} is not a list")
         else:
             items = state["items"]
         if number >= len(items):
@@ -386,3 +370,21 @@ class Processor:
         line = self._frame.state.at
         step = self._playbook.step(line) if line is not None else None
         return shown_words(step) if step is not None else None
+
+
+_HANDLERS: Mapping[type, Callable[[Processor, str, Any], Awaitable[Outcome]]] = {
+    Say: Processor._say,
+    Ask: Processor._ask,
+    Wait: Processor._wait,
+    Set: Processor._set,
+    Call: Processor._call,
+    Think: Processor._think,
+    Condition: Processor._condition,
+    Loop: Processor._loop,
+    Jump: Processor._jump,
+    Leave: Processor._leave,
+    Return: Processor._return,
+    End: Processor._end,
+    Free: Processor._carry_out,
+    Group: Processor._pass,
+}

@@ -1,4 +1,4 @@
-"""What a model is told around a question: who it is, the script, what was said and is known; the stable part first."""
+"""The text around a question to a model: its role, the script, the past and the known values; the stable part first."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _script(step: Step, depth: int, left_out: Collection[str]) -> Iterator[str]:
 
 
 def heard_text(state: SessionState, messages: list[Message]) -> str:
-    """Messages as a model is told of them; what the one person of a private chat writes stands as it is."""
+    """Messages worded for a model; the only person of a private chat is quoted without a name."""
     return "\n".join(_heard(state, message) for message in messages)
 
 

@@ -1,4 +1,4 @@
-"""The questions that instructions ask: what a model is told of the step, and in which form it answers."""
+"""The questions of instructions: what a model is told of the step, and the form of its answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMED = re.compile(r"\$([A-Za-z_]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?")
 _HUMAN = re.compile(r"\b(?:human|person|colleague|agent|somebody|someone|staff)\b", re.IGNORECASE)
 
 MAX_SHOWN_CHARS = 200
-"""A value that stands in the words of a step is shown up to here."""
+"""The length of a value in the words of a step."""
 
 _BRIEF = "Only the message itself, in a sentence or two, without quotation marks."
 _BRIEF_SPEECH = "Write only what you say, in a sentence or two, without quotation marks."
@@ -70,13 +70,13 @@ class Questioner:
         return Value((line, "value"), f"Do this: {self.told(part.value.text, names)}. Give {listed}.", wanted)
 
     def given(self, line: str, awaited: Awaited) -> Value:
-        """What a person gave of what they were asked for."""
+        """The question for the values that a person gave."""
         wanted = " and ".join(awaited.types)
         task = f"The person was asked: {awaited.asked}. They wrote: {awaited.quoted} From this give {wanted}."
         return Value((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
 
     def gathered(self, key: Key, written: str, wanted: Mapping[str, str]) -> Value:
-        """What a message gives of named values. `written` is the message in quotation marks."""
+        """The question for the named values in a message. `written` is the message in quotation marks."""
         task = f"They wrote: {written} From this give {' and '.join(wanted)}."
         return Value(key, task, wanted, optional=True)
 
@@ -95,14 +95,14 @@ class Questioner:
         )
 
     def test(self, line: str, part: Condition | Loop | Jump, names: Mapping[str, Any]) -> Choice | None:
-        """Whether a condition in words holds."""
+        """The question whether a condition in words is true."""
         test = part.over if isinstance(part, Loop) else part.test
         if not isinstance(test, Prose):
             return None
         return self.holds((line, "test"), test.text, names)
 
     def holds(self, key: Key, text: str, names: Mapping[str, Any]) -> Choice:
-        """Whether something is so."""
+        """The question whether a statement is true."""
         return Choice(
             key, f'Decide by what is known and what was said last: is it true that "{self.told(text, names)}"?', YES_NO
         )
@@ -149,7 +149,7 @@ STANDARD: Mapping[str, str] = {
     "human": "they want to speak with a human being",
     "other": "anything else: a question of their own, small talk, or something unclear",
 }
-"""What a person may do instead of answering."""
+"""The things a person may do instead of answering."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +172,12 @@ class Awaited:
 
     @property
     def quoted(self) -> str:
-        """What they wrote, in quotation marks."""
+        """Their text in quotation marks."""
         return quoted(self.heard)
 
 
 def understanding(line: str, awaited: Awaited) -> Understand:
-    """What a person means who was asked something."""
+    """The question for the meaning of a person's answer."""
     until, triggers = awaited.until, {name: text for name, (text, _) in awaited.triggers.items()}
     answer = f"what they wrote is an answer, and now {until}" if until else "what they wrote answers what was asked"
     outcomes = {_ANSWER: answer, **triggers}
@@ -200,7 +200,7 @@ def understanding(line: str, awaited: Awaited) -> Understand:
 
 
 def quoted(text: str) -> str:
-    """What somebody wrote, as a question quotes it: on one line, cut."""
+    """A person's text as a question quotes it: on one line, cut."""
     line = " ".join(text.split())
     return f'"{line if len(line) <= MAX_QUOTED_CHARS else line[: MAX_QUOTED_CHARS - 1] + "…"}".'
 

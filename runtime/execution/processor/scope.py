@@ -1,4 +1,4 @@
-"""What the names in a frame's instructions mean."""
+"""The meaning of the names in a frame's instructions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def names_of(state: SessionState, frame: Frame, state_params: frozenset[str]) ->
 
 
 def in_meeting(state: SessionState, frame: Frame) -> bool:
-    """Whether the meeting goes on in which a frame is executed, and its agent is in it."""
+    """Whether the frame's meeting is active, and its agent is in it."""
     meeting = state.meetings.get(frame.state.meeting or "")
     if meeting is None:
         return any(m.status != "ended" and frame.state.agent in m.joined for m in state.meetings.values())

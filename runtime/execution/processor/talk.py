@@ -46,7 +46,7 @@ class Withdrawn(Exception):
 
 
 class Known(Protocol):
-    """What of an agent matters to talking: see `AgentFacts`."""
+    """The facts of an agent that matter to talking: see `AgentFacts`."""
 
     @property
     def triggers(self) -> Judged: ...
@@ -99,7 +99,7 @@ class Talk:
     # -- asking
 
     async def ask(self, line: str, part: Ask) -> None:
-        """Ask, wait, and understand what comes, until everything wanted is there."""
+        """Ask, wait, and interpret messages, until every wanted value is there."""
         part = await self._calls.informed(part)
         asked = await self.say(line, part) if part.words is not None else ""
         asked_again = 0
@@ -135,11 +135,11 @@ class Talk:
 
     @staticmethod
     def _ends_wait(heard: Sequence[Message]) -> bool:
-        """Whether the meeting has ended in which something was waited for."""
+        """Whether the meeting in which something was awaited has ended."""
         return any(message.ends_meeting for message in heard)
 
     async def _understand(self, line: str, part: Ask, heard: Sequence[Message], attempt: int) -> Understood:
-        """What was meant by what was heard."""
+        """The meaning of the messages."""
         triggers, names = self._by_message(heard), self._work.names()
         types = {want.name: self._questioner.type_of(want) for want in part.wants}
         correctable = self._correctable(types)
@@ -192,13 +192,13 @@ class Talk:
     # -- what people say instead of an answer
 
     async def _skip(self, wants: Sequence[Variable]) -> None:
-        """Go on without the values that somebody does not want to give."""
+        """Continue without the values that somebody does not want to give."""
         await self._handled("skip")
         for want in wants:
             await self._work.assign(want, None)
 
     async def _aside(self, line: str, part: Ask, understood: Understood, now: _Attempt) -> None:
-        """Deal with what was said instead; the wait goes on."""
+        """Deal with another message than an answer; the wait continues."""
         does = understood.does
         if does in self._triggers.by_message:
             await self._start(does, understood.values)
@@ -217,7 +217,7 @@ class Talk:
             raise Withdrawn
 
     async def _asked_again(self, part: Ask, now: _Attempt) -> bool:
-        """Say again what was asked, in the same words: a small model does not come back to it by itself."""
+        """Repeat the question in the same words: a small model does not return to it on its own."""
         if not self._alone or isinstance(part.until, Prose) or not now.asked:
             return False
         await self._exchange.say_exactly(self._partner(part), now.asked)
@@ -227,7 +227,7 @@ class Talk:
         return bool(await self._exchange.say_again(self._partner(part)))
 
     def _aside_task(self, part: Ask, heard: Sequence[Message]) -> str:
-        """How one deals with what people say instead of an answer; small models are told once more what that was."""
+        """The task for a message that is no answer; for small models it repeats the message."""
         going_on = f"to go on with this: {_asked(part)}" if isinstance(part.until, Prose) else ""
         if self._alone:
             wrote = quoted("\n".join(message.content for message in heard))
@@ -278,8 +278,9 @@ class Talk:
         await self._asked_again(part, now)
 
     def _first_reader(self, names: frozenset[str]) -> tuple[int | None, str | None]:
-        """The place in the trail of the first instruction that read one of the values since it was set, and what stands
-        in the way of going back there."""
+        """The place in the trail of the first instruction that read one of the values since it was set, and the
+        obstacles to going back there.
+        """
         trail = self._work.frame.state.trail[:-1]
         instructions = [self._course.node(line).instruction for line, _ in trail]
         given = max((at for at, one in enumerate(instructions) if sets(one) & names), default=-1)
@@ -324,7 +325,9 @@ _ASIDE_ALONE = (
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """How one deals with what is no answer: the how many-th it is, the task, and what was asked, in its words."""
+    """The handling of a message that is no answer: the number of the attempt, the task, and the question in its
+    words.
+    """
 
     number: int
     task: str
@@ -332,7 +335,7 @@ class _Attempt:
 
 
 def _noted(values: Mapping[str, Any]) -> str:
-    """How a small model confirms a correction."""
+    """The confirmation of a correction by a small model."""
     noted = " and ".join(f"{name.replace('_', ' ')} is {value}" for name, value in values.items())
     return f"Write the next message to the person. It must do this: Confirm that {noted}. Only the message itself."
 

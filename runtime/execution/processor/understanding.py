@@ -59,7 +59,7 @@ class Understanding:
         self._planned = planned
 
     async def of(self, line: str, part: Ask, awaited: Awaited, heard: Sequence[Message], aside_task: str) -> Understood:
-        """What the messages mean. `aside_task` is how one deals with what is something else."""
+        """The meaning of the messages. `aside_task` is the task for a message that is something else."""
         plain = None if awaited.until or awaited.triggers else self._plain(part, awaited, heard)
         if plain is not None:
             return plain
@@ -119,12 +119,12 @@ class Understanding:
         return Understood(does, await self._values(line, does, question, awaited))
 
     async def _given(self, line: str, awaited: Awaited) -> dict[str, Any]:
-        """What they gave of what was wanted; a value that they cannot have said is none."""
+        """The wanted values that they gave; a value that they cannot have said counts as none."""
         given = await self._ask(self._questioner.given(line, awaited))
         return {name: value if was_said(value, awaited.heard) else None for name, value in given.items()}
 
     async def _corrected(self, line: str, given: Mapping[str, Any], awaited: Awaited) -> dict[str, Any]:
-        """What somebody corrects, where they gave nothing of what was wanted in their own words."""
+        """The correction, where they gave no wanted value in their own words."""
         if not awaited.correctable or any(
             value is not None and _is_quoted(value, awaited.heard) for value in given.values()
         ):
@@ -134,7 +134,7 @@ class Understanding:
         return {name: value for name, value in values.items() if value != names.get(name)}
 
     async def _is_done(self, line: str, until: str, awaited: Awaited) -> bool:
-        """Whether a talk has come to its end."""
+        """Whether a talk has ended."""
         told = self._questioner.told(until.removeprefix(IS_DONE), self._work.names())
         task = f"The task: {told}. The person wrote: {awaited.quoted} Which of these is it?"
         options = {
@@ -144,7 +144,7 @@ class Understanding:
         return bool(await self._ask(Choice((line, f"done{awaited.attempt}"), task, options)) == _DONE)
 
     async def _done_instead(self, line: str, question: Understand, awaited: Awaited) -> str:
-        """What somebody does who gives no answer."""
+        """The kind of message that is no answer."""
         left_out = {"other", *awaited.triggers, *(["answer"] if awaited.types else [])}
         options = {
             **_SOMETHING_ELSE,
@@ -190,12 +190,12 @@ def _is_all(given: Mapping[str, Any], heard: str) -> bool:
 
 
 def _is_quoted(value: Any, heard: str) -> bool:
-    """Whether all words of a value stand in what was heard."""
+    """Whether all words of a value occur in the messages."""
     return not isinstance(value, str) or all(token in heard.casefold() for token in _TOKEN.findall(value.casefold()))
 
 
 def was_said(value: Any, heard: str) -> bool:
-    """Whether a value can come from what was heard: half of a text's words stand there, or a number for a number."""
+    """Whether a value can come from the messages: half of a text's words occur there, or a number for a number."""
     if value is None:
         return False
     said = heard.casefold()

@@ -49,7 +49,7 @@ class Work:
         self.notes: list[str] = []
         """What the present instruction has for the model to know; it goes along with the next step."""
         self.said: list[str] = []
-        """What it has said."""
+        """The texts that it has said."""
 
     # -- the instruction
 
@@ -58,16 +58,16 @@ class Work:
         self._number, self.notes, self.said = 0, [], []
 
     def note_step(self, at: str, op: str, *, loops: Loops = NOTHING, heard: str | None = None) -> None:
-        """Control comes to an instruction; what the one before it did goes along."""
+        """Control reaches an instruction; the deeds of the one before it go along."""
         self.machine.journal.note(StepReached(self.frame.id, at, op, loops, heard, *self.told()))
 
     def note_back(self, to: int, op: str) -> None:
-        """Control goes back to an instruction of the trail; what the one before it did goes along."""
+        """Control goes back to an instruction of the trail; the deeds of the one before it go along."""
         notes, said = self.told()
         self.machine.journal.note(StepReturned(self.frame.id, to, op, notes=notes, said=said))
 
     def told(self) -> tuple[Sequence[str], Sequence[str]]:
-        """What the instruction has for the model to know, and what it has said: once."""
+        """The instruction's information for the model, and the texts that it has said: once."""
         told = self.notes, self.said
         self.notes, self.said = [], []
         return told
@@ -87,11 +87,11 @@ class Work:
         return str(self._number)
 
     def record(self, pos: str) -> CallRecord | None:
-        """What a deed came to, None where it was not done."""
+        """The outcome of a deed; None where it was not done."""
         return self.frame.state.records.get(pos)
 
     async def settled(self, pos: str) -> CallRecord:
-        """What a deed that was done came to. Raises what it raised."""
+        """The value of a deed that was done. Raises its exception."""
         if not self.frame.alive:
             await anyio.sleep_forever()  # stopped meanwhile: whoever did that cancels us
         record = self.frame.state.records[pos]
@@ -102,11 +102,11 @@ class Work:
     # -- names and values
 
     def names(self) -> dict[str, Any]:
-        """What names mean now."""
+        """The current meaning of names."""
         return names_of(self.machine.journal.state, self.frame, self._state_params)
 
     async def holds(self, test: Expression) -> bool:
-        """Whether an exact condition holds; a variable that is not set is None."""
+        """Whether an exact condition is true; a variable that is not set is None."""
         results = await self._results(test)
         try:
             return bool(test.evaluate(Lenient(self.names()), results))

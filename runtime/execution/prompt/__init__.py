@@ -1,1 +1,1 @@
-"""What a model is told."""
+"""The texts that a model is given."""

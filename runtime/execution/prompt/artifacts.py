@@ -10,7 +10,7 @@ from typing import Any
 from runtime.tape.frame_state import FrameState
 
 ARTIFACT_CHARS = 500
-"""What a playbook returns to the model becomes an artifact when it is longer, as JSON."""
+"""A playbook's result for the model becomes an artifact when it is longer than this, as JSON."""
 
 _SUMMARY_CHARS = 120
 
@@ -21,7 +21,7 @@ def is_large(value: Any) -> bool:
 
 
 def size_bytes(value: Any) -> int:
-    """How large a value is as JSON, in UTF-8."""
+    """The size of a value as JSON, in UTF-8."""
     return len(_text(value).encode(errors="replace"))
 
 
@@ -44,7 +44,7 @@ def shown_artifact(name: str, value: Any, summary: str | None = None) -> str:
 
 
 def kept_result(caller: FrameState | None, value: Any) -> tuple[Sequence[str], Mapping[str, str]]:
-    """The variables that a playbook's return sets where the caller is executed by a model, and artifacts among them."""
+    """The additions of a return's fact where a model executes the caller: `$_`, and an artifact."""
     if caller is None or not caller.version.startswith("llm"):
         return (), {}
     if not is_large(value):

@@ -1,4 +1,4 @@
-"""How much of its past a model can be told: its window, counted in the tokens that its provider counts."""
+"""The share of its past that a model can be given: its window, in the tokens that its provider counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from runtime.llm.client import Usage
 
 REPLY_TOKENS = 4_000
-"""So much of the window is left for the answer, or a quarter of a small window."""
+"""The part of the window for the answer, or a quarter of a small window."""
 
 _CHARS_PER_TOKEN = 3.0
 """Until the first answer says better; most texts have more."""
@@ -23,7 +23,7 @@ class ContextWindow:
     chars_per_token: float = _CHARS_PER_TOKEN
 
     def answered(self, prompt_chars: int, usage: Usage) -> None:
-        """A prompt of so many characters was taken for so many tokens."""
+        """Learn that a prompt of this many characters counted as this many tokens."""
         if usage.window_tokens:
             self.window_tokens = usage.window_tokens
         if usage.input_tokens and prompt_chars:
@@ -31,7 +31,7 @@ class ContextWindow:
             self.chars_per_token = (self.chars_per_token + measured) / 2
 
     def past_chars(self, other_chars: int) -> int | None:
-        """How long the past may be beside all else in a prompt; None while nobody has said how much the model takes."""
+        """The possible length of the past beside the rest of a prompt; None while the model's window is unknown."""
         if not self.window_tokens:
             return None
         kept = min(REPLY_TOKENS, self.window_tokens // 4)

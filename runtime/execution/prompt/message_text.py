@@ -1,4 +1,4 @@
-"""What an agent reads of a message: who said it, what it answers, and what became of it."""
+"""A message as an agent reads it: who said it, what it answers, and what became of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OURS = re.compile(
 
 
 def heard_content(message: Message) -> str:
-    """What was said or done, without who: a quote stands before its answer as `> author: text`."""
+    """The content of a message without its author: a quote precedes its answer as `> author: text`."""
     content = _theirs(message.content) if message.from_human else message.content
     match message.type:
         case MessageType.EDITED:
@@ -38,7 +38,7 @@ def heard_content(message: Message) -> str:
 
 
 def heard_line(message: Message, *, while_working: bool = False) -> str:
-    """A message as a model is told of it, without its files."""
+    """A message worded for a model, without its files."""
     where = f" in meeting {message.meeting_id}" if message.meeting_id else ""
     if message.type == MessageType.TRIGGER:
         return f"It is time: {message.content}"
@@ -61,7 +61,9 @@ def heard_line(message: Message, *, while_working: bool = False) -> str:
 
 
 def _theirs(text: str) -> str:
-    """What a person wrote, so that no line of it poses as the beginning of another message, or as a fact of ours."""
+    """A person's text, written so that no line of it poses as the beginning of another message, or as a fact of
+    ours.
+    """
     return _OURS.sub("| ", text)
 
 

@@ -1,4 +1,4 @@
-"""What is true now, as the model sees it: where a frame stands, what it knows, who is there."""
+"""The present state as the model sees it: the frame's position, its knowledge, the people and agents here."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ MAX_VALUE_CHARS = 2000
 """A value longer than this is shown to the model by its beginning and its length."""
 
 MAX_LISTED_FILES = 10
-"""The model is told of so many files that people sent."""
+"""The number of people's files that the model is told of."""
 
 MAX_LISTED = 40
-"""The model is told of so many agents, people, or participants of a meeting; of the others it is told how many."""
+"""The number of agents, people, or participants of a meeting in the prompt; of the others only their number."""
 
 MAX_SHARED_VALUE_CHARS = 1000
 """Likewise as `MAX_VALUE_CHARS` for a value that a meeting shares."""
 
 MAX_SHARED_CHARS = 8000
-"""So much is shown of all of them together; of the others their names."""
+"""The length of all of them together; of the others only the names."""
 
 
 def situation(state: SessionState, frame: FrameState) -> str:
-    """What is true now: who is there, their meetings, files; then what changes most, where the frame stands."""
+    """The present state: the people, their meetings, files; then what changes most, the frame's position."""
     agent = state.agents[frame.agent]
     lines = [
         f"You execute {frame.playbook} as {agent.klass} (agent {agent.id}).",
@@ -50,7 +50,7 @@ def situation(state: SessionState, frame: FrameState) -> str:
 
 
 def node_context(state: SessionState, frame: FrameState) -> list[str]:
-    """Who is there, their files and meetings, where that is more than one person and one agent."""
+    """The people here, their files and meetings, where there is more than one person and one agent."""
     agent = state.agents[frame.agent]
     several = len(state.people) > 1 or len(state.agents) > 1
     return [*(_company(state, agent) if several else ()), *_files(state), *_meetings(state, frame)]
@@ -105,7 +105,7 @@ def _meeting(state: SessionState, meeting: MeetingState) -> Iterator[str]:
 
 
 def _shared(state: SessionState, meeting: MeetingState) -> Iterator[str]:
-    """What a meeting shares; of what is too much in all the names alone."""
+    """The shared state of a meeting; beyond the limit only the names."""
     left, values = MAX_SHARED_CHARS, []
     for name, known in meeting.shared.items():
         text = shown_value(known.value, MAX_SHARED_VALUE_CHARS)

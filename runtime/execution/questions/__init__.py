@@ -1,1 +1,1 @@
-"""What the runtime asks a model: words, values and choices; how they are asked together, and how answers are read."""
+"""The runtime's questions to a model: words, values and choices; asked together, with answers read and checked."""

@@ -1,4 +1,4 @@
-"""Reading answers: forgiving in form, strict in what they come to."""
+"""The reading of answers: forgiving in form, strict in content."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def _values(question: Value, text: str) -> dict[str, Any]:
         [(name, kind)] = types.items()
         data = _single(name, kind, data, text)
     if not isinstance(data, Mapping):
-        raise WrongAnswer(f"the answer is no JSON object with {_listed(types)}")
+        raise WrongAnswer(f"the answer is not a JSON object with {_listed(types)}")
     return {name: _typed(name, _found(data, name), kind, question.optional) for name, kind in types.items()}
 
 
 def _single(name: str, kind: str, data: Any, text: str) -> Any:
-    """One value may stand alone, without an object around it."""
+    """A single value, which needs no object around it."""
     if isinstance(data, Mapping) and _has(data, name):
         return data
     if data == {} and not fits(data, kind):
@@ -222,7 +222,7 @@ def _correction(question: Understand, fields: Mapping[str, Any]) -> Understood:
 
 
 def _json(text: str) -> Any:
-    """The JSON value in an answer, whatever stands around it; `_NO_JSON` where there is none."""
+    """The JSON value in an answer, whatever surrounds it; `_NO_JSON` where there is none."""
     fenced = _FENCED.search(text)
     bare = (fenced[1] if fenced else text).strip()
     for candidate in (bare, _object_in(bare)):
@@ -250,7 +250,7 @@ def _loaded(text: str) -> Any:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text} is no finite number")
+        raise ValueError(f"{text} is not a finite number")
     return number
 
 

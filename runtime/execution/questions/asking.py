@@ -60,12 +60,12 @@ class Asking:
         self._frame = frame
         self._context = context
         self.calls = ModelCalls(machine, frame)
-        self._open = AsyncExitStack()
+        self._open: AsyncExitStack | None = None
         self._reply: Reply | None = None
         self._completion: Completion | None = None
         self._numbers: dict[Key, int] = {}
         self.prompt_chars = 0
-        """How long the last prompt was."""
+        """The length of the last prompt."""
 
     async def answer(self, plan: Plan) -> Any:
         """The checked answer to the first question of the plan. Raises NoUsableAnswer when none fits."""
@@ -149,8 +149,9 @@ class Asking:
         self.prompt_chars = sum(len(message.content) for message in request.messages)
         await self.calls.begin(request)
         presence = self._machine.pages.presence
-        self._open.enter_context(presence.working(self._frame.state.agent, self._context.doing()))
-        completion = await self._open.enter_async_context(self._machine.llm.stream(request))
+        opened = self._open = self._open or AsyncExitStack()
+        opened.enter_context(presence.working(self._frame.state.agent, self._context.doing()))
+        completion = await opened.enter_async_context(self._machine.llm.stream(request))
         self._completion = completion
         self._reply = Reply(self._heard(completion), len(questions))
         return first, self._reply, 1
@@ -168,8 +169,9 @@ class Asking:
         reply, completion, self._reply, self._completion = self._reply, self._completion, None, None
         with anyio.CancelScope(shield=True):
             await reply.close()
-            await self._open.aclose()
-        self._open = AsyncExitStack()
+            if self._open is not None:
+                await self._open.aclose()
+        self._open = None
         if ended and completion is not None:
             self.calls.end(completion.usage)
             self._machine.window.answered(self.prompt_chars, completion.usage)

@@ -18,6 +18,9 @@ KINDS: Mapping[str, str] = {
     "dict": "a JSON object",
 }
 
+MAX_BEGUN_CHARS = 6_000
+"""So much is shown of the end of a message that broke off."""
+
 _TOGETHER = (
     "Answer these in order. Begin each answer on a new line with its number in brackets, as `[1]`; leave out those "
     "whose condition does not hold."
@@ -36,14 +39,28 @@ def _task(question: Question) -> str:
     when = f"Only if {question.when}: " if question.when else ""
     match question:
         case Words():
-            silent = " If there is nothing to say, write only -" if question.may_be_silent else ""
-            return f"{when}{question.task}{silent}"
+            silent = (
+                " If there is nothing to say, write only -" if question.may_be_silent and not question.begun else ""
+            )
+            return f"{when}{question.task}{silent}{_begun(question.begun)}"
         case Value():
             return f"{when}{question.task} {_form(question.types, optional=question.optional)}"
         case Choice():
             return f"{when}{question.task}{_options(question.options)}"
         case Understand():
             return when + _understanding(question)
+
+
+def _begun(text: str) -> str:
+    """What a model is told of a message that broke off."""
+    if not text:
+        return ""
+    shown = text if len(text) <= MAX_BEGUN_CHARS else f"…{text[-MAX_BEGUN_CHARS:]}"
+    return (
+        f"\nYou have begun this message, and this much of it has been read:\n<begun>{shown}</begun>\n"
+        "Write on from there: only what comes after these words, and none of them again. If nothing is missing, write "
+        "only -"
+    )
 
 
 def _options(options: Mapping[str, str]) -> str:

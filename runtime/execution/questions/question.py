@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Key = tuple[str, str]
-"""What a question is for: the line of its instruction, and what of it is asked."""
+"""The identity of a question: the line of its instruction, and the part of it that is asked."""
 
 NOT_GIVEN = None
 """The answer to a question for a value that nobody gave."""
@@ -15,12 +15,14 @@ NOT_GIVEN = None
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a message, shown while they are written. `task` says what the message does."""
+    """The words of a message, shown while they are written. `task` says what the message does, `begun` what people have
+    read of it already."""
 
     key: Key
     task: str
     may_be_silent: bool = False
     when: str = ""
+    begun: str = ""
 
 
 @dataclass(frozen=True, slots=True)

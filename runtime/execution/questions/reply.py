@@ -15,7 +15,7 @@ MAX_REPLY_CHARS = 9 * MAX_ANSWER_CHARS // 10
 """A reply is cut off here, so that its words are a message that can be said."""
 
 MAX_BLANKS = 200
-"""So many blanks and line ends in a row end an answer that is no text."""
+"""This many blanks and line ends in a row end an answer that is no text."""
 
 _LABEL = re.compile(r"[ \t]*(?:\*\*)?\[(\d{1,2})\]:?(?:\*\*)?:?[ \t]?")
 _FENCE = re.compile(r"[ \t]*```\w*[ \t]*(?:\n|\Z)")
@@ -51,7 +51,7 @@ class Sections:
         self._held = ""
 
     def feed(self, piece: str, *, final: bool = False) -> list[Part]:
-        """What a piece adds."""
+        """The answers that a piece adds."""
         text, self._held = self._held + piece, ""
         parts: list[Part] = []
         position = 0
@@ -85,7 +85,7 @@ class Sections:
         return bool(fence or _BEGUN.match(text, position))
 
     def _begins(self, number: int, parts: list[Part]) -> bool:
-        """Whether a label begins an answer, or says late that the first one goes on."""
+        """Whether a label begins an answer, or says late that the first one continues."""
         if self._preamble and number == 1:
             self._preamble = False
             return True
@@ -113,7 +113,7 @@ class Sections:
 
 
 class MissingAnswer(Exception):
-    """The reply has no answer to the question; `ended` says that it has come to its end."""
+    """The reply has no answer to the question; `ended` says that the reply has ended."""
 
 
 class Reply:

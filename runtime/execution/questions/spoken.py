@@ -10,12 +10,12 @@ from runtime.execution.questions.form import FROM_PROGRAM
 from runtime.execution.questions.question import WrongAnswer
 
 SILENCE = "-"
-"""What a model writes that has nothing to say."""
+"""The reply of a model that has nothing to say."""
 
 _NOTHING = ("", SILENCE, '""')
 
 _HEAD = 80
-"""So many characters decide what stands around a text."""
+"""The number of characters that decide what surrounds a text."""
 
 _WRAPPED = re.compile(
     r"(?:```\w*\s*)?(?:await\s+)?(?:self\.)?Say\(\s*[\"']?[\w ]{1,30}[\"']?\s*,\s*f?"
@@ -34,13 +34,13 @@ _BEGUN_FENCE = re.compile(r"`{1,3}\w{0,20}[ \t]*\n?\s*\Z")
 _KINDS_OF_PROSE = ("text", "txt", "plaintext", "markdown", "md")
 _SENTENCE_ENDS = (".", "!", "?", "…", "。", "\uff01", "\uff1f")
 _LINE = 200
-"""So many characters of a fence's first line decide whether it holds sentences."""
+"""The number of characters of a fence's first line that decide whether it has sentences."""
 _FIELD = re.compile(
     r"\{(?=[^{}\n]{1,60}\}) *\$?(?P<braced>[A-Za-z_]\w*(?:\.\w+|\[[\w'\" -]{0,40}\])*) *\}"
     r"|(?<![\w$])\$(?P<bare>[A-Za-z_]\w*)"
 )
 _TAIL = 80
-"""So many characters at the end of a text decide whether something begins there."""
+"""The number of characters at the end of a text that decide whether something begins there."""
 _BEGUN_FIELD = re.compile(r"\{[^{}\n]{0,60}\Z|(?<![\w$])\$\w{0,60}\Z")
 _QUOTES = re.compile(r"\\*[\"']{1,3}\Z")
 _BACKTICKS = re.compile(r"`{1,3}\Z")
@@ -68,11 +68,11 @@ class Spoken:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What can be shown now."""
+        """The text that can be shown now."""
         return self._read(piece, final=False)
 
     def end(self) -> str:
-        """What was held back, when the text is complete."""
+        """The retained text, when the message is complete."""
         return self._read("", final=True).rstrip()
 
     def _read(self, piece: str, *, final: bool) -> str:
@@ -84,7 +84,7 @@ class Spoken:
         return self._body(self._held + piece, final=final)
 
     def _opened(self, *, final: bool) -> bool:
-        """Take off what stands before the words; False while that is not known."""
+        """Remove what precedes the words; False while that is not known."""
         head = self._after_leading((self._head or "").lstrip(), final=final)
         if head is None or (not final and _may_open(head)):
             return False
@@ -160,7 +160,7 @@ class Spoken:
         return text.removesuffix(self._quote).rstrip() if self._quote and not self._over else text
 
     def _cut(self, text: str) -> tuple[str, str]:
-        """What can be shown, and what may be the beginning of something else."""
+        """The part that can be shown, and the part that may be the beginning of something else."""
         bare = text.rstrip()
         at = min(len(bare), _begins(_BEGUN_FIELD, text))
         if self._quote:

@@ -1,1 +1,1 @@
-"""What agents say: pages, delivery, receipts, signs of work."""
+"""The speech of agents: pages, delivery, receipts, indicators."""

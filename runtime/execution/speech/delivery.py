@@ -1,4 +1,4 @@
-"""How what agents say reaches the people whom it is for: as they want it, by what the program says of them."""
+"""Delivery of agents' messages to people, in the way that the program says for each."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _WORD = r"(?<!\w){}(?!\w)"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The way of one utterance. `piece_chars`: it is shown while it is written, in pieces of at least so many
-    characters. `hold_s`: it is held back at most so long, for what follows. Neither: it is not shown in the chat.
+    """The way of one utterance. `piece_chars`: it is shown while it is written, in pieces of at least this many
+    characters.
 
-    `handlers` are the declared humans whose playbooks are given it, with the ids of those who are them.
+    `hold_s`: it is held back for at most this time, for what follows. Neither: it is not shown in the chat.
     """
 
     piece_chars: int = 0
@@ -135,7 +135,7 @@ class Delivery:
         return person in target.agents or re.search(_WORD.format(f"(?:{named})"), text or "", re.IGNORECASE) is not None
 
     def _is_handling(self, frame: str) -> bool:
-        """Whether a playbook that was given a message is at work: what it says itself is for the chat."""
+        """Whether a playbook that got a message is working: what it says itself is for the chat."""
         state = self._journal.state
         found = state.frames.get(frame)
         while found is not None and found.caller is not None:
@@ -183,7 +183,7 @@ class Delivery:
         return next(held, None) or await self._pages.adopt(frame.id, key)
 
     def until(self, page: PageState, hold_s: float) -> float:
-        """When a page is shown that is held from now on, in seconds since the epoch: it stays so for what follows."""
+        """The time when a page that is held from now on is shown, in seconds since the epoch."""
         if page.status == "held":
             return page.due or 0.0
         self._pages.tasks.start_soon(self._expire, page.id, hold_s)
@@ -201,8 +201,9 @@ class Delivery:
                 return  # the session is gone; the next one shows it
 
     def noted(self, fact: Content) -> None:
-        """Hears every fact: what is held is shown when a person writes, or whoever said it goes on to wait, to ask, to
-        send a file or to an end."""
+        """Take every fact: held pages are shown when a person writes, or when their speaker waits, asks, sends a file
+        or ends.
+        """
         match fact:
             case MessageHeard() | SessionEnded():
                 self._release(None)
@@ -227,7 +228,7 @@ class Delivery:
 
 
 def held_pages(state: SessionState) -> list[PageState]:
-    """What is held back to be shown with what follows it."""
+    """The pages that are held back to be shown with what follows."""
     return [page for page in state.pages.values() if page.status == "held"]
 
 

@@ -1,4 +1,4 @@
-"""What people see besides text: marks on their messages, and choices that go when a question is closed."""
+"""Indicators besides text: reactions on people's messages, and choices that disappear when a question is closed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Indicators:
         self._settling: set[str] = set()
         self.under_way = 0
         self.on_rest: Callable[[], None] = lambda: None
-        """Called when nothing is under way any more."""
+        """Called when nothing is on its way."""
 
     def restore(self) -> None:
         """Ask again for what was not seen to be there. Called once, after the tapes were read."""
@@ -95,7 +95,7 @@ class Indicators:
         self._settle(self._journal.state.closed[question.page])
 
     def _settle(self, closed: ClosedQuestion) -> None:
-        """Take the choices away, once all of the page stands there."""
+        """Remove the choices, once all of the page is there."""
         if closed.page in self._journal.state.pages or closed.page in self._settling:
             return
         self._settling.add(closed.page)

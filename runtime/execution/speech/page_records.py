@@ -1,4 +1,4 @@
-"""What stands beside a page: the stream that it shows, and the record of what became visible of it."""
+"""The stream that a page shows, and the record of its visible text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from runtime.tape.people_state import PageState
 
 
 class UnseenPage:
-    """A page that begins when nothing is shown any more: whoever goes on with the session shows it."""
+    """A page that begins when nothing is shown: the session's next process shows it."""
 
     def update(self, text: str, /) -> None:
         """Nobody sees it."""

@@ -1,4 +1,4 @@
-"""What agents say to people: pages that grow while they are written, and are finished exactly once."""
+"""Pages: agents' messages to people, which grow while they are written and are finished exactly once."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Pages:
 
     @property
     def unfinished(self) -> int:
-        """How many pages and signs are on their way, those included that are held back for a while."""
+        """The number of pages and indicators on their way, including those held back for a while."""
         held = sum(page.status == "held" for page in self._journal.state.pages.values())
         return self._unfinished + held + self.signs.under_way
 
@@ -89,7 +89,7 @@ class Pages:
             await self._next_shown()
 
     async def all_shown(self) -> None:
-        """Return when nothing is on its way any more."""
+        """Return when nothing is on its way."""
         while self.unfinished:
             await self._next_shown()
 
@@ -121,7 +121,7 @@ class Pages:
         return None if state.private or state.written_at.get(answering or "") != place else answering
 
     def question(self, frame: str, prefix: str, options: Sequence[str]) -> PageState:
-        """A page of its own for a question; `prefix` makes the ids of its choices unique in the conversation.
+        """A separate page for a question; `prefix` makes the ids of its choices unique in the conversation.
 
         Without options the answer is free.
         """
@@ -135,18 +135,23 @@ class Pages:
         return self._journal.state.pages[str(seq)]
 
     def with_file(self, frame: str, file: Attachment) -> PageState:
-        """A page of its own for a file; what is finished with it is the text beside it."""
+        """A separate page for a file; it is finished with the text beside the file."""
         agent = self._journal.state.frames[frame].agent
         place = place_of(self._journal.state, frame, "file")
         seq = self._journal.note(PageBegun(frame, agent, "file", file=file, place=place))
         return self._journal.state.pages[str(seq)]
+
+    def standing(self, page: PageState) -> str:
+        """What people may have read of an open page, and what of it came since then, in this process."""
+        known, came = page.stands or page.opened.get(0, ""), self._texts.get(page.id, "")
+        return known if known.startswith(came) else came
 
     async def close_own(self, frame: str) -> None:
         """Close what the frame, or a frame it called, left open: nothing will finish it."""
         await self._close(lambda page: page.frame == frame or page.frame.startswith(frame + ":"))
 
     async def close_all(self) -> None:
-        """Close whatever is open: the program cannot go on."""
+        """Close every open page: the program cannot continue."""
         await self._close(lambda _: True)
 
     async def _close(self, condition: Callable[[PageState], bool]) -> None:
@@ -160,7 +165,7 @@ class Pages:
             self.show(page)
 
     def withdraw(self) -> None:
-        """Show nothing more of agents that people have not begun to see; what else there is comes to its end."""
+        """Show nothing more of agents that people have not begun to see; everything else is finished."""
         for page in [page for page in self._journal.state.pages.values() if not page.opened and page.frame]:
             owed = page.status != "open"
             self._journal.note(PageClosed(page.id, page.text))
@@ -214,8 +219,7 @@ class Pages:
         self.show(self._journal.state.pages[str(seq)])
 
     def said_by(self, agent: str, to: str) -> PageState:
-        """The page of what an agent says without a frame of its own, to be finished or held at once: it is played in
-        another process."""
+        """The page of an agent in another process, which speaks without a frame; to be finished or held at once."""
         place = place_of_elsewhere(self._journal.state, agent, to)
         seq = self._journal.note(PageBegun("", agent, to, reply=self._answered(agent, place), place=place))
         return self._journal.state.pages[str(seq)]
@@ -233,8 +237,9 @@ class Pages:
         self.show(page)
 
     def let_go(self) -> None:
-        """Show nothing more, also of what is said from now on: the session leaves memory. What is not whole is gone on
-        with by the next one."""
+        """Show nothing more, even of later texts: the session leaves memory. The next process continues unfinished
+        pages.
+        """
         self._resting = True
         for live in self._live.values():
             live.abandon()

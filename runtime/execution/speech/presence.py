@@ -1,4 +1,4 @@
-"""What people see of agents at work before they say anything: that they work, and on what."""
+"""The presence of working agents: that they work, and on what, before they say anything."""
 
 from __future__ import annotations
 

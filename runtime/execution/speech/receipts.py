@@ -1,4 +1,4 @@
-"""Acknowledgements of what agents say, for the calls that want them: on the tape, so that a restart goes on waiting."""
+"""Acknowledgements for the calls that wait for them: on the tape, so that the wait survives a restart."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CONSUMED = (WaitEnded, FrameStarted, AgentRestarted, FrameSteered, MessagesFetc
 
 
 class Receipts:
-    """Who has got what the frames of one session said."""
+    """Acknowledgements of what the frames of one session said."""
 
     def __init__(self, journal: Journal, presence: Presence, acknowledgements: Acknowledgements, clock: Clock) -> None:
         self._journal = journal
@@ -119,7 +119,7 @@ class Receipts:
 
 
 def within_of(given: Any) -> float | None:
-    """How long an acknowledgement is waited for, None for a call that wants none. Raises PlaybookError."""
+    """The time limit of an acknowledgement; None for a call that wants none. Raises PlaybookError."""
     if given is None or given is False:
         return None
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= MAX_WITHIN_S:

@@ -1,4 +1,4 @@
-"""Whom `Say` and `Yld` mean by the words they use."""
+"""The targets that `Say` and `Yld` mean by their words."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def several_called(text: str, people: Sequence[str]) -> UnknownTarget:
 
 
 def names_known(state: SessionState, population: Population) -> list[str]:
-    """What agents and people are called here, each name once."""
+    """The names of agents and people here, each once."""
     names = ["user", *population.classes(), *(f"agent {id_}" for id_ in state.agents)]
     names += [*(spec.declared for spec in population.humans), *map(state.called, state.people)]
     return list(dict.fromkeys(names))
@@ -134,7 +134,7 @@ def _meeting_target(
 
 
 def _participant(text: str, meeting: MeetingState, state: SessionState, population: Population) -> ParticipantId:
-    """Who of the meeting's participants is named; people of the conversation hear it too while none was invited."""
+    """The named participant of the meeting; people of the conversation hear it too while none was invited."""
     agents = [AgentId(who) for who in meeting.joined if who in state.agents]
     named = parse_agent_id(text)
     found = next((who for who in agents if who == named or state.agents[who].klass == text), None)

@@ -1,4 +1,4 @@
-"""What agents say, to people and to each other: at once, or shown while it is being written."""
+"""Utterances of agents, to people and to each other: complete, or shown while they are written."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Conduits(Protocol):
 
     @property
     def acknowledgements(self) -> Acknowledgements:
-        """Of what is said in the channels."""
+        """The acknowledgements in the channels."""
         ...
 
     def channel(self, agent: str, target: Target) -> Channel:
@@ -60,7 +60,7 @@ class LiveStream:
     def __init__(
         self, channel: Channel, start: StreamStart, page: PageState, target: Target, show: tuple[int, str | None]
     ) -> None:
-        """`show`: at least so many characters are shown at a time; whom of several people it is said to, by name."""
+        """`show`: the smallest number of characters shown at a time; the addressees among several people, by name."""
         piece_chars, whom = show
         self.channel = channel
         self.stream = start.stream_id
@@ -106,7 +106,7 @@ class Utterances:
         self._turns: dict[tuple[str, str], anyio.Lock] = {}
 
     def target(self, frame: Frame, text: str) -> Target:
-        """Whom the frame means by `text`. Raises UnknownTarget."""
+        """The target that the frame means by `text`. Raises UnknownTarget."""
         return resolve_target(text, self._journal.state, self._population, meeting=frame.state.meeting)
 
     def person(self, text: str) -> str | None:
@@ -167,7 +167,7 @@ class Utterances:
             await self.receipts.collect(frame, call, within_s)
 
     def _is_over(self, frame: Frame, target: str) -> bool:
-        """Whether a guest speaks to its meeting, and that has ended meanwhile: then nobody hears it."""
+        """Whether a guest speaks to its meeting after the end: then nobody hears it."""
         meeting = self._journal.state.meetings.get(frame.state.meeting or "")
         if meeting is None or meeting.status != "ended" or meeting.host == frame.state.agent:
             return False

@@ -1,4 +1,4 @@
-"""What kind of trigger a text states: one that the runtime sees by itself, or one that only a model can judge."""
+"""The kind of trigger in a text: one that the runtime detects, or one that only a model can judge."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def message_trigger(text: str) -> MessageTrigger | None:
 
 
 def receives_alone(playbook: PlaybookSpec) -> bool:
-    """Whether a playbook can be begun by the runtime with what was said: it needs one argument at most."""
+    """Whether the runtime can start a playbook with a message: it needs one argument at most."""
     return sum(param.default is None for param in playbook.params) <= 1
 
 
@@ -142,12 +142,12 @@ def _is_cron(fields: str) -> bool:
 
 
 def begins_alone(playbook: PlaybookSpec) -> bool:
-    """Whether a playbook can be begun by the runtime: one that needs arguments is called by who has them."""
+    """Whether the runtime can start a playbook: one that needs arguments is called by somebody who has them."""
     return all(param.default is not None for param in playbook.params)
 
 
 def times_of(agent: AgentSpec) -> dict[str, TimeTrigger]:
-    """When an agent's playbooks are executed at times, by the codes of their triggers."""
+    """The times of an agent's playbooks, by the codes of their triggers."""
     return {
         f"{agent.name}:{playbook.name}:{trigger.code}": times
         for playbook in agent.playbooks
@@ -158,7 +158,7 @@ def times_of(agent: AgentSpec) -> dict[str, TimeTrigger]:
 
 
 def judged_by_model(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> bool:
-    """Whether only the model that executes `agent` can tell that a trigger holds, or with what to call its playbook."""
+    """Whether only the model that executes `agent` can tell that a trigger is true, or give its arguments."""
     if trigger.kind is TriggerKind.BGN:
         return False
     if message_trigger(trigger.text) is not None and receives_alone(playbook):
@@ -173,7 +173,7 @@ def judged_by_model(agent: AgentSpec, owner: AgentSpec, playbook: PlaybookSpec, 
 
 
 def may_hold_by(text: str, changed: Collection[str]) -> bool:
-    """Whether a condition may begin to hold when these variables change: it names one of them, or none at all."""
+    """Whether a condition may become true when these variables change: it names one of them, or none at all."""
     named = _VARIABLE.findall(text)
     return bool(changed) and (not named or any(name in changed for name in named))
 

@@ -65,7 +65,7 @@ class Handlers:
         return any(f.playbook == playbook and state.agents[f.agent].klass == klass for f in state.frames.values())
 
     async def run(self, frame: Frame, call: Call) -> None:
-        """Execute one, unless that was done; its failure stands in the frame's records."""
+        """Execute one, unless that was done; its failure is in the frame's records."""
         found = self._callees.find(frame.state.agent, call.name)
         if found is None or call.pos in frame.state.records:
             return
@@ -102,7 +102,7 @@ class CallTriggers:
                     self._names.setdefault((agent.name, found), []).append(name)
 
     async def run(self, when: Literal["before", "after"], frame: Frame) -> None:
-        """Execute those of a frame that is about to begin, or whose playbook has come to its end."""
+        """Execute those of a frame that is about to begin, or whose playbook has ended."""
         state = frame.state
         names = self._names.get((frame.agent.klass, CallTrigger(when, state.playbook)), ())
         calls = [Call(f"{when}{index}", name) for index, name in enumerate(names)]
@@ -187,7 +187,7 @@ class VariableRules:
 
     @staticmethod
     def _failure(frame: Frame, call: Call, fired: int) -> tuple[str, str] | None:
-        """How the first of the triggered playbooks that failed did so: for the code that set the variable to see."""
+        """The failure of the first triggered playbook that failed, for the code that set the variable."""
         records = (frame.state.records.get(f"{call.pos}:t{index}") for index in range(fired))
         return next((record.error for record in records if record is not None and record.error), None)
 

@@ -1,1 +1,1 @@
-"""What the lines of a program mean: each decoded once, into a typed instruction with exact and prose operands."""
+"""The meaning of a program's lines: each decoded once, into a typed instruction with exact and prose operands."""

@@ -163,8 +163,8 @@ def actions_of(text: str) -> Iterator[Action]:
 
 def _why_free(text: str) -> str:
     if len(clauses_of(text)) > 1:
-        return "it holds several clauses, one of which is prose"
-    return "it is prose that is none of the known kinds of steps"
+        return "it has several clauses, one of which is prose"
+    return "it is prose of no known kind of step"
 
 
 def _talk(clauses: Sequence[str], sources: Sequence[str], done: str | None) -> list[Action]:
@@ -267,7 +267,7 @@ def _grown(found: re.Match[str]) -> Set | None:
 def _made(clause: str) -> Action:
     """A step in words that makes the value of a variable, else one that is free."""
     if _DOES_MORE.search(clause):
-        return Free(Prose(clause), "more is done in it than a value is made")
+        return Free(Prose(clause), "it does more than make a value")
     names = list(dict.fromkeys(name for name, _ in VARIABLE.findall(clause)))
     typed = [Variable(name, kind) for name, kind in VARIABLE.findall(clause) if kind]
     if _MAKES.match(clause) and ";" not in clause:
@@ -292,7 +292,7 @@ def _giving(variables: tuple[Variable, ...], value: str, operator: str = "") -> 
     operand = operand_of(value)
     if isinstance(operand, Prose) and (_DOES_MORE.search(value) or _CALL.match(value)):
         names = ", ".join(f"${variable.name}" for variable in variables)
-        return (Free(Prose(f"{names} = {value}"), "more is done in it than a value is made"),)
+        return (Free(Prose(f"{names} = {value}"), "it does more than make a value"),)
     return (Set(variables, operand, operator),)
 
 
@@ -365,7 +365,7 @@ def _one(found: Iterator[Action]) -> Action | None:
 
 
 def _source(text: str) -> str:
-    """Whom a wait is for, as `YLD for …` names it."""
+    """The source of a wait, as `YLD for …` names it."""
     text = re.sub(r"\A(?:the\s+)(?=user|meeting|agent)", "", text.strip(), flags=re.IGNORECASE)
     return text.strip().strip('"')
 

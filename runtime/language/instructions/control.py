@@ -83,7 +83,7 @@ _TARGET_LINE = re.compile(
 def jump_of(text: str) -> Action:
     found = _TARGET_LINE.match(text)
     if found is None:
-        return Free(Prose(text), "it goes to a line that is not named")
+        return Free(Prose(text), "it goes to a line without a name")
     if found[2] is None:
         return Jump(found[1])
     return Jump(found[1], condition_of(found[3]), unless=found[2].lower() in ("unless", "until"))
@@ -114,14 +114,14 @@ def control_of(step: Step) -> Meaning:
     if loops:
         return Loop(LoopKind.WHILE, condition_of(rest))
     if not step.children:
-        return Free(Prose(text), "it is a condition whose consequence stands in the same sentence")
+        return Free(Prose(text), "it is a condition whose consequence is in the same sentence")
     if word == "unless":
         return Condition(side, negated(condition_of(rest)), speaks_of_failure(rest))
     return Condition(side, condition_of(rest), speaks_of_failure(rest))
 
 
 def _items(text: str) -> Operand:
-    """What a loop goes through: `1 to 3` are 1, 2 and 3."""
+    """The items of a loop: `1 to 3` are 1, 2 and 3."""
     numbers = _FROM_TO.match(text)
     return exact(f"range({numbers[1]}, {numbers[2]} + 1)") if numbers else operand_of(text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from runtime.language.diagnostics import Span
@@ -28,6 +28,9 @@ _LEAVE = re.compile(r"(?:break|(?:exit|leave|stop|end|quit) (?:the|this) loop)\s
 
 _NEXT = re.compile(r"continue(?: (?:with|to) the next(?: \w+)?)?\s*\.?\Z", re.IGNORECASE)
 
+
+_ALONE = frozenset({Op.JMP, Op.RET, Op.YLD, Op.TNK, Op.QUE, Op.EXE})
+"""The codes of steps that mean the same wherever they stand."""
 
 _NOTE = re.compile(r"N(\d+)\b\s*(.*)", re.DOTALL)
 
@@ -54,15 +57,25 @@ def _place(steps: Sequence[Step], parent: str | None, code: Code, notes: dict[st
 
 
 def decode(step: Step, notes: dict[str, str] | None = None) -> Instruction:
-    """What one step does."""
-    parts = tuple(with_lookups(part) for part in _parts(step, notes or {}))
+    """The instructions of one step."""
+    parts = _parts_alone(step.op, step.text) if step.op in _ALONE else _looked_up(_parts(step, notes or {}))
     if step.children and len(parts) == 1 and isinstance(parts[0], Free):
         parts = (Group(step.text),)
     return Instruction(step.line, step.op.value, step.text, parts)
 
 
+@lru_cache(maxsize=4096)
+def _parts_alone(op: Op, text: str) -> tuple[Meaning, ...]:
+    """What a step does whose code and text say it all: kept, for it is asked for several times."""
+    return _looked_up(_parts(Step("", op, text, Span("", 0)), {}))
+
+
+def _looked_up(parts: Iterable[Meaning]) -> tuple[Meaning, ...]:
+    return tuple(with_lookups(part) for part in parts)
+
+
 def decode_text(op: Op, text: str) -> Instruction:
-    """What a step of this code and text does that stands alone."""
+    """The instructions of a single step with this code and text."""
     return decode(Step("01", op, text, Span("", 0)))
 
 
@@ -72,7 +85,7 @@ def _yielding(text: str) -> tuple[Meaning, ...]:
         return tuple(actions_of(f"YLD {text}"))
     reasons = [clause.removeprefix("YLD ").strip() for clause in clauses]
     if not all(map(WAITS.match, reasons)):
-        return (Free(Prose(text), "it holds more than what is waited for"),)
+        return (Free(Prose(text), "it contains more than the wait"),)
     return tuple(waiting_of(reasons)) or (Free(Prose(text)),)
 
 

@@ -68,7 +68,7 @@ def evaluate(tree: ast.expr, variables: Mapping[str, Any], results: Mapping[ast.
     except NotComputable:
         raise
     except KeyError as error:
-        raise NotComputable(f"there is no {error.args[0]!r} in it") from error
+        raise NotComputable(f"it has no {error.args[0]!r}") from error
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
         raise NotComputable(str(error) or type(error).__name__) from error
 
@@ -99,7 +99,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "range": _range, "dict": dict, "enumerate": lambda v, start=0: [list(p) for p in enumerate(v, start)],
     "zip": lambda *v: [list(p) for p in zip(*v, strict=False)], "reversed": lambda v: list(v)[::-1],
 }  # fmt: skip
-"""What an expression may call without a playbook."""
+"""The functions that an expression may call without a playbook."""
 
 _COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -256,7 +256,7 @@ def _whole(value: Any) -> Any:
     if isinstance(value, bool | float | None):
         return value
     if isinstance(value, complex):
-        raise NotComputable("the value is no real number")
+        raise NotComputable("the value is not a real number")
     if isinstance(value, int):
         if value.bit_length() > MAX_BITS:
             raise NotComputable("the number is too large")
@@ -271,7 +271,7 @@ def _whole(value: Any) -> Any:
 
 
 def size_of(value: Any) -> int:
-    """How many values and characters something holds; what is over MAX_SIZE is not counted to its end."""
+    """The number of values and characters in something; beyond MAX_SIZE it stops counting."""
     size, pending = 0, [value]
     while pending and size <= MAX_SIZE:
         one = pending.pop()

@@ -36,7 +36,7 @@ from runtime.language.instructions.model import (
 
 
 class Kind(StrEnum):
-    """Who does a part of a step: the runtime alone, or a model by its answer to a question of this kind."""
+    """The executor of a part of a step: the runtime alone, or a model by its answer to a question of this kind."""
 
     ALONE = "alone"
     WORDS = "words"
@@ -59,7 +59,7 @@ Required = Mapping[str, Sequence[str]]
 
 
 def explain(instruction: Instruction, required: Required | None = None) -> tuple[Part, ...]:
-    """What an instruction does, in order."""
+    """The effects of an instruction, in order."""
     return tuple(part for meaning in instruction.parts for part in _parts(meaning, required or {}))
 
 

@@ -71,7 +71,7 @@ def read_expression(text: str) -> Expression | None:
 
 @lru_cache(maxsize=4096)
 def read_condition(text: str) -> Expression | None:
-    """The same for a condition, in which words such as `is at least` and `is empty` are exact too."""
+    """Read a condition, in which words such as `is at least` and `is empty` are exact too."""
     source = text.strip()
     if not source or len(source) > _MAX_SOURCE:
         return None
@@ -210,7 +210,7 @@ _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Po
 
 
 def _is_foreign(node: ast.AST) -> bool:
-    """Whether a part stands for nothing here, though it is Python."""
+    """Whether a part has no meaning here, though it is Python."""
     match node:
         case ast.Attribute(attr=attr):
             return attr.startswith("_")

@@ -1,4 +1,4 @@
-"""Exact calls that stand in prose, as in `Tell the user what GetWeather($city) says`: the runtime makes them."""
+"""Exact calls in prose, as in `Tell the user what GetWeather($city) says`: the runtime makes them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Lookup:
 
 @lru_cache(maxsize=2048)
 def lookups(text: str) -> tuple[Lookup, ...]:
-    """The exact calls that a text holds, in its order; those in quotes are words, unless they stand in braces."""
+    """The exact calls in a text, in order; calls in quotes are words, unless they are in braces."""
     return tuple(_found(text))
 
 

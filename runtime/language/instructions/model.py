@@ -10,7 +10,7 @@ from runtime.language.instructions.expression import Expression
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """An operand that only a model can make something of; it is told what the `calls` gave that stand in it."""
+    """An operand that only a model can interpret; the model gets the results of the `calls` in it."""
 
     text: str
     calls: tuple[Expression, ...] = ()
@@ -21,7 +21,7 @@ Operand = Expression | Prose
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Exact words: literal texts and expressions whose values stand between them."""
+    """Exact words: literal texts, with the values of expressions between them."""
 
     parts: tuple[str | Expression, ...]
     otherwise: str = ""
@@ -38,7 +38,7 @@ Words = Template | Prose
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What gets a value: a variable of the agent, or with `path` a part of it (`$order.items[0]`)."""
+    """The target of an assignment: a variable of the agent, or with `path` a part of it (`$order.items[0]`)."""
 
     name: str
     type: str = ""
@@ -55,7 +55,9 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Say something to each of `targets`, and go on. Who `takes_part` in a meeting may also say nothing."""
+    """Say something to each of `targets`, and continue. A participant who `takes_part` in a meeting may also say
+    nothing.
+    """
 
     targets: tuple[str, ...]
     words: Words
@@ -98,13 +100,13 @@ class Set:
 
 @dataclass(frozen=True, slots=True)
 class Think:
-    """Have the model think before it goes on; people do not see it."""
+    """Have the model think before it continues; people do not see it."""
 
     about: Prose
 
 
 class Side(StrEnum):
-    """Which part of a branch a condition begins."""
+    """The part of a branch that a condition begins."""
 
     IF = "if"
     ELSE_IF = "else if"
@@ -122,7 +124,7 @@ class Condition:
 
 
 class LoopKind(StrEnum):
-    """What ends a loop."""
+    """The end condition of a loop."""
 
     WHILE = "while"
     UNTIL = "until"
@@ -146,7 +148,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """Go on at a line, when `test` holds if there is one."""
+    """Continue at a line, when `test` is true if there is one."""
 
     line: str
     test: Operand | None = None
@@ -155,7 +157,7 @@ class Jump:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Leave the innermost loop, or go on with its next round."""
+    """Leave the innermost loop, or continue with its next round."""
 
     next_round: bool = False
 

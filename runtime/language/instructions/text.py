@@ -1,4 +1,4 @@
-"""The text of steps: what stands between its marks, outside of quotes and brackets."""
+"""The text of steps: the parts between its marks, outside of quotes and brackets."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ def unquoted(text: str) -> str:
 
 
 def split_first(text: str) -> tuple[str, str, str]:
-    """The text before the first comma that stands outside of quotes and brackets, the comma, and the rest."""
+    """The text before the first comma outside of quotes and brackets, the comma, and the rest."""
     for at in _outside(text, ","):
         return text[:at], ",", text[at + 1 :]
     return text, "", ""
 
 
 def clauses_of(text: str) -> list[str]:
-    """What stands between the semicolons of a step, outside of quotes and brackets."""
+    """The parts of a step between semicolons, outside of quotes and brackets."""
     return [part.strip() for part in split_at(text, ";") if part.strip()]
 
 
@@ -31,7 +31,9 @@ def split_at(text: str, mark: str) -> list[str]:
 
 
 def _outside(text: str, mark: str) -> Iterator[int]:
-    """Where `mark` stands outside of quotes and brackets."""
+    """The places of `mark` outside of quotes and brackets."""
+    if mark not in text:
+        return
     depth, quote = 0, ""
     for at, char in enumerate(text):
         if quote:
@@ -49,7 +51,7 @@ def _outside(text: str, mark: str) -> Iterator[int]:
 
 
 def _closing(text: str, at: int) -> str:
-    """What closes the typographic quote that opens at a place; nothing where it is never closed."""
+    """The mark that closes the typographic quote opened at a place; nothing where it is never closed."""
     closing = "\u00bb" if text[at] == "\u00ab" else "\u201d" if text[at] == "\u201c" else "\u201c"
     if text[at] == "\u201e" and closing not in text[at:]:
         closing = "\u201d"
@@ -57,7 +59,7 @@ def _closing(text: str, at: int) -> str:
 
 
 def inside_of(text: str, start: int, *, lenient: bool = False) -> str | None:
-    """What stands in the bracket that opens at `start`; None where it is never closed."""
+    """The text in the bracket that opens at `start`; None where it is never closed."""
     depth, quote = 0, ""
     for at in range(start, len(text)):
         char = text[at]

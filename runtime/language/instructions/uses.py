@@ -1,9 +1,11 @@
-"""What an instruction reads, sets and does that cannot be taken back."""
+"""The variables that an instruction reads and sets, and its effects that cannot be undone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any
 
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.lookups import calls_before
@@ -94,12 +96,18 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, tuple):
         for one in value:
             yield from _texts(one)
-    elif is_dataclass(value):
-        for one in fields(value):
-            if one.name != "why":
-                yield from _texts(getattr(value, one.name))
+    elif is_dataclass(type(value)):
+        kind: Any = type(value)
+        for name in _operand_fields(kind):
+            yield from _texts(getattr(value, name))
+
+
+@cache
+def _operand_fields(kind: type) -> tuple[str, ...]:
+    """Which parts of an instruction's dataclass hold operands."""
+    return tuple(part.name for part in fields(kind) if part.name != "why")
 
 
 def is_open(instruction: Instruction) -> bool:
-    """Whether a model carries it out with statements, or it ends the program: what it does cannot be known before."""
+    """Whether a model carries it out with statements, or it ends the program: its effects cannot be known before."""
     return any(isinstance(part, Free | End) for part in instruction.parts)

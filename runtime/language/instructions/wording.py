@@ -1,4 +1,4 @@
-"""Words of conditions that everybody reads one way, as the symbols that they stand for."""
+"""Words of conditions with a single reading, as symbols."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _FAILURE = re.compile(
 
 @lru_cache(maxsize=4096)
 def speaks_of_failure(text: str) -> bool:
-    """Whether a condition or a note says what is to be done when a call fails."""
+    """Whether a condition or a note handles the failure of a call."""
     return _FAILURE.search(text) is not None
 
 
@@ -111,7 +111,7 @@ _LOGIC = re.compile(r"\b(and|or|not)\b", re.IGNORECASE)
 
 
 def in_symbols(text: str) -> str:
-    """A condition with its words replaced. What stands in quotes stays; what is left in words is prose."""
+    """A condition with its words replaced. Quoted text stays; what is left in words is prose."""
     strings: list[str] = []
 
     def put_away(found: re.Match[str]) -> str:

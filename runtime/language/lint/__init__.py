@@ -1,1 +1,1 @@
-"""What can be read in a program and is probably a mistake."""
+"""Probable mistakes in a program."""

@@ -1,4 +1,4 @@
-"""How a program begins: triggers that do not mean what they seem to, and programs that nothing starts."""
+"""Probable mistakes in start triggers, and programs that nothing starts."""
 
 from __future__ import annotations
 

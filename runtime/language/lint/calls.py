@@ -94,7 +94,7 @@ class CallLint:
 
 
 def _everywhere(program: Program, built_in: Collection[str]) -> Mapping[str, _Callable]:
-    """What can be called in the steps of all agents. The tools of a server are the server's affair."""
+    """The names that the steps of all agents can call. The tools of a server are the server's affair."""
     names = {name: _Callable() for name in (*built_in, *program.remote_agents)}
     for agent in program.agents:
         for name, made in _playbooks(agent).items():
@@ -106,7 +106,7 @@ def _everywhere(program: Program, built_in: Collection[str]) -> Mapping[str, _Ca
 
 
 def _own(agent: AgentSpec) -> Mapping[str, _Callable]:
-    """What else can be called in the steps of an agent: all of its playbooks, and what its Python defines."""
+    """The further names that the steps of an agent can call: all of its playbooks, and what its Python defines."""
     own = _playbooks(agent)
     named = {f"{agent.name}.{name}": made for name, made in own.items()}
     return named | own | {name: _Callable() for name in _defined(agent)}
@@ -135,7 +135,7 @@ def _functions(agent: AgentSpec) -> Iterator[tuple[str, ast.arguments]]:
 
 
 def _defined(agent: AgentSpec) -> Iterator[str]:
-    """What the agent's Python defines besides playbooks."""
+    """The names that the agent's Python defines besides playbooks."""
     for fence in agent.fences:
         for node in parse_python(fence.source).body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -157,7 +157,7 @@ def _never_closed(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Misfit:
-    """What is wrong with arguments; `word` is the one that is meant, "" for the call as a whole."""
+    """An error in arguments; `word` is the wrong one, "" for the call as a whole."""
 
     message: str
     hint: str = ""
@@ -165,7 +165,7 @@ class _Misfit:
 
 
 def _misfit(text: str, called: _Callable) -> _Misfit | None:
-    """What is wrong with the arguments of the call that `text` begins with; None where they fit, or cannot be told."""
+    """The error in the arguments of the call that `text` begins with; None where they fit, or nobody can tell."""
     call, params = _parsed_call(text), called.params
     if params is None or call is None or any(isinstance(one, ast.Starred) for one in call.args):
         return None
@@ -188,7 +188,7 @@ def _misfit(text: str, called: _Callable) -> _Misfit | None:
 
 
 def _wrong_type(param: Param, value: ast.expr | None, text: str) -> _Misfit | None:
-    """What is wrong with an argument that is a literal; None for any other."""
+    """The error in an argument that is a literal; None for any other."""
     if param.type is None or value is None:
         return None
     try:

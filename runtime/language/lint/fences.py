@@ -1,4 +1,4 @@
-"""What in the Python of a program is probably a mistake, found without executing it."""
+"""Probable mistakes in the Python of a program, found without executing it."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def _lines_of(span: Span, lines: SourceLines) -> Iterator[tuple[int, str]]:
 
 
 def _place(span: Span, word: str, lines: SourceLines) -> tuple[Span, int]:
-    """Where the word stands in the item that begins at `span`, and its length."""
+    """The place of the word in the item that begins at `span`, and its length."""
     if not word:
         return span, 0
     pattern = re.compile(rf"(?<![\w$]){re.escape(word)}(?!\w)")

@@ -1,4 +1,4 @@
-"""What below a heading is probably a mistake: attendees, models, names of built-in calls."""
+"""Probable mistakes below a heading: attendees, models, names of built-in calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runtime.language.syntax.metadata import MEETING_KEYS
 def hidden_by_built_in(playbook: PlaybookSpec, built_in: Collection[str]) -> Iterator[Finding]:
     """A playbook that no call reaches: its name calls the built-in one."""
     if playbook.name in built_in:
-        hint = "Calls by this name come to the built-in one: give the playbook another name."
+        hint = "Calls by this name reach the built-in call: give the playbook another name."
         yield Finding(playbook.span, f"{playbook.name} is the name of a built-in call", hint, playbook.name)
 
 
@@ -37,7 +37,7 @@ def wrong_attendees(program: Program, playbook: PlaybookSpec) -> Iterator[Findin
         elif agent and agent.kind is AgentKind.AI and not any(one.meeting for one in agent.playbooks):
             yield Finding(
                 playbook.span,
-                f"{agent.name} is to attend {playbook.name} and takes part in no meetings",
+                f"{agent.name} is to attend {playbook.name} but takes part in no meetings",
                 "Give it a playbook with meeting: true.",
             )
 

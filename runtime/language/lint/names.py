@@ -20,7 +20,7 @@ _TURNED_ROUND = re.compile(r"Say\(\s*(\"([^\"]*)\")\s*,\s*[\"']?(user|human|meet
 
 
 class NameLint:
-    """What steps call by name, checked against the agents and playbooks of the program."""
+    """The names that steps use, checked against the agents and playbooks of the program."""
 
     def __init__(self, program: Program, built_in: Collection[str]) -> None:
         people = {str(agent.metadata["name"]) for agent in program.agents if agent.metadata.get("name")}
@@ -40,7 +40,7 @@ class NameLint:
                 if hint := did_you_mean(match[0], own | self._known, cutoff=0.85):
                     yield Finding(step.span, f"there is no agent or playbook {match[0]}", hint, match[0])
             if (turned := _TURNED_ROUND.match(text)) and self._is_nobody(turned[2]):
-                hint = f"Whom it is for comes first: Say({turned[3]}, {turned[1]})."
+                hint = f"The recipient comes first: Say({turned[3]}, {turned[1]})."
                 yield Finding(step.span, f"there is nobody called {turned[1]}", hint, turned[1])
             for match in _SPOKEN_TO.finditer(text):
                 if name := self._nearly_an_agent(match[1]):

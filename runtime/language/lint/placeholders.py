@@ -63,7 +63,7 @@ def _variables(agent: AgentSpec) -> set[str]:
 
 
 def _defined(agent: AgentSpec) -> Iterator[str]:
-    """What the agent's Python defines, and the variables that it sets by `agent.state`."""
+    """The names that the agent's Python defines, and the variables that it sets by `agent.state`."""
     for fence in agent.fences:
         for node in ast.walk(parse_python(fence.source)):
             match node:

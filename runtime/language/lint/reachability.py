@@ -83,7 +83,7 @@ def _python(agent: AgentSpec) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """What some texts name: words as they stand, their stems, and the stems of each text."""
+    """The names in some texts: words as they are, their stems, and the stems of each text."""
 
     words: frozenset[str]
     stems: frozenset[str]

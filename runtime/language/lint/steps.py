@@ -1,4 +1,4 @@
-"""What in the steps and the prose of a playbook is probably a mistake: conditions of nothing, unknown types."""
+"""Probable mistakes in the steps and the prose of a playbook: conditions without content, unknown types."""
 
 from __future__ import annotations
 
@@ -63,16 +63,14 @@ def _lists(steps: Sequence[Step]) -> Iterator[Finding]:
 
 def _condition(step: Step, before: Step | None) -> Iterator[Finding]:
     if _BARE.match(step.text):
-        yield Finding(
-            step.span, f"`{step.text}` of what? There is no condition", "Write it on the same line.", step.text
-        )
+        yield Finding(step.span, f"`{step.text}` has no condition", "Write it on the same line.", step.text)
     elif is_else(step) and (before is None or before.op not in (Op.CND, Op.ELS) or is_loop(before)):
         yield Finding(
             step.span, f"no `If` comes before this `{step.text.split()[0]}`", "Indent both the same.", step.text
         )
     elif not step.children and _ONE_SENTENCE.match(step.text) and not _THEN.search(step.text, 1):
-        hint = "Indent below it what is to be done, or write that on its line, behind a comma."
-        yield Finding(step.span, "nothing is done when this holds", hint, step.text)
+        hint = "Indent below it what to do, or write it on the same line, after a comma."
+        yield Finding(step.span, "nothing happens when this is true", hint, step.text)
 
 
 def _codes(playbook: PlaybookSpec) -> Iterator[Finding]:
@@ -81,9 +79,9 @@ def _codes(playbook: PlaybookSpec) -> Iterator[Finding]:
         code = _CODED.match(step.text)
         if code and code[1] in Op.__members__:
             hint = "Write all steps of a playbook with their codes, or none."
-            yield Finding(step.span, f"a step with the code {code[1]} stands among steps in prose", hint, code[1])
+            yield Finding(step.span, f"a step with the code {code[1]} is among steps in prose", hint, code[1])
         elif code and (hint := did_you_mean(code[1], Op, cutoff=0.6)):
-            yield Finding(step.span, f"there is no operation {code[1]}, this is read as prose", hint, code[1])
+            yield Finding(step.span, f"there is no operation {code[1]}; this is read as prose", hint, code[1])
 
 
 def _types(playbook: PlaybookSpec) -> Iterator[Finding]:
@@ -103,7 +101,7 @@ def _strange_words(param: Param) -> list[str]:
 
 def _unknown_type(span: Span, name: str, word: str) -> Finding:
     hint = did_you_mean(word, _TYPE_WORDS, cutoff=0.6) or _TYPES
-    return Finding(span, f"there is no type {word}: {name} may be anything", hint, word)
+    return Finding(span, f"there is no type {word}; {name} may be anything", hint, word)
 
 
 def _prose(playbook: PlaybookSpec) -> Iterator[Finding]:
@@ -120,5 +118,5 @@ def _prose(playbook: PlaybookSpec) -> Iterator[Finding]:
             hint = "The sections are ### Triggers, ### Steps and ### Notes."
             yield Finding(playbook.span, f"{row.strip()!r} below {playbook.name} is prose", hint)
         elif loose_setting(bare, PLAYBOOK_KEYS):
-            hint = f"Write it as a line of its own: {bare}"
+            hint = f"Write it on a separate line: {bare}"
             yield Finding(playbook.span, f"{row.strip()!r} below {playbook.name} is prose", hint)

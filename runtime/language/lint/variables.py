@@ -132,7 +132,7 @@ def _in_playbook(playbook: PlaybookSpec) -> Iterator[_Use]:
 
 
 def _prose(text: str, span: Span) -> Iterator[_Use]:
-    """Placeholders read; what stands elsewhere in prose a model may set."""
+    """Record the placeholders as read; a model may set anything else in prose."""
     rest = text
     for found in reversed(placeholders(text)):
         yield from (_Use(name, span, reads=bool(found.code)) for name in found.variables)

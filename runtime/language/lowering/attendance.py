@@ -1,4 +1,4 @@
-"""Who may be in a meeting, as far as a program says it."""
+"""The possible participants of a meeting, as far as a program names them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _declared(playbook: ParsedPlaybook) -> set[str]:
 
 
 def _invited(agent: ParsedAgent, reach: Reach) -> Iterator[str]:
-    """The agents that stand in steps about holding a meeting or inviting to it."""
+    """The agents in steps about holding a meeting or inviting to it."""
     for playbook in agent.playbooks:
         for step in (inner for item in playbook.steps for inner in item.walk()):
             gathers = phrases.HOLD.search(step.text) or phrases.INVITES.search(step.text)

@@ -1,9 +1,10 @@
-"""What a step means: the rules, in the order in which they are tried."""
+"""The classifier of steps: the rules, in the order in which they are tried."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from itertools import islice
 
 from runtime.language.instructions.lookups import named_in
@@ -73,12 +74,10 @@ class Classifier:
         cuts = [match for match in phrases.CLAUSE_START.finditer(text) if text[match.end() :].strip()]
         if not cuts:
             endless = phrases.REPEATS_NOTHING.match(text) and not phrases.REPEAT_TIMES.match(text)
-            return (
-                free(text, "what is to be repeated does not stand below it") if endless else Instruction(Op.CND, text)
-            )
+            return free(text, "the repeated steps are not below it") if endless else Instruction(Op.CND, text)
         rest = text[cuts[0].end() :]
         if len(cuts) > 1 or phrases.ELSE_INSIDE.search(rest):
-            return free(text, "where its condition ends is not sure")
+            return free(text, "the end of its condition is unclear")
         head = text[: cuts[0].start()].rstrip(" :")
         return Instruction(Op.CND, head, rest, phrases.LOOP.match(_bare(text)) is not None)
 
@@ -133,7 +132,7 @@ class Classifier:
             head = bare[: otherwise.end()].rstrip(" ,:")
             return Instruction(Op.CND, head, bare[otherwise.end() :])
         if phrases.SWITCH.match(bare):
-            return free(text, "which of several cases it is, is part of the sentence", whole=True)
+            return free(text, "the choice among several cases is part of the sentence", whole=True)
         head, body = self._split_clause(phrases.BEFORE_A_CONDITION.sub("", text))
         return Instruction(Op.CND, head.rstrip(" :"), body, loop)
 
@@ -213,7 +212,7 @@ class Classifier:
         if named := self._verb_call(bare) or self._named_by_variable(text, bare):
             return named
         if self._begins_with_call(bare) or self._contains_call(text):
-            return free(text, "a call stands inside the sentence")
+            return free(text, "a call is inside the sentence")
         if not assigned and phrases.CHANGE.match(bare):
             return Instruction(Op.EXE, text)
         return self._assigned(text, expression) if assigned else None
@@ -288,7 +287,7 @@ class Classifier:
             return Instruction(Op.QUE, f"${match[2]}{match[3] or ''} = {known}(); YLD for call")
         if params == [match[2]] and not match[3]:
             return Instruction(Op.QUE, f"{known}(${match[2]}); YLD for call")
-        return free(text, f"what {known} is to be called with is not said")
+        return free(text, f"the arguments of {known} are not given")
 
     def _thinking(self, text: str, bare: str) -> Instruction | None:
         return Instruction(Op.TNK, text) if phrases.THINK.match(bare) else None
@@ -300,13 +299,14 @@ class Classifier:
 
 
 def _jump_condition(said: str) -> str:
-    """When a jump is made, as an "if"."""
+    """The condition of a jump, as an "if"."""
     word, _, condition = said.replace("as long as", "while", 1).partition(" ")
     if word.lower() in ("unless", "until"):
         return f"if it is not true that {condition}"
     return f"if {condition}" if word.lower() == "while" else said
 
 
+@lru_cache(maxsize=1024)
 def _bare(text: str) -> str:
-    """A step without what stands around its sentence: ornaments, "then", "please", the full stop."""
+    """A step's bare sentence: without ornaments, "then", "please" and the full stop."""
     return phrases.PREFIX.sub("", phrases.ORNAMENTS.sub("", text)).rstrip(". ;") or text

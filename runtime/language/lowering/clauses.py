@@ -1,24 +1,26 @@
-"""The clauses of a step: what stands between semicolons, full stops and "and", outside quotes and brackets."""
+"""The clauses of a step: the parts between semicolons, full stops and "and", outside quotes and brackets."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|mr|mrs|ms|dr|st|\d+)\Z", re.IGNORECASE)
 _NEXT_SENTENCE = re.compile(r"\s+(?=[A-Z$]|(?:then|if|unless|otherwise|finally|afterwards)\b)")
 _JOINED = re.compile(r",?\s+(?:and\s+then|and\s+also|and|then|&)\s+|,\s*(?:then\s+)?", re.IGNORECASE)
 _PAIRS = {"(": ")", "[": "]", "{": "}", "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb"}
 """What opens, and all that closes it: brackets, and the quotes that open and close with different marks."""
+_MARKS = re.compile(r"[\"'`(\[{\u201c\u201e\u00ab]")
+"""What a text without quotes, brackets and code marks has none of."""
 
 
 def clauses(text: str) -> list[str]:
     """The sentences and the parts between semicolons; the text whole where its brackets or quotes do not match."""
     found, start = [], 0
-    open_places = set(outside(text))
-    if len(open_places) == 0:
+    open_places = outside(text)
+    if not open_places:
         return [text]
-    for index in sorted(open_places):
+    for index in open_places:
         if text[index] == ";":
             found.append((start, index))
             start = index + 1
@@ -34,22 +36,26 @@ def clauses(text: str) -> list[str]:
 
 def joints(text: str) -> Iterator[tuple[str, str]]:
     """Each way to cut a sentence in two at a comma, an "and" or a "then"."""
-    open_places = set(outside(text))
+    open_places = frozenset(outside(text))
     for match in _JOINED.finditer(text):
         if match.start() in open_places and match.end() < len(text):
             yield text[: match.start()], text[match.end() :]
 
 
 def unquoted(text: str) -> str:
-    """The text with blanks in the place of what stands in quotes, brackets and code marks."""
-    open_places = set(outside(text))
+    """The text with blanks in the place of quotes, brackets and code marks."""
+    if _MARKS.search(text) is None:
+        return text
+    open_places = frozenset(outside(text))
     return "".join(char if index in open_places else " " for index, char in enumerate(text))
 
 
-def outside(text: str) -> Iterator[int]:
-    """The places outside quotes, brackets and code marks; none where these do not match."""
+def outside(text: str) -> Sequence[int]:
+    """The places outside quotes, brackets and code marks, in order; none where these do not match."""
+    if _MARKS.search(text) is None:
+        return range(len(text))
     closers: list[str] = []
-    quote, places = "", []
+    quote, places = "", list[int]()
     for index, char in enumerate(text):
         if quote:
             quote = "" if char == quote and text[index - 1] != "\\" else quote
@@ -61,10 +67,10 @@ def outside(text: str) -> Iterator[int]:
             closers.append(_PAIRS[char])
         elif not closers:
             places.append(index)
-    yield from () if quote or closers else places
+    return () if quote or closers else places
 
 
 def _opens(text: str, index: int) -> bool:
-    """Whether an apostrophe is a quote: nothing stands before it, and another one ends a word behind it."""
+    """Whether an apostrophe is a quote: nothing precedes it, and another one ends a word after it."""
     before = index == 0 or not text[index - 1].isalnum()
     return before and re.search(r"\w[.,!?]?'(?!\w)", text[index + 1 :]) is not None

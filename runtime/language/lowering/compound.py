@@ -1,4 +1,4 @@
-"""Steps that say several things: each becomes an instruction of its own, or the step stays free."""
+"""Steps that say several things: each becomes a separate instruction, or the step stays free."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Compound:
                 pattern.match(part) for part in more for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE)
             )
             sure = all(phrases.MODIFIES.match(part) for part in more) or (";" in unquoted(text) and not again)
-            return None if sure else free(text, "what its condition covers is not sure", whole=True)
+            return None if sure else free(text, "the scope of its condition is unclear", whole=True)
         return self._sequence(text, parts)
 
     def checked(self, found: Instruction, text: str, bare: str) -> Instruction:
@@ -80,7 +80,7 @@ class Compound:
         if phrases.ASSIGN.match(text) or phrases.whole_call(text):
             return found
         if phrases.BOUNDED.search(unquoted(text)) and (found.talk is None or found.talk.asks):
-            return free(text, "how often it is done at most is part of the sentence")
+            return free(text, "the largest number of times is part of the sentence")
         for head, tail in joints(text):
             if apart := self._taken_apart(found, text, head, tail):
                 return apart
@@ -119,7 +119,7 @@ class Compound:
         if match is None:
             return None
         if phrases.ELSE_INSIDE.search(match[3]):
-            return free(text, "both sides of a condition stand in one sentence", whole=True)
+            return free(text, "both sides of a condition are in one sentence", whole=True)
         denied = re.search(r"(?:\bnot?|n['\u2019]t)$", match[2].lower()) is not None
         head = f"If it is not true that {match[1]}" if denied else f"If {match[1]}"
         return Instruction(Op.CND, head, match[3] or None)
@@ -142,7 +142,7 @@ class Compound:
         if len(groups) == 1:
             return first
         if any(group.ends for group in groups[:-1]) or first.op is Op.CND or _else_alone(groups):
-            return free(text, "what belongs together in it is not sure", whole=True)
+            return free(text, "the parts that belong together are unclear", whole=True)
         return replace(first, after=(*first.after, *(group.text for group in groups[1:])))
 
     def _joined(self, before: _Part, part: str, found: Instruction, mark: str) -> _Part | None:
@@ -189,22 +189,20 @@ class Compound:
         cut = cuts[-1]
         head, condition = text[: cut.start(1)].rstrip(), text[cut.end() :].rstrip(" .;:")
         if phrases.ELSE_INSIDE.search(condition):
-            return (
-                None if found.op in (Op.RET, Op.EXE) else free(text, "both sides of a condition stand in one sentence")
-            )
+            return None if found.op in (Op.RET, Op.EXE) else free(text, "both sides of a condition are in one sentence")
         if cut[1].lower() == "if" and self._means_whether(head):
             return None
         if not condition or not self._classify(head).known:
             return None
         if any(joints(head)):
             told = found.talk is not None and re.match(r"(?:it|that|they|those|these|this)\b", condition, re.IGNORECASE)
-            return None if told else free(text, "what its condition covers is not sure")
+            return None if told else free(text, "the scope of its condition is unclear")
         if "," in unquoted(condition):
-            return free(text, "what its condition covers is not sure")
+            return free(text, "the scope of its condition is unclear")
         return Instruction(Op.CND, f"{cut[1].capitalize()} {condition}", head.rstrip(" ,"))
 
     def _means_whether(self, head: str) -> bool:
-        """Whether nothing but the person stands between the verb and an "if": "Ask the user if …"."""
+        """Whether only the person is between the verb and an "if": "Ask the user if …"."""
         if re.search(r"\b(?:as|even|only|what|and|or|know|see|decide|check|wonder|whether)\s*$", head, re.IGNORECASE):
             return True
         words = phrases.PREFIX.sub("", head)
@@ -218,7 +216,9 @@ class Compound:
         )
 
     def _lasting(self, found: Instruction, text: str) -> Instruction | None:
-        """What is said until something holds: a conversation where a person ends it, "Tell jokes until they laugh"."""
+        """A conversation that a person ends, or a text that is said until a condition is true: "Tell jokes until they
+        laugh".
+        """
         if found.talk is None or found.talk.asks:
             return None
         cut = phrases.LASTS.search(unquoted(text))
@@ -226,7 +226,7 @@ class Compound:
             return None
         if found.talk.target == "user" and phrases.PERSON.search(text[cut.end() :]):
             return self._speech.spoken(replace(found.talk, asks=True))
-        return free(text, "how long it goes on is part of the sentence")
+        return free(text, "how long it continues is part of the sentence")
 
     def _taken_apart(self, found: Instruction, text: str, head: str, tail: str) -> Instruction | None:
         """The two halves of a sentence, where the second is something else to be done; None where it is not."""
@@ -257,7 +257,7 @@ class Compound:
         second = self._classify(bare)
         speaks = second.talk is not None and (phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare))
         acts = second.op in (Op.YLD, Op.JMP) or (second.op is Op.QUE and second.talk is None)
-        return free(text, f"{bare!r} stands behind a return") if second.known and (speaks or acts) else None
+        return free(text, f"{bare!r} comes after a return") if second.known and (speaks or acts) else None
 
     def _is_another(self, found: Instruction, second: Instruction, bare: str) -> bool:
         """Whether the second half of a sentence is an instruction of its own."""
@@ -276,7 +276,7 @@ class Compound:
 
 
 def _else_alone(groups: Sequence[_Part]) -> bool:
-    """Whether an "otherwise" stands behind something that is no condition."""
+    """Whether an "otherwise" follows something that is not a condition."""
     pairs = zip([None, *groups], groups, strict=False)
     return any(
         phrases.ELSE.match(group.text) is not None and (before is None or before.found.op is not Op.CND)

@@ -1,4 +1,4 @@
-"""What a step in prose comes to."""
+"""The lowered form of a step in prose."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Unclassified:
 
     @property
     def warning(self) -> Diagnostic:
-        """What an author is told of it."""
+        """The warning for the author."""
         why = f": {self.reason}" if self.reason else ""
         message = f"step {self.playbook}:{self.line} stays free, a model carries it out{why}"
         width = max(0, len(self.source_line.rstrip()) - self.span.column + 1)
@@ -33,8 +33,9 @@ class Unclassified:
 
 @dataclass(frozen=True, slots=True)
 class LoweringReport:
-    """What an author may want to know about a compilation: the steps that stayed free, and those that the rules left
-    free and a model `decided`."""
+    """The report of a compilation for its author: the steps that stayed free, and those that the rules left free and a
+    model `decided`.
+    """
 
     unclassified: tuple[Unclassified, ...] = ()
     decided: tuple[Unclassified, ...] = ()
@@ -54,7 +55,7 @@ class Lowerer(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """What its output depends on besides the source: its name and version, prompt and model."""
+        """The inputs of its output besides the source: its name and version, prompt and model."""
         ...
 
     async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:

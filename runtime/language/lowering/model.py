@@ -157,7 +157,7 @@ class ModelLowerer:
 
 
 async def answer_of(llm: LLMClient, messages: tuple[ChatMessage, ...]) -> str:
-    """What a model answers when it compiles. Raises CompileError when it does not stop, and what the model raises."""
+    """A model's answer when it compiles. Raises CompileError when it does not stop, and the model's exceptions."""
     pieces: list[str] = []
     size = 0
     async with llm.stream(CompletionRequest(messages, purpose="compile")) as completion:
@@ -178,7 +178,7 @@ def _has_prose(playbook: ParsedPlaybook) -> bool:
 
 
 def _task(source: ParsedAgent, program: ParsedProgram) -> str:
-    """What stands before the text of the agent: its signatures and whom it can call."""
+    """The text before the agent's own: its signatures and the names that it can call."""
     own = [_announced(playbook) for playbook in source.playbooks]
     rows = ["Signatures", *own]
     others = [agent for agent in program.agents if agent is not source]
@@ -204,7 +204,7 @@ def _agent_text(answer: str) -> str:
 
 
 def _problem(text: str, source: ParsedAgent) -> str:
-    """What is wrong with the text as the PBAsm of this agent; empty when nothing is."""
+    """The error in the text as the PBAsm of this agent; empty when there is none."""
     try:
         program = read(text, f"{source.name}.pbasm")
     except ProgramRejected as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 PREFIX = re.compile(
     r"^(?:(?:then|next|first|second|third|finally|now|please|also|afterwards|and|so|just|lastly)\b,?\s+"
@@ -308,6 +309,7 @@ _AWAITED = re.compile(r"^((?:\$\w+(?::[\w\[\]]+)?\s*=\s*)?)(?:await\s+)?(?:self\
 RESULTLESS = frozenset({"Say", "SaveArtifact", "EndMeeting", "LeaveMeeting", "InviteToMeeting"})
 
 
+@lru_cache(maxsize=1024)
 def plain(text: str) -> str:
     """A step without the Markdown that is only its looks: a box to tick, emphasis at its beginning, code marks around
     variables and calls, and what Python would write around a call. What stands in quotes stays as it is."""

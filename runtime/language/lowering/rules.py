@@ -102,7 +102,7 @@ def _results(agent: ParsedAgent, reach: Reach) -> Mapping[str, str]:
 
 
 def _triggers(items: Sequence[ListItem]) -> tuple[Trigger, ...]:
-    """The triggers with their codes; where two have the same they are numbered anew."""
+    """The triggers with their codes; duplicate codes are renumbered."""
     triggers = [
         coded_trigger(item) or Trigger(f"T{number}", trigger_kind(item.text), item.text, item.span)
         for number, item in enumerate(items, 1)
@@ -156,7 +156,7 @@ class _StepLowering:
             found = self._classifier.alone(found.text)
         noted = len(self._notes)
         if found.loop and not isinstance(decode_text(Op.CND, found.text).head, Loop) and found.known:
-            found = free(item.text, "what it goes through is not sure", whole=True)
+            found = free(item.text, "the list that it goes through is unclear", whole=True)
             item = _folded(item) if item.children else item
             found = replace(found, text=item.text)
         step = self._written(found, item, line)
@@ -171,7 +171,7 @@ class _StepLowering:
         return step
 
     def _understood(self, item: ListItem) -> tuple[Instruction, ListItem]:
-        """What an item means, and the item with the details that belong to its sentence."""
+        """The meaning of an item, and the item with the details that belong to its sentence."""
         found = self._classifier.classify(item.text)
         if item.children and item.text.rstrip().endswith(":") and self._takes_details(found, item):
             item = replace(item, text=f"{item.text} {_details(item)}", children=())
@@ -251,7 +251,7 @@ def _details(item: ListItem) -> str:
 
 
 def _below(item: ListItem, found: Instruction) -> tuple[ListItem, ...]:
-    """What stands below a step: the other clauses of its own sentence, and its list, below the last of these."""
+    """The items below a step: the other clauses of its own sentence, and its list, below the last of these."""
     inside = [text for text in (found.body, *found.after) if text is not None]
     clauses = [replace(item, text=text, children=()) for text in inside]
     belongs = found.after or (found.body is not None and found.body.rstrip().endswith(":"))
@@ -267,7 +267,7 @@ def _lost(said: str, step: Step) -> list[str]:
 
 
 def _awaited(done: str | None) -> str:
-    """What a wait of its own is for: nothing where any answer will do."""
+    """The condition of a separate wait: nothing where any answer will do."""
     return "" if done is None or done == "; done when the user answered" else done
 
 

@@ -1,4 +1,4 @@
-"""What the steps of an agent can refer to."""
+"""The names that the steps of an agent can refer to."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from runtime.language.program import AgentKind, Param
 from runtime.language.syntax.naming import camel_case
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 
+_NO_NAME = re.compile(r"[$()\[\]{}=\"]")
 _WHOSE = re.compile(
     r"\b(?:(?:the\s+)?(?:user|customer|client|guest|player|person)(?:['\u2019]s|s['\u2019])?|their|his|her|its|my|your|our|all)\b",
     re.IGNORECASE,
@@ -42,7 +43,7 @@ class Reach:
 
     def meant(self, words: str) -> str | None:
         """The playbook whose name these words are: "Create a ticket" is CreateTicket, "Get user's name" GetName."""
-        if re.search(r"[$()\[\]{}=\"]", words):
+        if _NO_NAME.search(words):
             return None
         return self._by_words.get(_simple(words)) or self._by_words.get(_simple(_WHOSE.sub(" ", words)))
 

@@ -1,4 +1,4 @@
-"""What a step means that speaks to somebody, or waits for somebody."""
+"""The meaning of steps that speak to somebody, or wait for somebody."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Speech:
             return free(text, "what is waited for is not a person, an agent or a time")
         agents = self._reach.agents_in(whom)
         if len(agents) > 1 and re.search(r"\bor\b", whom, re.IGNORECASE):
-            return free(text, "it waits for whoever of several is first")
+            return free(text, "it waits for the first of several")
         if others := self._others(f"for {whom}"):
             first = "user" if phrases.PERSON_OUTSIDE.match(whom.removeprefix("the ")) else agents[0]
             waits = sorted([first, *others], key=lambda one: one == "user")
@@ -99,7 +99,7 @@ class Speech:
             return free(text, "it does not say who is spoken to in private")
         whom = _before_what(text)
         if not private and _PERHAPS_PRIVATE.search(whom) and self._reach.agents_in(whom):
-            return free(text, "whether the others in the meeting may hear it is not sure")
+            return free(text, "it is unclear whether the others in the meeting may hear it")
         direct = [name for name in (target, *others) if self._outside(name)]
         if others and 0 < len(direct) <= len(others) and not private:
             return free(text, f"{direct[0]} is not in the meeting, others are")
@@ -171,7 +171,7 @@ class Speech:
         return re.search(rf"\b(?:together\s+)?with\s+(?:the\s+|all\s+)?(?:{who})", bare, re.IGNORECASE) is not None
 
     def addressee(self, bare: str) -> str | None:
-        """Who is spoken to: the first agent, person or group named as the object of the verb or after "to"."""
+        """The addressee: the first agent, person or group named as the object of the verb or after "to"."""
         bare = self._to_whom(bare)
         agent = re.search(rf"{_LEAD}(?:{self._reach.any_agent})\b", bare, re.IGNORECASE)
         person = self._spoken_to(bare)
@@ -187,13 +187,13 @@ class Speech:
         return self._person(anywhere[0]) if anywhere else None
 
     def _person(self, words: str) -> str | None:
-        """Whom a word for a person means: "him" may be an agent that is spoken with, and nobody else is."""
+        """The person or agent that a pronoun means: "him" may be an agent in the conversation."""
         if self.partners and "user" not in self.partners and phrases.PRONOUN.search(words):
             return self.partners[0] if len(self.partners) == 1 else None
         return "user"
 
     def _others(self, bare: str) -> list[str]:
-        """Who else is spoken to: "Alice and Bob", "the user, Cook and Waiter"."""
+        """The other addressees: "Alice and Bob", "the user, Cook and Waiter"."""
         who = rf"(?:the\s+)?(?:{self._reach.any_agent}|{phrases.PERSON_OUTSIDE.pattern})\b"
         rest = rf"{_LEAD}{who}((?:\s*,\s*{who})*\s*,?\s+and\s+{who})"
         match = re.search(rest, self._to_whom(bare), re.IGNORECASE)
@@ -294,7 +294,7 @@ def waits_for(found: Instruction, target: str) -> bool:
 
 
 def with_words(talk: Talk, more: str, *, asks: bool) -> Talk:
-    """The same speech with further words."""
+    """The speech with further words."""
     return replace(talk, said=f"{talk.said}{more}", asks=talk.asks or asks)
 
 

@@ -193,7 +193,7 @@ def _metadata(metadata: Mapping[str, Any]) -> str:
 
 
 def _preamble(metadata: Mapping[str, Any], description: str, keys: frozenset[str], *, quoted: bool = False) -> str:
-    """Metadata and description; one that would be read as something else than prose stands among the metadata."""
+    """Metadata and description; a description that would not be read as prose is among the metadata."""
     if not description:
         return _metadata(metadata)
     if quoted or not _is_prose(description, keys):

@@ -67,7 +67,7 @@ def read_steps(items: Sequence[ListItem], problems: Problems) -> tuple[Step, ...
         while chain and chain[-1].line != parent:
             chain.pop()
         if parent and not chain:
-            message = f"step {node.line} does not stand below a step {parent}"
+            message = f"step {node.line} is not below a step {parent}"
             _note(problems, item, message, f"Put {parent} before it.", node.line)
         (chain[-1].children if chain else roots).append(node)
         chain.append(node)

@@ -1,4 +1,4 @@
-"""What of a program a playbook in execution stands on, as short texts that can be compared after the program changed.
+"""The parts of a program that a playbook in execution depends on, as short texts that can be compared after a change.
 
 A playbook's version is "<kind> <signature> <code>", then for every step "<line>=<digest>". Digests are the first 8
 letters of SHA-256: they tell an edit, not an attack.
@@ -20,7 +20,7 @@ _DIGEST_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What a frame was begun with. `code` is "" without Python; `steps` are digests by line."""
+    """The version that a frame was started with. `code` is "" without Python; `steps` are digests by line."""
 
     kind: str
     signature: str
@@ -87,7 +87,7 @@ def _code(agent: AgentSpec, playbook: PlaybookSpec) -> str:
 
 @lru_cache(maxsize=256)
 def _codes(sources: tuple[str, ...], playbooks: frozenset[str]) -> Mapping[str, str]:
-    """The digests of all playbooks that stand in an agent's code. Kept: every session that comes back asks."""
+    """The digests of all playbooks in an agent's code. Cached: every session that comes back asks."""
     shared: list[str] = []
     own: dict[str, list[str]] = {}
     for node in (node for source in sources for node in ast.parse(source).body):
@@ -105,6 +105,6 @@ def _digest(*parts: object) -> str:
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:
-    """The first names, and how many more there are."""
+    """The first names, and the number of the others."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" (+{rest})" if rest > 0 else "")

@@ -61,7 +61,7 @@ def scan(lines: Sequence[SourceLine], problems: Problems) -> list[Block]:
 
 
 def split(blocks: Sequence[Block], level: int) -> tuple[list[Block], list[Section]]:
-    """What stands before the first heading of this level, and each such heading with what is below it."""
+    """The text before the first heading of this level, and each such heading with the text below it."""
     before: list[Block] = []
     sections: list[Section] = []
     for block in blocks:
@@ -106,7 +106,7 @@ class _Scanner:
             self._begin_comment(line, opened)
         elif glued := _GLUED.match(line.text):
             hint = f"Write `{glued[1]} {glued[2]}`."
-            self._problems.at(line, "a heading needs a blank after its #", column=glued.end(1) + 1, hint=hint)
+            self._problems.at(line, "a heading needs a space after its #", column=glued.end(1) + 1, hint=hint)
         else:
             text, opened = _without_comments(line.text)
             self.blocks.append(Text(line if text == line.text else replace(line, text=text.rstrip())))

@@ -22,7 +22,7 @@ HUMAN_KEYS = frozenset(
         *("buffer_messages", "buffer_timeout", "meeting_notifications", "delivery_handler", "custom_handler"),
     }
 )
-"""What may stand below `# Name:Human`."""
+"""The keys below `# Name:Human`."""
 
 BUFFER_TIMEOUT_S = 5.0
 """What is said to somebody buffered is shown at the latest so long after the first of it."""
@@ -127,7 +127,7 @@ def check_human(said: Mapping[str, Any], lines: Mapping[str, SourceLine], proble
 
 
 def _wanted(key: str, value: Any) -> str:
-    """What a person's key expects, when the value is not that."""
+    """The values that a person's key expects, when its value is a different one."""
     if key == "person":
         people = value if isinstance(value, list) else [value]
         known = people and all(isinstance(one, str) and _PERSON.fullmatch(one) for one in people)
@@ -148,13 +148,13 @@ def check_people(agents: Sequence[ParsedAgent], problems: Problems) -> None:
         if agent.kind is not AgentKind.HUMAN:
             continue
         for place in [*(playbook.span for playbook in agent.playbooks), *(fence.span for fence in agent.fences)][:1]:
-            hint = "Agents have playbooks; a person is asked and told by them."
-            problems.at_span(place, "a person has no playbooks and no Python of their own", hint=hint)
+            hint = "Only agents have playbooks; they ask and tell a person."
+            problems.at_span(place, "a person has no playbooks and no Python", hint=hint)
         names = {agent.name.casefold(), str(agent.metadata.get("name") or agent.name).strip().casefold()}
         for name in sorted(names):
             if name in known:
-                message = f"{known[name].name} and {agent.name} go by the same name"
-                problems.at_span(agent.span, message, hint="Give each person a `name` of their own.")
+                message = f"{known[name].name} and {agent.name} have the same name"
+                problems.at_span(agent.span, message, hint="Give each person a different `name`.")
             known.setdefault(name, agent)
         _check_handler(agent, agents, problems)
 
@@ -172,6 +172,6 @@ def _check_handler(human: ParsedAgent, agents: Sequence[ParsedAgent], problems: 
     ]
     if not found:
         hint = "Write it below an agent, in a fence of Python, with one parameter: the message."
-        problems.at_span(human.span, f"the delivery handler {handler} is no playbook in Python", hint=hint)
+        problems.at_span(human.span, f"the delivery handler {handler} is not a playbook in Python", hint=hint)
     elif len(found[0].params) != 1:
         problems.at_span(found[0].span, f"the delivery handler {handler} takes one argument, the message")

@@ -90,7 +90,7 @@ class _ListReader:
         if not text:
             self._problems.at(line, f"this {self._what} is empty")
         elif _HEADING.match(text):
-            self._problems.at(line, "a heading cannot stand in a list", column=item.column)
+            self._problems.at(line, "a heading cannot be in a list", column=item.column)
         if len(self._open) >= MAX_DEPTH:
             self._problems.at(line, f"a list may be {MAX_DEPTH} levels deep")
             return
@@ -100,11 +100,11 @@ class _ListReader:
     def _go_on(self, line: SourceLine, text: str) -> None:
         if _HEADING.match(text):
             hint = f"Write it as a {self._what}, with what belongs to it indented below."
-            self._problems.at(line, "a heading cannot stand in a list", hint=hint)
+            self._problems.at(line, "a heading cannot be in a list", hint=hint)
         elif self._open and (text[0] == " " or not self._after_blank) and not _GLUED.match(text):
             self._open[-1].words.append(text.strip())
         else:
-            blank = " and a blank" if _GLUED.match(text) else ""
-            hint = f"Begin it with a dash{blank}: - {text.strip().lstrip(_DASHES).lstrip()}"
+            blank = " and a space" if _GLUED.match(text) else ""
+            hint = f"Start it with a dash{blank}: - {text.strip().lstrip(_DASHES).lstrip()}"
             message = f"expected a {self._what}, found text outside the list"
             self._problems.at(line, message, hint=hint, width=len(line.text.strip()))

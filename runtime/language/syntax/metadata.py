@@ -56,12 +56,12 @@ _ANY_KEY = re.compile(r"^[A-Za-z_][\w-]*:(?:\s|$)|^\s*#|^\s*-\s")
 
 
 PERSON_KEYS = HUMAN_KEYS | {"remote"}
-"""What is metadata below a person's heading; `remote` is refused there."""
+"""The metadata keys below a person's heading; `remote` is refused there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preamble:
-    """What stands below a heading: its metadata, what its `description:` says, and the rest, which is prose."""
+    """The text below a heading: its metadata, its `description:`, and the rest, which is prose."""
 
     metadata: dict[str, Any]
     described: str
@@ -133,7 +133,7 @@ def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problem
 
 
 def _wanted(key: str, value: Any) -> str:
-    """What a known key expects, when the value is not that."""
+    """The values that a known key expects, when its value is a different one."""
     if key in _CHOICES:
         return "one of " + ", ".join(_CHOICES[key])
     if key in _FLAGS:
@@ -250,11 +250,11 @@ class _PreambleReader:
         match = _KEY.match(line.text.rstrip())
         meant = misspelt_key(match[1], self._keys) if match and self._keys is not PERSON_KEYS else ""
         if match and meant and loose_setting(f"{meant}: {match[2] or ''}", self._keys):
-            hint = f"Did you mean {meant}? What stands here is prose."
+            hint = f"Did you mean {meant}? This is read as prose."
             self._problems.warn(line, f"there is no key `{match[1]}`", hint=hint)
 
     def _block_lines(self) -> list[SourceLine]:
-        """The lines of a `metadata:` block: up to `---` when only YAML stands before it, else the indented ones."""
+        """The lines of a `metadata:` block: up to `---` when only YAML precedes it, else the indented ones."""
         start = self._at
         rows = self._while(_may_be_yaml)
         following = self._blocks[self._at] if self._at < len(self._blocks) else None

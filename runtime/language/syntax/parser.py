@@ -39,7 +39,7 @@ _SECTIONS = {
 }
 _ITEM_OF = {"triggers": "trigger", "steps": "step", "notes": "note"}
 _MOST_AGENTS = 1000
-_FIRST = "A program begins with an agent: # Name"
+_FIRST = "A program starts with an agent: # Name"
 
 
 def parse(source: Source) -> ParsedProgram:
@@ -79,7 +79,7 @@ def _warn_of_unused(before: Sequence[Block], problems: Problems) -> None:
     unused = next((line for line in lines if line.text.strip() and not is_rule(line.text)), None)
     if unused is not None:
         hint = "Put it below a heading, or into a comment: <!-- … -->."
-        problems.warn(unused, "what stands before the first agent is not used", hint=hint)
+        problems.warn(unused, "text before the first agent is not used", hint=hint)
 
 
 def _refuse_duplicates(agents: list[ParsedAgent], sections: list[Section], problems: Problems) -> None:
@@ -127,7 +127,7 @@ class _AgentReader:
         before, sections = split(blocks, 2)
         for block in before:
             if isinstance(block, Heading):
-                hint = "Triggers, steps and notes stand below a playbook: ## Name"
+                hint = "Triggers, steps and notes belong below a playbook: ## Name"
                 self._problems.at(block.line, f"### {block.text} before any playbook of this agent", hint=hint)
         keys = PERSON_KEYS if named is not None and named[1] is AgentKind.HUMAN else AGENT_KEYS
         preamble = read_preamble(before, keys, self._problems)
@@ -168,23 +168,23 @@ class _AgentReader:
             self._problems.at(line, "a person has no `remote`", hint="Write # Name:MCP for a server of tools.")
         places = [playbook.span for playbook in playbooks] + [fence.span for fence in self._fences]
         for place in places[:1]:
-            hint = "Its playbooks are the tools of its server; put this below another agent."
-            message = "a remote agent has no playbooks and no Python of its own"
+            hint = "Its playbooks are the tools of its server; move this below another agent."
+            message = "a remote agent cannot have its own playbooks or Python"
             self._problems.at_span(place, message, text=self._line_text(place), hint=hint)
         return AgentKind.MCP
 
     def _check_elsewhere(self, metadata: Mapping[str, Any], playbooks: Sequence[ParsedPlaybook]) -> None:
-        """What is wrong with an agent that is played in another process."""
+        """Check an agent that is played in another process."""
         line = self._heading.line
         if "remote" in metadata:
-            hint = "Write # Name:MCP for a server of tools, and # Name:Remote for who connects here."
-            self._problems.at(line, "who is played in another process has no `remote`", hint=hint)
+            hint = "Write # Name:MCP for a server of tools, and # Name:Remote for a participant that connects here."
+            self._problems.at(line, "an agent in another process has no `remote`", hint=hint)
         said = metadata.get("participant")
         if said is not None and not PARTICIPANT_NAME.fullmatch(str(said)):
             hint = "Small letters, digits, - and _, such as participant: scout."
             self._problems.at(line, f"{said!r} cannot be the name of a participant", hint=hint)
         for place in [*(playbook.span for playbook in playbooks), *(fence.span for fence in self._fences)][:1]:
-            message = "who is played in another process has no playbooks and no Python here"
+            message = "an agent in another process has no playbooks and no Python here"
             self._problems.at_span(place, message, text=self._line_text(place), hint="Put this below another agent.")
 
     def _name_and_kind(self) -> tuple[str, AgentKind] | None:
@@ -212,7 +212,7 @@ class _AgentReader:
             return False
         if is_python(block):
             if block.indent >= 2 and block.lines:
-                hint = "What a step is to do in Python stands in a playbook of its own, marked @playbook."
+                hint = "Put the Python of a step into a separate playbook, marked @playbook."
                 self._problems.warn(
                     block.opening, "this is executed once for the agent, not as part of a step", hint=hint
                 )
@@ -226,7 +226,7 @@ class _AgentReader:
         return False
 
     def _with_entry(self, playbook: ParsedPlaybook) -> ParsedPlaybook:
-        """As older compilers wrote it: which playbook is the entry stands beside the playbooks, in JSON."""
+        """Read the entry as older compilers wrote it: in JSON, beside the playbooks."""
         if playbook.name not in self._entries or "cli_entry" in playbook.metadata:
             return playbook
         return replace(playbook, metadata={**playbook.metadata, "cli_entry": True})
@@ -285,7 +285,7 @@ class _AgentReader:
         )
 
     def _section_kind(self, heading: Heading) -> str | None:
-        """Which list stands below the heading; None for one that is part of the prose."""
+        """The kind of list below the heading; None for one that is part of the prose."""
         text = _section_name(heading)
         near = [] if text in _SECTIONS else get_close_matches(text, _SECTIONS, n=1, cutoff=0.8)
         if near:

@@ -19,7 +19,7 @@ _BEFORE = "def f"
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a heading says. `public` when it was written `## public: Name(…)`."""
+    """The content of a heading. `public` when it was written `## public: Name(…)`."""
 
     name: str
     params: tuple[Param, ...]
@@ -102,7 +102,7 @@ def _read_rest(
 
 
 def _reason(error: SyntaxError, rest: str) -> str:
-    """What is wrong in the words of this language; Python's own differ from version to version."""
+    """The error in the words of this language; Python's own differ from version to version."""
     if rest.count("(") > rest.count(")"):
         return "the parenthesis is never closed"
     if "default argument" in error.msg or "without a default" in error.msg:

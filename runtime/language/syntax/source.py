@@ -31,7 +31,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What the frontmatter calls the program, else the name of the first file."""
+        """The program's name in the frontmatter, else the name of the first file."""
         for key in ("name", "title", "application"):
             if self.metadata.get(key):
                 return str(self.metadata[key])
@@ -57,7 +57,7 @@ def read_paths(paths: Sequence[str | Path]) -> Source:
 
 
 def read_text(text: str, file: str) -> Source:
-    """The same for a text at hand. Imports are resolved relative to `file`."""
+    """Read a text. Imports are resolved relative to `file`."""
     reader = _Reader()
     reader.files.append(file)
     reader.base = Path(file).parent
@@ -147,8 +147,8 @@ class _Reader:
     def _refuse_listed_import(self, line: SourceLine) -> None:
         listed = None if is_compiled(line.file) else _LISTED_IMPORT.match(line.text)
         if listed:
-            hint = f"Write it without the dash, indented as its steps are to be: {listed[2]}"
-            self.problems.at(line, "an import is a line of its own", column=listed.start(2) + 1, hint=hint)
+            hint = f"Write it without the dash, indented like its steps: {listed[2]}"
+            self.problems.at(line, "an import must be on a separate line", column=listed.start(2) + 1, hint=hint)
 
     def _import(self, line: SourceLine, match: re.Match[str], chain: tuple[Path, ...]) -> Iterable[SourceLine]:
         indent, name = match[1], (match[2] or "").strip("\"'")
@@ -225,7 +225,7 @@ def _read(path: Path, *, regular: bool) -> tuple[bytes, int]:
     `regular`: devices and pipes are refused, which may have no end or never begin.
     """
     if regular and not path.is_file() and not path.is_dir():
-        raise ValueError("it is no regular file")
+        raise ValueError("it is not a regular file")
     with path.open("rb") as file:
         data = file.read(MAX_FILE_BYTES + 1)
     return data, max(len(data), path.stat().st_size)

@@ -1,4 +1,4 @@
-"""What the failure of a request means, by its HTTP status and its words."""
+"""The meaning of a failed request, by its HTTP status and its words."""
 
 from __future__ import annotations
 

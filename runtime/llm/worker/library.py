@@ -51,7 +51,6 @@ class LiteLLMProvider:
         self._litellm.in_memory_llm_clients_cache.flush_cache()
 
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
-        """See `Provider`."""
         await self.warm_up()
         response: Any = None
         try:
@@ -110,7 +109,7 @@ class LiteLLMProvider:
             return await litellm.acompletion(**given)
 
     def _parts(self, chunk: Any) -> list[str | Usage]:
-        """What a chunk adds."""
+        """The parts that a chunk adds."""
         parts: list[str | Usage] = []
         if chunk.choices:
             if chunk.choices[0].finish_reason == "content_filter":
@@ -145,7 +144,7 @@ def _import_litellm() -> ModuleType:
 
 
 def _translated(error: Exception, model: str) -> LLMError:
-    """What a failure means for us, by litellm's class names and the HTTP status."""
+    """The error of a failure, by litellm's class names and the HTTP status."""
     names = {kind.__name__ for kind in type(error).__mro__}
     said = _PREFIX.sub("", str(error).strip())
     text = said.splitlines()[0][:500] if said else type(error).__name__

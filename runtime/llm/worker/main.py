@@ -1,4 +1,4 @@
-"""What the model's process does: it asks its provider for the gateway, and ends with it."""
+"""The model's process: it asks its provider for the gateway, and ends with it."""
 
 from __future__ import annotations
 
@@ -25,28 +25,49 @@ _SET_PARENT_DEATH_SIGNAL = 1
 
 _STDIN = 0
 
+_LEAST_KEY_CHARS = 8
+"""What is shorter is no key, and may be part of any word."""
+
 
 def main() -> None:
     """Serve the socket that is this process's standard input, as the file of the options says.
 
-    The arguments are the file's descriptor and the parent's process id.
+    The arguments are the file's descriptor, the parent's process id, and descriptors of files with keys by variable.
     """
-    options_file, parent = map(int, sys.argv[-2:])
+    options_file, parent = map(int, sys.argv[-3:-1])
     _end_with(parent)
     for number in (signal.SIGINT, signal.SIGTERM):  # the gateway drains first; this process ends with it
         signal.signal(number, signal.SIG_IGN)
-    size = os.fstat(options_file).st_size
-    options = options_from(json.loads(os.pread(options_file, size, 0)))
-    os.close(options_file)
+    options = options_from(json.loads(_content(options_file)))
+    for name, file in json.loads(sys.argv[-1]).items():
+        os.environ[name] = _content(file)
     anyio.run(_serve, _with_key(options))
     os._exit(0)  # not waiting for a thread that still imports
 
 
+def _content(file: int) -> str:
+    """All that is in an open file, which is closed."""
+    try:
+        return os.pread(file, os.fstat(file).st_size, 0).decode()
+    finally:
+        os.close(file)
+
+
 def _with_key(options: ModelOptions) -> ModelOptions:
-    """The options with the key of its file."""
-    if options.api_key_file is None:
-        return options
-    return replace(options, api_key=Path(options.api_key_file).read_text(encoding="utf-8").strip())
+    """The options with the key out of its file or variable."""
+    key = options.api_key
+    if options.api_key_variable is not None:
+        key = os.environ.get(options.api_key_variable)
+    if options.api_key_file is not None:
+        key = Path(options.api_key_file).read_text(encoding="utf-8").strip()
+    return replace(options, api_key=key)
+
+
+def _secrets(options: ModelOptions) -> frozenset[str]:
+    """What nobody is to read in the words of a failure: the key, and those of all providers."""
+    theirs = (value for name, value in os.environ.items() if name.endswith("_API_KEY"))
+    keys = {value for value in theirs if len(value) >= _LEAST_KEY_CHARS}
+    return frozenset(keys | {options.api_key} if options.api_key else keys)
 
 
 def _end_with(parent: int) -> None:
@@ -60,7 +81,7 @@ def _end_with(parent: int) -> None:
 async def _serve(options: ModelOptions) -> None:
     stream = await UNIXSocketStream.from_socket(socket.socket(fileno=os.dup(_STDIN)))
     async with stream:
-        await Relay(provider_of(options), options, SystemClock()).serve(stream)
+        await Relay(provider_of(options), options.name, SystemClock(), _secrets(options)).serve(stream)
 
 
 def provider_of(options: ModelOptions) -> Provider:

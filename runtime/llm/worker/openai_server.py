@@ -52,7 +52,6 @@ class OpenAIServerReader:
             await session.close()
 
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
-        """See `Provider`."""
         await self.warm_up()
         asked = self._asked(request)
         try:
@@ -138,9 +137,9 @@ class OpenAIServerReader:
         try:
             chunk = json.loads(data)
         except ValueError as error:
-            raise failures.unreachable("what it sent is no JSON", self._options.name) from error
+            raise failures.unreachable("it sent something that is not JSON", self._options.name) from error
         if not isinstance(chunk, dict):
-            raise failures.unreachable("what it sent is no JSON object", self._options.name)
+            raise failures.unreachable("it sent something that is not a JSON object", self._options.name)
         if (told := chunk.get("error")) is not None:
             status = told.get("code") if isinstance(told, dict) else None
             raise failures.failure_of(
@@ -172,7 +171,7 @@ async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 
 def _words(found: Any) -> str:
-    """What an error's JSON says, in OpenAI's form and those of others."""
+    """The message in an error's JSON, in OpenAI's form and those of others."""
     error = found.get("error", found) if isinstance(found, dict) else None
     text = (error.get("message") or error.get("detail") or "") if isinstance(error, dict) else error or ""
     return _first_line(str(text))

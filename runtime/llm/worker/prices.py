@@ -1,4 +1,4 @@
-"""What an answer costs, and how much a model takes, by litellm's lists."""
+"""The price of an answer and the size of a model's window, by litellm's lists."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def messages_data(messages: tuple[ChatMessage, ...], model: str) -> list[dict[st
 
 
 def schema_data(schema: Any) -> dict[str, Any]:
-    """What holds an answer to a JSON schema."""
+    """The request data that hold an answer to a JSON schema."""
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
 
 

@@ -5,6 +5,7 @@ The first piece goes at once. After each frame of an answer the next one waits f
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import aclosing, suppress
 from dataclasses import asdict
 from typing import Any
@@ -17,7 +18,6 @@ from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRefused, LLMUnavailable
 from runtime.llm.client import MAX_ANSWER_CHARS, CompletionRequest, Provider, Usage
 from runtime.llm.frames import Frame, FrameReader, error_data, packed, request_from
-from runtime.llm.options import ModelOptions
 
 PAUSE_S = 0.02
 MASK = "********"
@@ -29,9 +29,11 @@ _GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, any
 class Relay:
     """Answers what comes over a stream, until the other side is gone."""
 
-    def __init__(self, provider: Provider, options: ModelOptions, clock: Clock) -> None:
+    def __init__(self, provider: Provider, model: str, clock: Clock, secrets: Collection[str] = ()) -> None:
+        """`secrets` are masked in the words of failures."""
         self._provider = provider
-        self._options = options
+        self._model = model
+        self._secrets = sorted(secrets, key=len, reverse=True)
         self._clock = clock
         self._outgoing: MemoryObjectSendStream[Frame]
         self._answering: dict[int, anyio.CancelScope] = {}
@@ -83,21 +85,23 @@ class Relay:
                     pending.add(part)
                     if pending.chars > MAX_ANSWER_CHARS:
                         raise LLMRefused(
-                            f"The answer of {self._options.name} is longer than {MAX_ANSWER_CHARS} characters and was "
+                            f"The answer of {self._model} is longer than {MAX_ANSWER_CHARS} characters and was "
                             "left off there."
                         )
         except LLMError as error:
-            return {"error": self._without_key(error_data(error))}
+            return {"error": self._without_secrets(error_data(error))}
         except Exception as error:  # noqa: BLE001 - a server may send anything; other answers go on
             what = f"{type(error).__name__}: {error}"[:_SHOWN_CHARS]
-            failure = LLMUnavailable(f"What the model {self._options.name} sent cannot be read ({what}).")
-            return {"error": self._without_key(error_data(failure))}
+            failure = LLMUnavailable(f"What the model {self._model} sent cannot be read ({what}).")
+            return {"error": self._without_secrets(error_data(failure))}
         return {}
 
-    def _without_key(self, data: dict[str, Any]) -> dict[str, Any]:
-        """A failure whose words do not have the key: providers repeat it when they do not know it."""
-        key = self._options.api_key
-        return data if not key else {**data, "text": data["text"].replace(key, MASK)}
+    def _without_secrets(self, data: dict[str, Any]) -> dict[str, Any]:
+        """A failure whose words do not have a key: providers repeat it when they do not know it."""
+        text: str = data["text"]
+        for secret in self._secrets:
+            text = text.replace(secret, MASK)
+        return {**data, "text": text}
 
     async def _deliver(self, pending: _Pending) -> None:
         while True:
@@ -108,7 +112,7 @@ class Relay:
 
 
 class _Pending:
-    """What of an answer was read and not sent."""
+    """The part of an answer that was read and not sent."""
 
     def __init__(self, number: int) -> None:
         self.changed = anyio.Event()

@@ -1,4 +1,4 @@
-"""A conversation goes on in a second place as well, from where it stands; here it stays as it is."""
+"""`/fork`: the conversation continues in a second place as well, and stays as it is in the first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from runtime.tape.journal import Journal
 from runtime.tape.tape import Branch
 
 OPENED_WITHIN_S = 60.0
-"""How long a fork waits for its platform."""
+"""The time that a fork waits for its platform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Forks:
         return Address(known.platform, known.conversation, known.thread), known.seq
 
     def _last_said(self, seq: int) -> Quote | None:
-        """What the fork goes on after."""
+        """The last words before the fork."""
         before = [one for one in self._journal.state.exchanges if one.seq < seq]
         return Quote(before[-1].message or "", before[-1].name, before[-1].text) if before else None
 
@@ -121,17 +121,17 @@ class Forks:
 
 
 async def why_lost(event: InboxEvent, store: SessionStore) -> str:
-    """Why no session can begin with an event of kind FORK: what it goes on from is not there; "" where it is."""
+    """The reason why no session can begin with an event of kind FORK: its source is missing; "" where it is there."""
     try:
         branch = Origin.read(event.text).branch
     except (ValueError, TypeError):
-        return "it names nothing that a fork could go on from"
+        return "it names nothing that a fork could continue"
     try:
         async for _ in store.read_session(branch.session, after=branch.seq - 1, until=branch.seq):
             return ""
     except (ArchiveUnavailable, TapeConflict) as error:
         return str(error)
-    return f"the session {branch.session} that it goes on from was deleted, or has no fact {branch.seq}"
+    return f"the session {branch.session} that it continues was deleted, or has no fact {branch.seq}"
 
 
 def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> Succession:

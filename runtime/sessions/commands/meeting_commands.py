@@ -1,4 +1,4 @@
-"""What people order of meetings: looking, inviting, sharing, leaving and ending."""
+"""Commands about meetings: looking, inviting, sharing, leaving and ending."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class MeetingCommands:
 
 
 def _data(text: str) -> Any:
-    """What somebody wrote as a value: data where it reads as JSON, else the text."""
+    """A person's text as a value: data where it reads as JSON, else the text."""
     try:
         return json.loads(text)
     except ValueError:

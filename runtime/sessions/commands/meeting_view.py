@@ -1,4 +1,4 @@
-"""What people are told of meetings: who is in them and since when, who is asked, and what they share."""
+"""The view of a meeting for people: who is in it and since when, who is invited, and what they share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runtime.sessions.succession import name_within, words_within
 from runtime.tape.state import MAX_HISTORY, MeetingState, SessionState
 
 MAX_VALUE_CHARS = 200
-"""Of a value that is shared so much is shown."""
+"""The length of a shared value."""
 
 
 def list_of(meetings: Sequence[MeetingState], now_s: float, texts: Texts) -> str:

@@ -1,4 +1,4 @@
-"""What comes of a fork goes back to where it was asked for: one message, which names the facts that led to it."""
+"""The result of a fork, brought back as one message that names the facts that led to it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from runtime.tape.facts.session import ForkMerged, ResultReturned
 from runtime.tape.journal import Journal
 
 MAX_RESULT_CHARS = 2_000
-"""What was said last is cut here."""
+"""The length of the last words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What was said last in a fork that has ended, and which of its facts led to that."""
+    """The last words in a fork that has ended, and the facts that led to them."""
 
     session: SessionId
     first: int

@@ -1,4 +1,4 @@
-"""What people are told who ask what goes on and who is here."""
+"""Answers to people who ask what is going on and who is here."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from runtime.tape.frame_state import FrameState, WaitState
 from runtime.tape.state import AgentState, SessionState
 
 MAX_LINES = 50
-"""So many agents, or participants of a meeting, are named; the others are counted."""
+"""The number of agents, or participants of a meeting, that are named; the others are counted."""
 
 _STEPS_S = ((86_400, "days"), (3_600, "hours"), (60, "minutes"))
 
 
 def status_of(state: SessionState, program: str, model: str, texts: Texts) -> str:
-    """What each agent does, under the program and its model."""
+    """The state of each agent, under the program and its model."""
     lines = [texts("session.status", program=program, model=model)]
     for agent in state.agents.values():
         stack = [f.playbook for f in state.frames.values() if f.agent == agent.id]
@@ -34,7 +34,7 @@ def those_here(state: SessionState, texts: Texts) -> str:
 
 
 def agents_at_work(state: SessionState, program: Program, now_s: float, texts: Texts) -> str:
-    """What each agent does, and for how long by now, one a line."""
+    """The work of each agent and its duration, one a line."""
     agents = list(state.agents.values())
     if not agents:
         return texts("agents.none")
@@ -57,7 +57,7 @@ def lasting(seconds: float, texts: Texts) -> str:
 
 
 def _doing(state: SessionState, program: Program, agent: AgentState, texts: Texts) -> tuple[str, float]:
-    """What an agent does, and since when."""
+    """An agent's work, and the time when it began."""
     frames = [frame for frame in state.frames.values() if frame.agent == agent.id]
     if not frames:
         return texts("agents.stopped" if agent.paused else "agents.idle"), agent.since
@@ -104,7 +104,7 @@ def _awaited(state: SessionState, wait: WaitState, texts: Texts) -> str:
 
 
 def _names(state: SessionState, source: dict[str, object]) -> Iterator[str]:
-    """Whom a wait names."""
+    """The names in a wait."""
     person = str(source.get("person") or source.get("of"))
     if person in state.people:
         yield state.called(person)

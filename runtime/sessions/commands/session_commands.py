@@ -1,4 +1,4 @@
-"""What people order a session to do: the commands that are for it, other than those with which it ends."""
+"""Commands for a session, except those that end it."""
 
 from __future__ import annotations
 

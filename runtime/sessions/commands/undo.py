@@ -1,4 +1,4 @@
-"""What people said last is undone: the session goes on from before it, as another one in the same place."""
+"""`/undo`: another session continues in the same place, from before the last exchanges."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from runtime.tape.people_state import MAX_EXCHANGES, ExchangeState
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """The exchanges to undo, the earliest first, and what people are told of it."""
+    """The exchanges to undo, the earliest first, and the notice for people."""
 
     exchanges: tuple[ExchangeState, ...]
     notice: str
 
     @property
     def seq(self) -> int:
-        """The fact after which the session goes on; 0 for its beginning."""
+        """The fact after which the session continues; 0 for its beginning."""
         return self.exchanges[0].seq
 
 
@@ -51,7 +51,7 @@ class Undo:
         self._around = around
 
     def undoing(self, event: InboxEvent) -> Undoing | str:
-        """What `/undo` undoes, or the sentence why it does nothing."""
+        """The exchanges that `/undo` undoes, or the sentence why it does nothing."""
         wanted = event.text.strip() or "1"
         if not wanted.isdecimal() or not 1 <= len(wanted) <= len(str(MAX_EXCHANGES)) or int(wanted) == 0:
             return self._say("undo_usage", limit=MAX_EXCHANGES)
@@ -67,7 +67,7 @@ class Undo:
         return Undoing(exchanges, self._say(key, count=len(exchanges), **said))
 
     async def withdraw(self, undoing: Undoing) -> None:
-        """Stop what goes on, show nothing more of what is undone, and mark what will not be answered."""
+        """Stop the work in progress, show nothing more of undone work, and mark messages that will not be answered."""
         with self._pages.quiet():  # what ends by it has not ended in what goes on from before
             _, unread = await self._supervisor.stop()
         self._intake.stopped(unread, ())
@@ -78,7 +78,7 @@ class Undo:
                     self._pages.signs.mark(message, "stopped")
 
     def succession(self, undoing: Undoing) -> Succession:
-        """The session that goes on from before what is undone, in the same place."""
+        """The session that continues from before the undone exchanges, in the same place."""
         parent = self._record.at(undoing.seq)
         now = self._around.clock.now()
         record = replace(

@@ -1,9 +1,8 @@
-"""What people did in one conversation and its session has not taken: in order, but for a stop, which overtakes."""
+"""Events of one conversation that its session has not taken: in order, except that a stop overtakes."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from runtime.core.signals import Signal
@@ -30,25 +29,28 @@ class Backlog:
     """Bounded by the shard's inbox, from which an entry is taken when it was processed."""
 
     def __init__(self) -> None:
-        self._entries: deque[InboxEntry] = deque()
-        self._stops: deque[Stop] = deque()
+        self._entries: list[InboxEntry] = []
+        self._stops: list[Stop] = []
+        self.on_stop: Callable[[], None] = _nobody
+        """Told when there is a stop to take."""
         self._changed = Signal()
         self._held = False
 
     def __len__(self) -> int:
-        """How many can be received."""
+        """The number of events that can be received."""
         return len(self._stops) + (0 if self._held else len(self._entries))
 
     def hold(self) -> None:
-        """Hand nothing out any more but stops: what waits stays in the inbox, for whoever comes after us."""
+        """Hand out nothing but stops: waiting events stay in the inbox, for the next owner."""
         self._held = True
 
     def put(self, entry: InboxEntry) -> None:
         """The newest entry."""
         if entry.event.kind == "stop":
             passed = tuple(e for e in self._entries if e.event.kind in _OVERTAKEN)
-            self._entries = deque(e for e in self._entries if e.event.kind not in _OVERTAKEN)
+            self._entries = [e for e in self._entries if e.event.kind not in _OVERTAKEN]
             self._stops.append(Stop(entry, passed))
+            self.on_stop()
         else:
             self._entries.append(entry)
         self._changed.send()
@@ -63,20 +65,18 @@ class Backlog:
 
     def take(self) -> InboxEntry | None:
         """The oldest entry that is no stop; None when there is none."""
-        return self._entries.popleft() if self._entries and not self._held else None
+        return self._entries.pop(0) if self._entries and not self._held else None
 
     def take_stop(self) -> Stop | None:
         """The oldest stop; None when there is none."""
-        return self._stops.popleft() if self._stops else None
+        return self._stops.pop(0) if self._stops else None
 
     async def receive(self) -> InboxEntry:
         """The oldest entry that is no stop; waits for it."""
         while self._held or not self._entries:
             await self._changed.wait()
-        return self._entries.popleft()
+        return self._entries.pop(0)
 
-    async def receive_stop(self) -> Stop:
-        """The oldest stop; waits for it."""
-        while not self._stops:
-            await self._changed.wait()
-        return self._stops.popleft()
+
+def _nobody() -> None:
+    """Nobody takes stops now."""

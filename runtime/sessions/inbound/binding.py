@@ -1,4 +1,4 @@
-"""Which of the humans that a program declares the people in a conversation are."""
+"""The binding of people in a conversation to the humans that a program declares."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Binding:
         self._clock = clock
 
     def meet(self, event: InboxEvent) -> None:
-        """Know of whoever did something, from now on."""
+        """Record the author of an event."""
         id_, name = event.person_id, plain_name(event.person_name) or event.person_id
         known = self._people.get(id_)
         spec = self._fitting(id_, name) if known is None or known.declared is None else None
@@ -52,7 +52,7 @@ class Binding:
         return words or numbered or any(human.is_called(name) for human in self._humans)
 
     def claim(self, event: InboxEvent) -> tuple[str, dict[str, object]]:
-        """What comes of somebody saying that they are a declared human: the key of the answer, and its values."""
+        """The result of a person's claim to be a declared human: the key of the answer, and its values."""
         wanted = event.text.strip()
         spec = next((spec for spec in self._humans if spec.is_called(wanted)), None)
         if spec is None:
@@ -72,7 +72,7 @@ class Binding:
         return self._journal.state.people
 
     def _holder(self, spec: HumanSpec) -> str | None:
-        """The id of whoever is this human."""
+        """The id of the person who is this human."""
         return next((id_ for id_, person in self._people.items() if person.declared == spec.declared), None)
 
     def _fitting(self, person: str, name: str) -> HumanSpec | None:

@@ -1,4 +1,4 @@
-"""What people do, brought to the agents it concerns: messages, and what becomes of messages afterwards."""
+"""The handler of people's events: messages, and later changes to messages, for the agents concerned."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class EventHandler:
         }
 
     def restore(self) -> None:
-        """What waits to be read was marked so before the restart."""
+        """Restore the marks on waiting messages from before the restart."""
         marks = self._journal.state.marks
         for agent in self._journal.state.agents.values():
             self._marked |= {m.id: m.platform_id for m in agent.queue if m.platform_id in marks and m.platform_id}
@@ -109,7 +109,7 @@ class EventHandler:
             self._told.discard(AgentId(fact.agent_id() or self._owner(fact)))
 
     def stopped(self, messages: Iterable[Message], events: Iterable[InboxEvent]) -> None:
-        """Mark what will not be answered any more."""
+        """Mark the messages that will not be answered."""
         self._told.clear()
         passed = [(message.platform_id, None) for message in messages]
         for pid, place in (*passed, *((event.message_id, event.place) for event in events)):
@@ -117,7 +117,7 @@ class EventHandler:
                 self._pages.signs.mark(pid, "stopped", place)
 
     def ended(self) -> None:
-        """Mark what waited and will not be read any more."""
+        """Mark the waiting messages that will not be read."""
         for pid, mark in list(self._journal.state.marks.items()):
             if mark == "queued":
                 self._pages.signs.mark(pid, "stopped")
@@ -161,7 +161,9 @@ class EventHandler:
             self._acknowledge(message, host)
 
     async def _edit(self, event: InboxEvent) -> None:
-        """Who has not read it reads the new text; who has is told, in a meeting each of those who are in it."""
+        """Give the new text to agents that have not read the message; tell those that have, in a meeting each of its
+        participants.
+        """
         known = self._journal.state.heard.get(event.message_id or "")
         if known is None or known.text == event.text:
             return
@@ -200,7 +202,7 @@ class EventHandler:
             self._aside(self._message_of(event, reader, type=MessageType.DELETED, content=known.text), reader)
 
     def _said_in(self, message: str) -> MeetingState | None:
-        """The meeting that goes on in which a person's message was said, one of the latest there."""
+        """The active meeting in which a person's message was said, one of the latest there."""
         going_on = self._supervisor.meeting_host.meetings.going_on()
         return next((m for m in going_on if any(said.id == message for said in m.history)), None)
 

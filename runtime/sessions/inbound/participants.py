@@ -1,4 +1,4 @@
-"""What participants in other processes do: events of the inbox, brought to the seats that they have in a session."""
+"""Acts of participants in other processes: events of the inbox for the seats that they have in a session."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Participants:
         SharedState(self._journal).write(meeting, act.name, value, by=remote.id, expected=act.expected)
 
     def _tell(self, remote: RemoteAgent, act: Act, why: str) -> None:
-        """Tell a participant that what it did came to nothing."""
+        """Tell a participant that its act had no effect."""
         notice: dict[str, Any] = {"type": MessageType.UNDELIVERED, "recipient_id": AgentId(remote.id)}
         text = f"{act.does} {act.number} came to nothing: {why}"
         id_ = MessageId(f"{remote.state.participant}.{act.number}.undelivered")

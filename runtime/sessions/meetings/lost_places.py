@@ -1,4 +1,4 @@
-"""Places of meetings that people have closed or deleted: their meetings go on where the session lives."""
+"""Places of meetings that people have closed or deleted: the meetings continue in the session's conversation."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ class LostPlaces:
             "meeting.placeless",
             session_id=self._journal.session,
             meeting_id=meeting.id,
-            error="nothing can be shown there any more",
+            error="nothing can be shown there now",
         )

@@ -1,4 +1,4 @@
-"""The places of one session's meetings: opened for those with people, and told of what becomes of them."""
+"""The places of one session's meetings: opened for meetings with people, with notices in them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ class MeetingPlaces:
         self._link: str | None = None
 
     async def open(self, meeting: MeetingState, people: Sequence[str], /) -> None:
-        """See `Places`."""
         store = self._around.places
         if (meeting.place or meeting.left) is not None or store is None or not self._around.meetings.threads:
             return
@@ -116,9 +115,9 @@ class MeetingPlaces:
         return HeldMeeting(self._record.address, self._record.id, meeting.id)
 
     async def restore(self, succession: Succession | None) -> None:
-        """Take up the places of meetings that go on. Called once, after the tapes were read.
+        """Take up the places of active meetings. Called once, after the tapes were read.
 
-        What goes on in the place of another session has that one's places from now on.
+        A session that continues in the place of another has that one's places from now on.
         """
         state, store = self._journal.state, self._around.places
         held = {m.id: m.place for m in state.meetings.values() if m.place is not None and m.status != "ended"}

@@ -1,4 +1,4 @@
-"""What people see of meetings in which they are not: all that is said, who met and what came of it, or nothing."""
+"""Reports of meetings for people who are not in them: all messages, the participants and the result, or nothing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class MeetingReports:
         return any(page.to == to and page.status == "open" for page in self._journal.state.pages.values())
 
     def noted(self, fact: Content) -> None:
-        """Hears every fact: a meeting that begins or ends is told of, where that is what people want."""
+        """Take every fact: report a meeting that begins or ends, where people want that."""
         if isinstance(fact, MeetingBegun):
             self._begun(self._journal.state.meetings[fact.id])
         elif isinstance(fact, FrameReturned) and fact.frame in self._held:
@@ -72,7 +72,7 @@ class MeetingReports:
         self._tell(key, self._around(meeting), topic=words_within(meeting.topic), outcome=outcome)
 
     def _outcome(self, meeting: MeetingState, came_to: FrameReturned) -> str:
-        """What the host's playbook came to: its value, else what the host wrote of it, else what was said last."""
+        """The outcome: the value of the host's playbook, else what the host wrote of it, else the last words."""
         value = reason(came_to.error, self._texts) if came_to.error else came_to.value
         if value in (None, ""):
             value = came_to.summary or (told(meeting.talk) if meeting.place is None else "")
@@ -89,7 +89,7 @@ class MeetingReports:
         return self._habits.shown(playbook.metadata if playbook is not None else {})
 
     def _around(self, meeting: MeetingState) -> Address | None:
-        """Where those are among whom the host called the meeting."""
+        """The address of the people among whom the host called the meeting."""
         return place_of(self._journal.state, meeting.frame.rpartition(":")[0], "notice")
 
     def _name(self, who: str) -> str:

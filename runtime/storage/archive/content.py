@@ -1,4 +1,4 @@
-"""What an archive keeps of a session: packed, and sealed where its conversation is."""
+"""The archived content of a session: packed, and sealed where its conversation is."""
 
 from __future__ import annotations
 

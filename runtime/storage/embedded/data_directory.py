@@ -58,7 +58,7 @@ def node_id(data_dir: Path) -> str:
 
 
 def socket_path(data_dir: Path) -> Path:
-    """Where the server of this directory listens: in it, or in a short private directory that it remembers."""
+    """The socket of this directory's server: in it, or in a short private directory that it remembers."""
     path = prepare(data_dir) / _SOCKET_NAME
     if _fits(path):
         return path

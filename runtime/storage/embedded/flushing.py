@@ -1,4 +1,4 @@
-"""What a server of ours has written, put onto the disk once a second.
+"""Flushing: the writes of Parley's own server reach the disk once a second.
 
 The server could do that itself (`appendfsync everysec`). But while its own fsync is under way it holds back what it
 should write, for up to two seconds (`flushAppendOnlyFile` in Valkey's aof.c), and answers all the same: killed in that

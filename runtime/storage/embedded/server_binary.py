@@ -1,4 +1,4 @@
-"""Which Redis-compatible server this machine can run."""
+"""The Redis-compatible server that this machine can run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How events, addresses and facts are written down: JSON, the same in every store."""
+"""The stored form of events, addresses and facts: JSON, the same in every store."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Key:
 
     @property
     def line(self) -> str:
-        """As it stands in a file of keys."""
+        """The key as a line of a file of keys."""
         return f"{self.id}:{_base64(self.secret)}"
 
     def __repr__(self) -> str:
@@ -64,7 +64,7 @@ def keys_from(text: str, name: str) -> Sequence[Key]:
         for word in line.partition("#")[0].split():
             key = _key(word, f"{name}, line {number}")
             if key in keys:
-                raise ConfigError(f"{name}, line {number}: the key {key.id} is there twice; take one of them out.")
+                raise ConfigError(f"{name}, line {number}: the key {key.id} is there twice; remove one of them.")
             keys.append(key)
     return keys
 
@@ -169,7 +169,7 @@ def _key(word: str, where: str) -> Key:
     except ValueError:
         key = Key(b"")
     if len(key.secret) != KEY_BYTES:
-        raise ConfigError(f"{where}: this is no key. A key is <id>:<{KEY_BYTES} bytes in Base64>; parley keys new.")
+        raise ConfigError(f"{where}: this is not a key. A key is <id>:<{KEY_BYTES} bytes in Base64>; parley keys new.")
     if key.id != id_:
         raise ConfigError(f'{where}: the key that is called "{id_}" is another one, {key.id}, or was mistyped.')
     return key

@@ -1,4 +1,4 @@
-"""How events are written down: whole, or with what was said sealed; ids, times, kinds and who stay readable."""
+"""The stored form of events: plain, or with their content sealed; ids, times, kinds and senders stay readable."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class EventForm:
         return sealing.seal(_reason_binding(event), reason)
 
     def read_reason(self, event: InboxEvent, written: str) -> str:
-        """The same again, or why it cannot be told."""
+        """The reason, or why it cannot be read."""
         try:
             return self._sealing.open(_reason_binding(event), written)
         except ContentLocked as error:

@@ -1,4 +1,4 @@
-"""How letters are written down: whole, or with what they say sealed; ids and places stay readable."""
+"""The stored form of letters: plain, or with their content sealed; ids and places stay readable."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def letter_anew(text: str, sealing: Sealing) -> str:
 
 
 def seat_of_letter(text: str) -> Seat:
-    """Where a letter is for, also of one that cannot be opened."""
+    """The destination of a letter, also of one that cannot be opened."""
     return seat_from_json(json.loads(text)["seat"])
 
 

@@ -1,4 +1,4 @@
-"""How the storage tells what happened to it."""
+"""Notices of the storage about its own state."""
 
 from __future__ import annotations
 

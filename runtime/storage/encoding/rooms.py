@@ -1,4 +1,4 @@
-"""How messages of rooms are written down: whole, or with what was said sealed.
+"""The stored form of messages in rooms: plain, or with their content sealed.
 
 Scripts read and change them, so what these need stays readable: ids, who wrote it, whom it answers, times, marks.
 """
@@ -53,7 +53,7 @@ class RoomForm:
         return (text, "") if sealing is PLAIN else ("", sealing.seal(message_binding(room, message, "text"), text))
 
     def change(self, room: str, message: str, change: RoomChange) -> str:
-        """What of a message is to be changed, JSON."""
+        """The change to a message, as JSON."""
         data: dict[str, Any] = {"final": change.final, "edited": change.edited, "deleted": change.deleted}
         if change.text is not None:
             text, sealed_text = self.text(room, message, change.text)

@@ -1,4 +1,4 @@
-"""How content is written down: as it is, or sealed. Nothing here is heavy; the cipher is in `encryption.py`.
+"""The stored form of content: plain, or sealed. Nothing here is heavy; the cipher is in `encryption.py`.
 
 A sealed text is `sealed:<key id>:<Base64>`. It is bound to where it stands: elsewhere nobody can open it.
 """
@@ -29,7 +29,7 @@ class AssociatedData:
 
     @cached_property
     def data(self) -> bytes:
-        """The same as bytes; nothing else has the same."""
+        """The binding as bytes, unique to it."""
         return "".join(f"{len(part)}:{part}," for part in (self.home, *map(str, self.rest))).encode()
 
 
@@ -42,13 +42,13 @@ class Sealing:
         return False
 
     def of(self, conversation: str) -> Sealing:
-        """How the content of a conversation is written."""
+        """The cipher for the content of a conversation."""
         del conversation
         return self
 
     @property
     def shared(self) -> Sealing:
-        """How content is written that belongs to no one conversation, such as files."""
+        """The cipher for content that belongs to no single conversation, such as files."""
         return self
 
     def seal(self, binding: AssociatedData, text: str) -> str:
@@ -63,12 +63,12 @@ class Sealing:
         return written
 
     def seal_bytes(self, binding: AssociatedData, content: bytes) -> bytes:
-        """The same for bytes."""
+        """Seal bytes."""
         del binding
         return content
 
     def open_bytes(self, binding: AssociatedData, written: bytes) -> bytes:
-        """The same for bytes."""
+        """Open sealed bytes."""
         if written.startswith(MARK.encode()):
             raise missing_key(binding, key_of(written[:100].decode("latin-1")))
         return written
@@ -83,7 +83,7 @@ class Sealing:
         return key == ""
 
     def is_current(self, written: str | bytes) -> bool:
-        """Whether it is written as this one writes: what is not may be written anew."""
+        """Whether it is in the form that this one writes; another form may be rewritten."""
         return key_of(written) == ""
 
 
@@ -99,38 +99,38 @@ def key_of(written: str | bytes) -> str:
 def missing_key(binding: AssociatedData, key: str) -> ContentLocked:
     """The error for what is sealed with a key that is not here."""
     return ContentLocked(
-        f"The key {key or '(unreadable)'} is missing, with which content of {binding.home} is encrypted. Put it back "
-        "into encryption.keys, behind the others, and restart; until then nothing of it is changed."
+        f"The key {key or '(unreadable)'} is missing, and content of {binding.home} is encrypted with it. Put it back "
+        "into encryption.keys after the others, and restart. Until then nothing of it is changed."
     )
 
 
 def fact_binding(tape: TapeId, seq: int, kind: str, at: str, named: str) -> AssociatedData:
-    """Of a fact's data. `named` is which large values it has, JSON or ""."""
+    """The binding of a fact's data. `named` says which large values it has, JSON or ""."""
     return AssociatedData(session_home(tape_owner(tape)), ("fact", tape, seq, kind, at, named))
 
 
 def snapshot_binding(session: SessionId, seq: int, version: str) -> AssociatedData:
-    """Of a session's snapshot."""
+    """The binding of a session's snapshot."""
     return AssociatedData(session_home(session), ("snapshot", seq, version))
 
 
 def archive_binding(session: SessionId) -> AssociatedData:
-    """Of a session in the archive."""
+    """The binding of a session in the archive."""
     return AssociatedData(session_home(session), ("archive",))
 
 
 def value_binding(shard: int, digest: str) -> AssociatedData:
-    """Of a large value, which several sessions of a shard may have."""
+    """The binding of a large value, which several sessions of a shard may have."""
     return AssociatedData(values_home(shard), ("value", digest))
 
 
 def message_binding(room: str, message: str, part: str) -> AssociatedData:
-    """Of a part of a message in a room of ours."""
+    """The binding of a part of a message in a room of ours."""
     return AssociatedData(conversation_home(room), ("message", message, part))
 
 
 def file_binding(file: str, size_bytes: int, piece: int) -> AssociatedData:
-    """Of a piece of a file."""
+    """The binding of a piece of a file."""
     return AssociatedData(f"file {file}", ("piece", size_bytes, piece))
 
 

@@ -16,8 +16,6 @@ class _Sum:
 
 
 class MemoryCounters:
-    """See `gateway.inbound.usage_limits.Counters`."""
-
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
         self._sums: dict[str, _Sum] = {}

@@ -51,7 +51,7 @@ class MemoryLeaseStore:
             self._leases[name].expires_s = 0.0
 
     def node(self, name: str) -> str | None:
-        """Who holds a lease now."""
+        """The present holder of a lease."""
         lease = self._leases.get(name)
         return lease.node if lease is not None and lease.expires_s > self._clock.monotonic() else None
 
@@ -172,18 +172,18 @@ class MemorySessionStore(MemoryTapes):
             return
         if session is not None and session.record.replaced_by is not None:
             raise TapeConflict(
-                f"Session {commit.session} was replaced, and takes nothing more.",
+                f"Session {commit.session} was replaced, and accepts nothing more.",
                 expected=commit.expect,
                 actual=session.record.seq,
             )
         known = self._sessions.get(commit.replaces or commit.session)
         if known is not None and commit.taken_in not in (None, known.record.taken_in):
-            text = f"Session {known.record.id} was taken in anew from a file."
+            text = f"Session {known.record.id} was imported again from a file."
             raise TapeConflict(text, expected=commit.expect, actual=known.record.seq)
         actual = self._beginning(commit) if session is None else session.record.seq
         if actual != commit.expect or (session is None and commit.begin is None):
             raise TapeConflict(
-                f"Session {commit.session} is at fact {actual}, not at {commit.expect}, or has not begun.",
+                f"Session {commit.session} is at fact {actual}, not at {commit.expect}, or has not started.",
                 expected=commit.expect,
                 actual=actual,
             )
@@ -193,7 +193,7 @@ class MemorySessionStore(MemoryTapes):
                 text = f"A fact of {fact.tape} is numbered {fact.seq}, not {number}."
                 raise TapeConflict(text, expected=number, actual=fact.seq)
         if not self._inbox.has(commit.lease.shard, commit.consume):
-            text = f"An event that session {commit.session} takes is not in the inbox any more."
+            text = f"An event that session {commit.session} takes is no longer in the inbox."
             raise TapeConflict(text, expected=commit.expect, actual=commit.expect)
         self._apply(commit)
 
@@ -211,7 +211,7 @@ class MemorySessionStore(MemoryTapes):
         has = 0 if parent is None else parent.record.seq
         if parent is None or has < begin.parent.seq:
             raise TapeConflict(
-                f"Session {commit.session} cannot go on from {begin.parent.session}, which has {has} facts.",
+                f"Session {commit.session} cannot continue {begin.parent.session}, which has {has} facts.",
                 expected=begin.parent.seq,
                 actual=has,
             )
@@ -299,7 +299,7 @@ class MemorySessionStore(MemoryTapes):
         return None if found is None else self._facts(found)
 
     def _facts(self, session: _Session) -> list[StoredFact]:
-        """All its facts, first those that it has from the one it goes on from."""
+        """All its facts, first those of the session that it continues."""
         parent = session.record.parent
         if parent is None:
             return session.facts
@@ -310,7 +310,7 @@ class MemorySessionStore(MemoryTapes):
         return list(self._sessions)
 
     def shard(self, session: SessionId) -> int | None:
-        """Where a session is; None when there is none."""
+        """The shard of a session; None when there is none."""
         found = self._sessions.get(session)
         return None if found is None else shard_of(found.record.address.key)
 

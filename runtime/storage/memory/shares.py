@@ -1,4 +1,4 @@
-"""Which part of every shared limit each node may use, in memory: for tests and for trying things out."""
+"""Each node's part of every shared limit, in memory: for tests and experiments."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class MemoryTapes(ABC):
 
     @abstractmethod
     def stored(self, session: SessionId) -> Sequence[StoredFact] | None:
-        """All facts of a session as they are now, with those of the one it goes on from; None when there is none."""
+        """All present facts of a session, with those of the one that it continues; None when there is none."""
 
     def tell(self) -> None:
         """There are new facts, or a session is gone."""

@@ -11,8 +11,6 @@ _ADD = load_script("counter_add")
 
 
 class RedisCounters:
-    """See `gateway.inbound.usage_limits.Counters`."""
-
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
 

@@ -1,4 +1,4 @@
-"""How much waits in shards: what nobody has taken, and what no platform has."""
+"""The numbers of waiting items in shards: events without a session, and pages without a platform."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class RedisRecords:
         return await self._connection.retrying(call, self._key)
 
     async def get(self, name: str, /) -> str | None:
-        """What is kept under this name."""
+        """The text under this name."""
 
         async def call(client: Redis) -> str | None:
             value = await client.hget(self._key, name)

@@ -1,4 +1,4 @@
-"""What nodes tell each other about rooms: publish and subscribe on Redis. Implements `adapters.web.news.RoomNews`."""
+"""News about rooms among nodes: publish and subscribe on Redis. Implements `adapters.web.news.RoomNews`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which part of every shared limit each node may use, on Redis; the server's clock decides who lives."""
+"""Each node's part of every shared limit, on Redis. The server's clock decides which nodes live."""
 
 from __future__ import annotations
 

@@ -12,10 +12,11 @@ from runtime.tape.talk import keep_said
 
 
 @rule(StepReached)
-def _step(state: SessionState, _: int, fact: StepReached) -> None:
-    """Control comes to an instruction: what the one before it did goes into the exchange, its calls are forgotten."""
+def _step(state: SessionState, seq: int, fact: StepReached) -> None:
+    """Control reaches an instruction: the effects of the one before go into the exchange, its calls are forgotten."""
     frame = state.frames[fact.frame]
     frame.at, frame.step = fact.at, f"{frame.playbook}:{fact.at}:{fact.op}"
+    frame.at_seq = seq
     frame.trail.append((fact.at, {line: dict(loop) for line, loop in frame.loops.items()}))
     del frame.trail[:-MAX_TRAIL]
     for line, loop in fact.loops.items():
@@ -33,18 +34,18 @@ def _step(state: SessionState, _: int, fact: StepReached) -> None:
 
 
 @rule(StepReturned)
-def _back(state: SessionState, _: int, fact: StepReturned) -> None:
+def _back(state: SessionState, seq: int, fact: StepReturned) -> None:
     """Control goes back to an instruction, with the loops as they were there."""
     frame = state.frames[fact.frame]
     index = fact.to
     line, loops = frame.trail[index]
     frame.loops = {known: dict(loop) for known, loop in loops.items()}
     frame.trail = frame.trail[:index]
-    _step(state, 0, StepReached(fact.frame, line, fact.op, fact.loops, fact.heard, fact.notes, fact.said))
+    _step(state, seq, StepReached(fact.frame, line, fact.op, fact.loops, fact.heard, fact.notes, fact.said))
 
 
 def tell(frame: FrameState, notes: Sequence[str], said: Sequence[str]) -> None:
-    """What a step did goes into the exchange."""
+    """The effects of a step go into the exchange."""
     frame.notes += notes
     frame.said += said
 
@@ -57,7 +58,7 @@ def hear(frame: FrameState, heard: str, notes: Sequence[str], said: Sequence[str
 
 
 def end_exchange(frame: FrameState) -> None:
-    """What was heard and said becomes part of the frame's transcript."""
+    """The exchange becomes part of the frame's transcript."""
     if frame.exchange is not None:
         frame.transcript.append(frame.exchange)
         frame.said_before = frame.said

@@ -54,7 +54,7 @@ TURN = "turn"
 
 
 def call_key(frame: str, pos: str) -> str:
-    """Where a host call is found in a session's waits and intents."""
+    """The key of a host call in a session's waits and intents."""
     return f"{frame}|{pos}"
 
 
@@ -90,7 +90,7 @@ def _record(state: SessionState, _: int, fact: CallReturned) -> None:
 
 
 def note_addressed(agent: AgentState, to: str | None) -> None:
-    """Whom it spoke to last, in private."""
+    """Record the last private addressees."""
     kind, _, who = (to or "").partition(" ")
     if kind == "agent":
         agent.last_addressed = to
@@ -144,7 +144,7 @@ def take_messages(state: SessionState, agent: str, message_ids: Sequence[str], *
 
 
 def leave_mailbox(agent: AgentState, messages: set[str]) -> None:
-    """They are not to be fetched from another process any more."""
+    """Withdraw messages from another process."""
     if agent.posted:
         agent.posted = [message for message in agent.posted if message not in messages]
 
@@ -324,7 +324,7 @@ def _took(state: SessionState, _: int, fact: WaitEnded) -> None:
 
 @rule(QuestionAsked)
 def _ask(state: SessionState, _: int, fact: QuestionAsked) -> None:
-    """What people said before a question was asked does not answer it: the next wait hears it."""
+    """Messages from before a question do not answer it: the next wait hears them."""
     page, frame = state.pages[fact.page], state.frames[fact.frame]
     agent = state.agents[frame.agent]
     agent.queue[:] = [replace(message, aside=True) if message.from_human else message for message in agent.queue]

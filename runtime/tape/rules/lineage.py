@@ -1,4 +1,4 @@
-"""The fold's rules about what sessions go on from: exchanges, branches, forks. See `fold` for the kinds."""
+"""The fold's rules about lineage: exchanges, branches, forks. See `fold` for the kinds."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _reask(state: SessionState, _: int, fact: QuestionAskedAgain) -> None:
 
 @rule(ForkMerged)
 def _merged(state: SessionState, _: int, fact: ForkMerged) -> None:
-    """What came of another session, as one message; facts `first` to `last` of that session say how it came about."""
+    """The result of another session, as one message; facts `first` to `last` of that session say how it came about."""
     asides = state.agents[fact.agent].asides
     asides.append(fact.message)
     del asides[:-MAX_ASIDES]

@@ -120,7 +120,7 @@ def _close_questions(state: SessionState, meeting: MeetingState, who: str) -> No
 
 
 def close_meeting(state: SessionState, meeting: MeetingState, why: str | None = None) -> None:
-    """A meeting has ended: nobody is asked to join any more."""
+    """A meeting has ended: invitations end with it."""
     for who in meeting.asks:
         _close_questions(state, meeting, who)
     meeting.status, meeting.why = "ended", why

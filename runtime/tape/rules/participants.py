@@ -13,7 +13,7 @@ from runtime.tape.state import SessionState
 
 @rule(AcksAwaited)
 def _acks(state: SessionState, seq: int, fact: AcksAwaited) -> None:
-    """What was said is to be acknowledged: its call waits."""
+    """A text needs an acknowledgement: its call waits."""
     key = call_key(fact.frame, fact.pos)
     if fact.frame not in state.frames:
         return

@@ -186,7 +186,7 @@ def _close(state: SessionState, _: int, fact: PageClosed) -> None:
 
 @rule(PageMoved)
 def _moved(state: SessionState, _: int, fact: PageMoved) -> None:
-    """A page could not be shown in its place: it begins anew where the session lives."""
+    """A page could not be shown in its place: it starts again where the session lives."""
     page = state.pages[fact.page]
     page.place, page.reply_to, page.parts, page.opened, page.stands = None, None, {}, {}, ""
     for question in state.questions.values():

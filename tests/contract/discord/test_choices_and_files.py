@@ -132,7 +132,7 @@ async def test_file_whose_new_address_is_not_told_is_gone(
     "url", ["http://169.254.169.254/latest", "https://cdn.discordapp.com.example.org/a", "file:///etc/passwd"]
 )
 async def test_nothing_is_fetched_from_elsewhere(adapter: DiscordAdapter, url: str) -> None:
-    with pytest.raises(NotDelivered, match="no address of a file on Discord"):
+    with pytest.raises(NotDelivered, match="not the address of a file on Discord"):
         await adapter.download(url, max_bytes=10)
 
 

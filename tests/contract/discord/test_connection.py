@@ -288,7 +288,7 @@ async def test_check_without_an_answer_says_that_it_cannot_tell(
     adapter: DiscordAdapter, platform: DiscordPlatform
 ) -> None:
     platform.fail("me", "bad_gateway")
-    with pytest.raises(NotDelivered, match="cannot be told"):
+    with pytest.raises(NotDelivered, match="cannot tell"):
         await adapter.check()
 
 

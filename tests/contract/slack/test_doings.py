@@ -127,6 +127,18 @@ async def test_mark_on_an_older_message_is_placed_by_asking_slack(
         assert (await anext(inbound)).address == thread(root)
 
 
+async def test_mark_on_a_message_that_is_gone_is_passed_over(
+    options: SlackOptions, adapter: SlackAdapter, platform: SlackPlatform, clock: FakeClock
+) -> None:
+    ts = await send(adapter, "hi", to=thread(platform.mention("hello")))
+    platform.react("tada", ts)
+    await adapter.delete(thread(ts), ts, speaker=HOST)
+    async with aclosing(new_adapter(options, clock=clock)) as restarted, restarted.connect() as inbound:
+        await anext(inbound)
+        platform.say("still there?", channel=DIRECT)
+        assert (await anext(inbound)).text == "still there?"
+
+
 async def test_shared_message_is_a_quote(adapter: SlackAdapter, platform: SlackPlatform) -> None:
     shared = {"is_share": True, "ts": "1.2", "author_name": "Bob", "text": "the plan"}
     platform.say("what of this?", channel=DIRECT, attachments=[shared])

@@ -84,6 +84,9 @@ async def test_changed_body_is_refused(adapter: SlackAdapter, clock: FakeClock) 
 
 async def test_signed_nonsense_is_refused(adapter: SlackAdapter, platform: SlackPlatform, clock: FakeClock) -> None:
     assert (await _receive(adapter, clock, {"type": "event_callback"})).status == 200
+    for view in ("x", 1, ["id"]):
+        signed, body = slack_http.request(clock, "interactive", {"type": "view_submission", "view": view})
+        assert (await adapter.receive(HttpRequest("POST", "/events", {}, signed, body))).status == 200
     headers, raw = slack_http.request(clock, "interactive", {})
     deep = b"[" * 100_000 + b"]" * 100_000
     for kind, body in (("interactive", b"payload=%7B"), ("interactive", b"payload=1"), ("events_api", deep)):

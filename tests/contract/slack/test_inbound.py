@@ -362,7 +362,7 @@ async def test_check_tells_a_wrong_token_from_a_server_that_is_down(
         with pytest.raises(AuthFailed):
             await refused.check()
     platform.fail("auth.test", "bad_gateway")
-    with pytest.raises(NotDelivered, match="cannot be told"):
+    with pytest.raises(NotDelivered, match="cannot tell"):
         await adapter.check()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
@@ -12,6 +13,8 @@ from adapters.telegram.options import TelegramOptions
 from tests.contract.telegram.speaking import new_adapter
 from tests.fakes.telegram_platform import TelegramPlatform
 from tests.fakes.telegram_server import serving
+
+collect_ignore = [] if os.environ.get("PARLEY_MOCKPOST") else ["test_mockpost.py"]
 
 
 @pytest.fixture

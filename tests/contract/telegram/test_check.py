@@ -58,7 +58,7 @@ async def test_server_without_these_questions_is_checked_all_the_same(
     options: TelegramOptions, platform: TelegramPlatform
 ) -> None:
     platform.unknown.add("getWebhookInfo")
-    assert "Whether a webhook is set cannot be told" in await checked(options)
+    assert "Parley cannot tell whether a webhook is set" in await checked(options)
 
 
 async def test_commands_stand_in_the_menu_in_every_language(

@@ -1,6 +1,6 @@
 """The adapter against a Bot API server that others wrote: mockpost, in webhook mode.
 
-Only where PARLEY_MOCKPOST names its executable (see CONTRIBUTING): it is none of our dependencies.
+Collected only where PARLEY_MOCKPOST names its executable (see CONTRIBUTING): it is none of our dependencies.
 """
 
 from __future__ import annotations
@@ -24,13 +24,10 @@ from adapters.telegram.options import TelegramOptions
 from tests.contract.telegram.speaking import HOST, ask, new_adapter
 from tests.contract.telegram.test_webhook import Relay, web_with
 
-EXECUTABLE = os.environ.get("PARLEY_MOCKPOST", "")
+EXECUTABLE = os.environ["PARLEY_MOCKPOST"]
 TOKEN = "123456789:AAFakeTokenForMockpost_0123456789abc"
 
-pytestmark = [
-    pytest.mark.anyio,
-    pytest.mark.skipif(not EXECUTABLE, reason="PARLEY_MOCKPOST does not name mockpost's executable"),
-]
+pytestmark = pytest.mark.anyio
 
 
 class SecretRelay(Relay):

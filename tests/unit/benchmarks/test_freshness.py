@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from benchmarks.freshness import HELD
-from benchmarks.live_text.long_answers import HELD_LOSSY, LOST, MESSAGES, long_answer
+from benchmarks.live_text.long_answers import HELD_LOSSY, LOST, MESSAGES, VERY_LONG, long_answer
 from benchmarks.live_text.long_answers import SEEDS as LOSSY_SEEDS
 from benchmarks.live_text.measures import Seen, judge
 from benchmarks.live_text.optimum import Plan
@@ -86,6 +86,13 @@ def test_lost_answers_cost_little_time_and_no_message(profile: str, mean_s: floa
         assert run.texts[0].gap_s <= gap_s
         assert run.texts[0].tail_s < tail_s
     assert statistics.fmean(run.texts[0].delay_s for run in runs) < mean_s
+
+
+def test_an_answer_of_a_minute_in_a_group_ends_at_once_and_is_seen_to_grow() -> None:
+    run = long_answer("Telegram group", VERY_LONG)
+    assert not run.failed
+    assert run.texts[0].tail_s < 0.5
+    assert run.texts[0].gap_s < 7.5
 
 
 def test_a_group_is_never_called_more_often_than_its_window_allows_and_an_end_still_comes() -> None:

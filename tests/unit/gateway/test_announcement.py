@@ -40,4 +40,6 @@ def test_a_start_says_that_there_is_no_jail_and_why() -> None:
 )
 def test_a_platform_says_to_whom_it_is_open(rules: AccessRules, said: str) -> None:
     clock = FakeClock()
-    assert Access("test", rules, People(MemoryRecords(), MemoryRecords(), clock), clock).open_to == said
+    assert (
+        Access("test", rules, People(MemoryRecords(), MemoryRecords(), MemoryRecords(), clock), clock).open_to == said
+    )

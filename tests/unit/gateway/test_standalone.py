@@ -77,7 +77,7 @@ async def test_without_anybody_it_ends_where_it_waits() -> None:
 async def test_what_fails_is_told_once_and_not_as_in_a_chat() -> None:
     ended, said, beside = await executed(ASKING, ["Ada", "Yes"])
     assert ended == Ended("failed", "not today")
-    assert "could not go on" not in said + beside
+    assert " failed: " not in said + beside
 
 
 async def test_steps_are_executed_on_the_model() -> None:
@@ -131,7 +131,7 @@ async def Begin():
 async def test_another_agent_that_fails_is_reported_and_the_entry_goes_on() -> None:
     ended, said, beside = await executed(GUEST_FAILS % "await Sleep(0.05)", None)
     assert (ended, said) == (Ended("done"), "Done.\n")
-    assert "Begin could not go on: no luck" in beside
+    assert "Begin failed: no luck" in beside
 
 
 async def test_an_entry_that_waits_for_an_agent_that_has_failed_has_failed() -> None:
@@ -175,4 +175,4 @@ async def test_a_guest_of_a_meeting_that_fails_has_left_it_and_the_command_goes_
     ended, said, beside = await executed(MEETING_GUEST_FAILS, None)
     assert ended == Ended("done")
     assert said.splitlines()[-1] == "Helper has left the meeting (it failed) / End this meeting?"
-    assert "Council could not go on: no luck" in beside
+    assert "Council failed: no luck" in beside

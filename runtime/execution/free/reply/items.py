@@ -1,4 +1,4 @@
-"""What a model's reply consists of, as it is read."""
+"""The items of a model's reply, in the order of reading."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A comment on a line of its own at the top level, without its "#": "recap: …", "trig? no", "resume: 3"."""
+    """A comment on a separate line at the top level, without its "#": "recap: …", "trig? no", "resume: 3"."""
 
     text: str
     line: int

@@ -16,7 +16,7 @@ _REST_OF_LINE = re.compile(r"[^\n]+")
 
 
 class Kind(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     SPACE = auto()
     NEWLINE = auto()

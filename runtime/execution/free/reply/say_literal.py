@@ -44,11 +44,11 @@ class LiteralDecoder:
         self._held = False
 
     def feed(self, piece: str) -> list[SayItem]:
-        """What `piece` adds to the text."""
+        """The text that `piece` adds."""
         return self._decode(self._rest + piece, final=False)
 
     def end(self) -> list[SayItem]:
-        """What was kept, when the closing quote is reached."""
+        """The retained rest, when the closing quote is reached."""
         return self._decode(self._rest, final=True)
 
     def _decode(self, source: str, *, final: bool) -> list[SayItem]:

@@ -40,7 +40,7 @@ class StatementReader:
         self._held: list[tuple[int, str]] = []
 
     def take(self, token: Token) -> list[ReplyItem]:
-        """What this token completes."""
+        """The items that this token completes."""
         items: list[ReplyItem] = []
         if self._at_line_start:
             if self._take_blank(token, items):
@@ -54,7 +54,7 @@ class StatementReader:
         return items
 
     def finish(self) -> list[ReplyItem]:
-        """What is left when no more code comes; a statement that is not whole is Broken."""
+        """The remaining items when no more code comes; an incomplete statement is Broken."""
         items: list[ReplyItem] = []
         if self.broken:
             return items
@@ -99,7 +99,7 @@ class StatementReader:
             items.append(Remark(text, line))
 
     def _begin(self, token: Token, items: list[ReplyItem]) -> None:
-        """The first code of a logical line: goes on with the open compound statement or starts a new one."""
+        """The first code of a logical line: continues the open compound statement or starts a new one."""
         self._at_line_start = False
         indented = bool(self._indent) and not self._after_semicolon
         if self._compound and (indented or self._decorated or self._is_continuation(token)):

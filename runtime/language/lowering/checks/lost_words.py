@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import clauses, joints
 
 _TOKEN = re.compile(r"\$[^\W\d]\w*|\d+(?:\.\d+)?|[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _QUOTED = re.compile(r"\"([^\"\n]*)\"|\u201c([^\u201d\n]*)\u201d")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
 _SMALL = (
@@ -50,6 +52,9 @@ _STOOD_FOR = {
 }
 """The words that an instruction stands for, by how it begins or what it calls."""
 _TIME = re.compile(r"\b(?:\d+(?:\.\d+)?|[a-z]+)\s+(?:second|minute|hour|day)s?\b", re.IGNORECASE)
+_SMALL_WORDS = frozenset(_SMALL.split())
+_STOOD_FOR_WORDS = {start: frozenset(words.split()) for start, words in _STOOD_FOR.items()}
+_LONG_STARTS = tuple(start for start in _STOOD_FOR if " " in start)
 _STEM = 4
 _SPELT = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -99,11 +104,14 @@ def _pieces(sentence: str) -> Iterator[str]:
     yield sentence[start:]
 
 
-def _parts(token: str) -> set[str]:
+@lru_cache(maxsize=4096)
+def _parts(token: str) -> frozenset[str]:
     """The words of a CamelCased one."""
-    return {_key(token)} if token.startswith("$") else {_key(part) for part in _CAMEL.split(token) if part}
+    words = [token] if token.startswith("$") else [part for part in _CAMEL.split(token) if part]
+    return frozenset(map(_key, words))
 
 
+@lru_cache(maxsize=4096)
 def _stem(word: str) -> str:
     return str(_SPELT.index(word)) if word in _SPELT else word.removeprefix("$")[:_STEM]
 
@@ -118,18 +126,25 @@ def squeezed(text: str) -> str:
     return " ".join(_plain(text).split())
 
 
+@lru_cache(maxsize=256)
 def _plain(text: str) -> str:
     text = unicodedata.normalize("NFKC", text)
     return text.replace("\u2019", "'").replace("\u201c", '"').replace("\u201d", '"')
 
 
-def _tokens(text: str) -> set[str]:
-    found = _TOKEN.findall(_plain(text))
-    return {_key(token) for token in found} | {_key(part) for token in found for part in _CAMEL.split(token) if part}
+@lru_cache(maxsize=256)
+def _tokens(text: str) -> frozenset[str]:
+    """Kept for a while, as are the parts of words below: a step is looked at several times."""
+    return frozenset[str]().union(*map(_token_keys, _TOKEN.findall(_plain(text))))
+
+
+@lru_cache(maxsize=4096)
+def _token_keys(token: str) -> frozenset[str]:
+    return frozenset(_key(part) for part in (token, *_CAMEL.split(token)) if part)
 
 
 def _numbers(text: str) -> set[str]:
-    return {_key(number) for number in re.findall(r"\d+(?:\.\d+)?", text)}
+    return {_key(number) for number in _NUMBER.findall(text)}
 
 
 def _key(token: str) -> str:
@@ -139,13 +154,17 @@ def _key(token: str) -> str:
     return token if token.startswith("$") else token.removesuffix("'s").replace("'", "")
 
 
-def _dropped(rows: Iterable[str]) -> set[str]:
-    dropped = set(_SMALL.split())
+def _dropped(rows: Iterable[str]) -> frozenset[str]:
+    starts: dict[str, None] = {}
     for row in rows:
         code, _, text = row.partition(" ")
-        called = phrases.CALLED.findall(text)
-        dropped |= {word for name in (*called, code) for word in _STOOD_FOR.get(name, "").split()}
-        for start, words in _STOOD_FOR.items():
-            if (" " in start or start.endswith("$")) and (row.startswith(start) or f"; {start}" in row):
-                dropped |= set(words.split())
-    return dropped
+        named = (*phrases.CALLED.findall(text), code) if "(" in text else (code,)
+        starts |= dict.fromkeys(name for name in named if name in _STOOD_FOR_WORDS)
+        starts |= dict.fromkeys(start for start in _LONG_STARTS if row.startswith(start) or f"; {start}" in row)
+    return _words_for(tuple(starts))
+
+
+@lru_cache(maxsize=256)
+def _words_for(starts: tuple[str, ...]) -> frozenset[str]:
+    """The words that need not stand in instructions that begin so, or call this."""
+    return _SMALL_WORDS.union(*(_STOOD_FOR_WORDS[start] for start in starts))

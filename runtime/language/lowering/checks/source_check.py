@@ -26,7 +26,7 @@ _BECOME_CODES = frozenset({"EndProgram", "Return", "Yld"})
 
 
 def compare(source: ParsedAgent, compiled: Sequence[AgentSpec]) -> list[str]:
-    """What differs, as sentences: agents, playbooks, signatures, triggers, steps, notes and Python."""
+    """The differences, as sentences: agents, playbooks, signatures, triggers, steps, notes and Python."""
     if [agent.name for agent in compiled] != [source.name]:
         found = ", ".join(agent.name for agent in compiled) or "none"
         return [f"expected the one agent {source.name}, found {found}"]
@@ -91,7 +91,7 @@ def _lines(steps: Sequence[Step]) -> list[tuple[str, str, str]]:
 
 
 def _words(text: str) -> list[str]:
-    """What is compared of the author's own words: not their case, and not the marks between them."""
+    """The author's own words in the form of comparison: without case, and without the marks between them."""
     return re.findall(r"[\w$]+", text.lower())
 
 
@@ -117,7 +117,7 @@ def _lost(item: ListItem, step: Step) -> list[str]:
 
 
 def is_call(step: Step) -> bool:
-    """Whether a step is a call of a built-in that the words stand for: "Wait five minutes" is Sleep(300)."""
+    """Whether a step is a call of a built-in that the words mean: "Wait five minutes" is Sleep(300)."""
     called = CALL.match(step.text)
     return step.op is Op.QUE and called is not None and called[1] != "Say"
 

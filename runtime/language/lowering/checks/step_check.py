@@ -34,7 +34,7 @@ _COMMON = frozenset(
 
 
 def unfaithful(source: ParsedAgent, compiled: AgentSpec) -> list[str]:
-    """What a model made up, left out or turned round in an agent that has all its playbooks, triggers and steps."""
+    """The additions, omissions and reversals of a model in an agent that has all its playbooks, triggers and steps."""
     differences = []
     for playbook in source.playbooks:
         spec = compiled.playbook(playbook.name)
@@ -53,7 +53,7 @@ def unfaithful(source: ParsedAgent, compiled: AgentSpec) -> list[str]:
 
 
 def _step_differences(where: str, item: ListItem, step: Step) -> Iterator[str]:
-    """What a compiled step has, lacks or turns round of its source, as sentences."""
+    """The differences of a compiled step from its source, as sentences."""
     said, compiled = _text(item), _compiled(step)
     if any(inner.op is Op.JMP for inner in step.walk()) and not _REPEATS.search(said):
         yield f"{where} jumps, and nothing is repeated in the source"
@@ -74,7 +74,7 @@ def _order_differences(playbook: str, items: Sequence[ListItem], steps: Sequence
 
 
 def _conditions(where: str, item: ListItem, step: Step) -> Iterator[str]:
-    """Conditions with something below them that are no conditions any more."""
+    """Conditions with something below them that are no longer conditions."""
     bare = phrases.PREFIX.sub("", phrases.plain(item.text))
     conditional = any(pattern.match(bare) for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE))
     if conditional and item.children and step.children and step.op not in (Op.CND, Op.LOP, Op.ELS):

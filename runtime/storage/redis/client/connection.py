@@ -39,10 +39,12 @@ Answer = TypeVar("Answer")
 Chosen = TypeVar("Chosen")
 Call = Callable[["Redis"], Awaitable[Answer]]
 Ask = Callable[["Pipeline", str], object]
+Question = tuple[str, Callable[["Pipeline"], object]]
+"""A key, and what puts one command about it into a batch; the command must not write."""
 
 
 class _NotReplicated(exceptions.ConnectionError):
-    """What was written is on the primary alone, though a replica follows it."""
+    """A write is on the primary alone, though a replica follows it."""
 
 
 class RedisConnection:
@@ -102,27 +104,34 @@ class RedisConnection:
         return await self._shielded(lambda server: call(server.client), key)
 
     async def each(self, keys: Sequence[str], ask: Ask) -> list[Any]:
-        """The answers to one question about each of several keys, which different servers may have.
+        """The answers to one question about each of several keys; `ask` puts a command about a key into a batch."""
+        return await self.answers([(key, partial(_about, key, ask)) for key in keys])
 
-        `ask` puts one command about a key into a batch; the command must not write.
-        """
-        places: dict[Server, list[str]] = {}
-        for key in keys:
-            places.setdefault(await self._patiently(_serving(key), _itself), []).append(key)
-        answers: dict[str, Any] = {}
-        for some in places.values():
-            found = await self.retrying(partial(_batch, some, ask), some[0])
-            answers.update(zip(some, found, strict=True))
-        for key in [key for key, answer in answers.items() if isinstance(answer, Exception)]:
-            answers[key] = await self.retrying(partial(_single, key, ask), key)
-        return [answers[key] for key in keys]
+    async def answers(self, questions: Sequence[Question]) -> list[Any]:
+        """The answers to questions about keys that different servers may have: one batch a server."""
+        servers: dict[str, Server] = {}
+        places: dict[Server, list[int]] = {}
+        for number, (key, _) in enumerate(questions):
+            tag = key.partition("}")[0]
+            if tag not in servers:
+                servers[tag] = await self._patiently(_serving(key), _itself)
+            places.setdefault(servers[tag], []).append(number)
+        answers: dict[int, Any] = {}
+        for numbers in places.values():
+            some = [questions[number] for number in numbers]
+            found = await self.retrying(partial(_batch, some), some[0][0])
+            answers.update(zip(numbers, found, strict=True))
+        for number in [number for number, answer in answers.items() if isinstance(answer, Exception)]:
+            question = questions[number]
+            answers[number] = await self.retrying(partial(_single, question), question[0])
+        return [answers[number] for number in range(len(questions))]
 
     async def everywhere(self, call: Call[Answer]) -> Sequence[Answer]:
         """The answers of all primaries, one after the other."""
         return [await self.at_primary(number, call) for number in range(await self.primaries())]
 
     async def primaries(self) -> int:
-        """How many servers have keys."""
+        """The number of servers with keys."""
 
         async def count(topology: Topology) -> int:
             return len(await topology.primaries())
@@ -130,7 +139,7 @@ class RedisConnection:
         return await self._patiently(count, _itself)
 
     async def at_primary(self, number: int, call: Call[Answer]) -> Answer:
-        """The answer of one of the primaries, made again while it is away, then by whoever has its number by then."""
+        """The answer of one of the primaries, repeated while it is away, then by the server that has its number."""
 
         async def choose(topology: Topology) -> Server:
             servers = await topology.primaries()
@@ -139,7 +148,7 @@ class RedisConnection:
         return await self._patiently(choose, lambda server: _unbroken(call(server.client)))
 
     async def kind(self) -> str:
-        """What the URL leads to: "alone", "sentinel" or "cluster"."""
+        """The kind of set-up that the URL leads to: "alone", "sentinel" or "cluster"."""
 
         async def kind(topology: Topology) -> str:
             return topology.kind
@@ -148,7 +157,7 @@ class RedisConnection:
 
     @property
     def failures(self) -> int:
-        """How many calls have failed so far; more than before means that servers may have changed."""
+        """The number of failed calls so far; an increase means that servers may have changed."""
         return self._outage.failures
 
     async def read_streams(
@@ -288,14 +297,18 @@ async def _command(server: Server, replicated: bool, *parts: str | int) -> Any:
     return answer
 
 
-async def _batch(keys: Sequence[str], ask: Ask, client: Redis) -> list[Any]:
+def _about(key: str, ask: Ask, batch: Pipeline) -> object:
+    return ask(batch, key)
+
+
+async def _batch(questions: Sequence[Question], client: Redis) -> list[Any]:
     async with client.pipeline(transaction=False) as batch:
-        for key in keys:
-            ask(batch, key)
+        for _, ask in questions:
+            ask(batch)
         return list(await batch.execute(raise_on_error=False))
 
 
-async def _single(key: str, ask: Ask, client: Redis) -> Any:
+async def _single(question: Question, client: Redis) -> Any:
     async with client.pipeline(transaction=False) as batch:
-        ask(batch, key)
+        question[1](batch)
         return (await batch.execute())[0]

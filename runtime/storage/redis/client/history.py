@@ -1,4 +1,4 @@
-"""What this process has seen of each shard, so that a server which has forgotten some of it is noticed.
+"""The last known state of each shard, so that a server which has lost data is noticed.
 
 A primary answers before its replicas and its disk have what it answered. When one of those goes on in its place, the
 shard is as it was a moment before: commits are missing, and what they took out of the inbox is there again. Whoever
@@ -18,7 +18,7 @@ class _Seen:
 
 
 class Histories:
-    """Of each shard, under the latest lease: the number of its last commit, and the last entry of its inbox."""
+    """For each shard, under the latest lease: the number of its last commit, and the last entry of its inbox."""
 
     def __init__(self) -> None:
         self._shards: dict[int, _Seen] = {}

@@ -1,4 +1,4 @@
-"""What a URL of ours says: where to begin asking, and how to be let in."""
+"""The parts of a Redis URL: where to connect, and with which credentials."""
 
 from __future__ import annotations
 

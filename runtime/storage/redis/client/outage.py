@@ -1,4 +1,4 @@
-"""Which failures are waited out, and when people hear of them."""
+"""Outages: which failures are waited out, and when people learn of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NO_RIGHT_TEXTS = ("ACL failure", "The user executing the script can't")
 
 
 class Patience:
-    """What one call has met so far."""
+    """The failures that one call has met so far."""
 
     def __init__(self, outage: Outage, clock: Clock, patience_s: float | None) -> None:
         self._outage = outage
@@ -74,7 +74,7 @@ class Patience:
 
 
 class Outage:
-    """Tells storage.lost at the first failure, and storage.back at the first success when no call waits any more."""
+    """Publishes storage.lost at the first failure, and storage.back at the first success when no call waits."""
 
     def __init__(self, on_event: OnEvent, clock: Clock, patience_s: float | None) -> None:
         self.waiting = 0
@@ -112,7 +112,7 @@ def _refuse_hopeless(error: Exception) -> None:
         raise StorageUnavailable(f"The Redis server refuses us: {error}. Check the URL's password.") from error
     if isinstance(error, exceptions.NoPermissionError) or str(error).startswith(_NO_RIGHT_TEXTS):
         raise StorageUnavailable(
-            f"The Redis server's user may not do what is needed: {error}. See docs/operating.md for the rights."
+            f"The user of the Redis server lacks a permission: {error}. See docs/operating.md for the permissions."
         ) from error
     if not isinstance(error, _AWAY) and not str(error).startswith(_AWAY_TEXTS):
         raise StorageUnavailable(f"The Redis server failed: {error}.") from error

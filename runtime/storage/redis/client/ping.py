@@ -1,4 +1,4 @@
-"""Whether a server answers, for people who check their settings."""
+"""A test whether a server answers, for people who check their settings."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Server:
         self._followed_at = self._clock.monotonic()
 
     async def hang_up(self) -> None:
-        """Drop the connections that nobody uses, so that the next call finds out anew who is at this address."""
+        """Drop the idle connections, so that the next call finds out again which server is at this address."""
         await self.client.connection_pool.disconnect(inuse_connections=False)
 
     async def aclose(self) -> None:

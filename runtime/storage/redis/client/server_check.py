@@ -1,4 +1,4 @@
-"""Whether the servers that a URL leads to can be trusted with conversations, and what they may lose."""
+"""The check of the servers that a URL leads to: whether they are fit for conversations, and what they may lose."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _refuse_unfit(told: Mapping[str, Any]) -> None:
         )
     if str(told["maxmemory_policy"]).startswith("allkeys") and told["maxmemory"]:
         raise ConfigError(
-            f"The Redis at PARLEY_REDIS_URL forgets conversations when its memory is full (maxmemory-policy "
+            f"The Redis at PARLEY_REDIS_URL deletes conversations when its memory is full (maxmemory-policy "
             f"{told['maxmemory_policy']}). Set maxmemory-policy to noeviction there."
         )
 
@@ -65,7 +65,7 @@ def _warnings(kind: str, told: Mapping[str, Any]) -> Sequence[str]:
         warnings.append("it writes no append-only file: a restart may lose the latest; set appendonly to yes")
     if str(told["maxmemory_policy"]).startswith("volatile") and told["maxmemory"]:
         warnings.append(
-            "when its memory is full it forgets which messages came already, and repetitions are answered twice; "
+            "when its memory is full it forgets which messages have arrived, and repetitions are answered twice; "
             "set maxmemory-policy to noeviction"
         )
     if kind != "alone" and not told["connected_slaves"]:

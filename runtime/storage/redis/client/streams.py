@@ -29,7 +29,7 @@ class ReadStreams(Protocol):
 
 @dataclass(eq=False, slots=True)
 class _Reading:
-    """A read under way, or what it came to."""
+    """A read in progress, or its result."""
 
     after: str
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)

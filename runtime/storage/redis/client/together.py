@@ -17,7 +17,7 @@ from runtime.storage.redis.client.script import Script
 
 @dataclass(eq=False, slots=True)
 class _Asked:
-    """What one caller wants, and what came of it."""
+    """The request of one caller, and its result."""
 
     keys: Sequence[str]
     arguments: Sequence[str | int]
@@ -28,9 +28,9 @@ class _Asked:
 
 
 class Together:
-    """One script, run for all who ask for it in the same turn of the loop. Its writes do not wait for a replica.
+    """One script, run for all callers of the same turn of the loop. Its writes do not wait for a replica.
 
-    In a Cluster each goes by itself: one whose server is away keeps no other waiting.
+    In a Cluster each call is separate: one whose server is away delays no other.
     """
 
     def __init__(self, connection: RedisConnection, script: Script) -> None:

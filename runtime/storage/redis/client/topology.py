@@ -1,4 +1,4 @@
-"""Which server serves which key: found out from the servers, and again whenever that is in doubt.
+"""The topology: which server serves a key. Asked from the servers, and again whenever it is in doubt.
 
 URL ──INFO──> alone     the one server at that address
               sentinel  the primary that the Sentinels name, of the newest configuration that any of them knows
@@ -35,7 +35,7 @@ class Topology(Protocol):
     """"alone", "sentinel" or "cluster"."""
 
     async def server(self, key: str, /) -> Server:
-        """Who serves this key."""
+        """The server of this key."""
         ...
 
     async def primaries(self) -> Sequence[Server]:
@@ -68,7 +68,7 @@ async def find_topology(location: Location, clock: Clock) -> Topology:
 
 
 async def _mode(location: Location, seed: Endpoint) -> tuple[str, bool]:
-    """What kind of server this is, and whether it takes the URL's credentials: a Sentinel may have none of its own."""
+    """The kind of server, and whether it takes the URL's credentials: a Sentinel may have none."""
     try:
         async with _asked(location, seed) as client:
             return _mode_of(await client.info("server")), True
@@ -167,7 +167,7 @@ class _Watched:
         return Server(self._location, endpoint, self._clock)
 
     async def _primary(self) -> Endpoint:
-        """What the Sentinel says that knows the newest configuration; all are asked at once."""
+        """The primary, by the Sentinel that knows the newest configuration; all are asked at once."""
         answers: list[tuple[int, Endpoint]] = []
         failures: list[Exception] = []
 

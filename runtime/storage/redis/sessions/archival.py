@@ -41,7 +41,7 @@ class ArchivedSessions:
         self._places = SessionPlaces(connection)
 
     async def put_away(self, known: KnownSession, whole: WholeSession) -> bool:
-        """Move a session's facts into the archive; False when something goes on with it, or goes on from it."""
+        """Move a session's facts to the archive; False when the session is working, or another continues it."""
         keys, session = ShardKeys(shard_of(known.record.address.key)), known.record.id
         await self._kept(session).put(whole)
         tapes, values = await self._contents(keys, session)
@@ -79,7 +79,7 @@ class ArchivedSessions:
         found = await self._kept(session).get(session)
         if found is None:
             raise ArchiveUnavailable(
-                f"Session {session} was moved into an archive, and the one that retention.archive_url names has it not."
+                f"Session {session} was moved into an archive, but not into the one that retention.archive_url names."
             )
         return found
 
@@ -91,7 +91,7 @@ class ArchivedSessions:
     def _kept(self, session: SessionId) -> Archive:
         if self._archive is None:
             raise ArchiveUnavailable(
-                f"Session {session} was moved into an archive, and retention.archive_url names none."
+                f"Session {session} was moved into an archive, but retention.archive_url names none."
             )
         return self._archive
 

@@ -17,8 +17,8 @@ from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.sessions.archival import ArchivedSessions
 from runtime.storage.redis.sessions.fact_writing import write_facts
-from runtime.storage.redis.sessions.index import Place, SessionIndex
-from runtime.storage.redis.sessions.known_sessions import known_sessions
+from runtime.storage.redis.sessions.index import SessionIndex
+from runtime.storage.redis.sessions.known_sessions import Place, known_sessions
 from runtime.storage.redis.sessions.locations import SessionPlaces
 from runtime.storage.redis.sessions.removal import SessionRemoval
 from runtime.storage.redis.sessions.tapes import RedisTapes
@@ -58,24 +58,18 @@ class RedisSessionCatalog:
         return await self._index.count()
 
     async def _known(self, places: Sequence[Place]) -> list[KnownSession]:
-        """What is there of these; what is not is listed no longer."""
-        shards: dict[int, list[SessionId]] = {}
-        for shard, session in places:
-            shards.setdefault(shard, []).append(session)
-        found: list[KnownSession] = []
-        for shard, sessions in shards.items():
-            known = await known_sessions(self._connection, shard, sessions)
-            found += known.values()
-            for session in sessions:
-                if session not in known:
-                    await self._index.strike((shard, session))
-        return found
+        """The existing ones of these; the others are no longer listed."""
+        known = await known_sessions(self._connection, places)
+        for place in places:
+            if place[1] not in known:
+                await self._index.strike(place)
+        return list(known.values())
 
     async def find(self, session: SessionId, /) -> KnownSession | None:
         keys = await self._places.keys(session)
         if keys is None:
             return None
-        found = await known_sessions(self._connection, keys.shard, [session])
+        found = await known_sessions(self._connection, [(keys.shard, session)])
         if not found:
             self._places.forget(session)
         return found.get(session)

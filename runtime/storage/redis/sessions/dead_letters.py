@@ -22,7 +22,9 @@ _SETTLE = load_script("dead_settle")
 
 
 class RedisDeadLetters:
-    """Implements `runtime.stores.dead_letters.DeadLetters`. `bound`: so many events may wait in a shard's inbox."""
+    """Implements `runtime.stores.dead_letters.DeadLetters`. `bound` is the largest number of events in a shard's
+    inbox.
+    """
 
     def __init__(self, connection: RedisConnection, *, bound: int = 10_000) -> None:
         self._connection = connection
@@ -62,7 +64,7 @@ class RedisDeadLetters:
                 [uuid.uuid4().hex, number, how, self._bound, REMEMBERED_S],
             )
         if found is None or outcome == "gone":
-            raise LetterGone(f"There is no dead letter {letter}, or not any more; see parley dlq list.")
+            raise LetterGone(f"There is no dead letter {letter} (any more); see parley dlq list.")
         if outcome == "full":
             raise InboxFull(
                 f"{self._bound} events wait in shard {shard}; the letter {letter} stays where it is. Try again later."

@@ -1,4 +1,4 @@
-"""How facts are written down on Redis: small ones whole, large values of their data apart, by their hash."""
+"""The stored form of facts on Redis: small ones whole, large values separately, by their hash."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class FactForms:
 
 
 def large_values(fields: Mapping[str, str]) -> Mapping[str, str]:
-    """Which values of a fact are kept apart: the hash of each."""
+    """The values of a fact that are stored separately: the hash of each."""
     try:
         named: Mapping[str, str] = json.loads(fields.get("v", "{}"))
     except ValueError:
@@ -82,7 +82,7 @@ def large_values(fields: Mapping[str, str]) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class FactReading:
-    """How the facts of a shard are read."""
+    """The reading of a shard's facts."""
 
     shard: int
     sealing: Sealing
@@ -118,7 +118,7 @@ class FactReading:
 
 
 def anchor_name(kind: str, seq: int) -> str:
-    """An anchor as its session's list has it: the names of one kind stand in order."""
+    """An anchor in its session's list: the names of one kind are in order."""
     return f"{kind}:{seq:016d}"
 
 

@@ -1,4 +1,4 @@
-"""Which sessions there are: a list a shard, in the order of their latest commits, kept by the scripts."""
+"""The index of sessions: a list for each shard, in the order of the latest commits, kept by the scripts."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from runtime.core.ids import SessionId
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.scan import keys_like
+from runtime.storage.redis.sessions.known_sessions import Place
 from runtime.stores.sessions import SHARDS
-
-Place = tuple[int, SessionId]
-"""A session and its shard."""
 
 _ALL = [ShardKeys(shard) for shard in range(SHARDS)]
 _AT_ONCE = 500
-_TIES = 20
-"""So many more are asked for than wanted: sessions of the very millisecond at which the last page ended."""
+_SPARE = 8
+"""So many more than its part are asked of a shard: the latest sessions are not in equal parts in all shards, and those
+of the very millisecond at which the last page ended are met again."""
 
 
 class SessionIndex:
@@ -32,7 +31,7 @@ class SessionIndex:
         self._whole = False
 
     async def count(self) -> int:
-        """How many sessions there are."""
+        """The number of sessions."""
         await self._complete()
         return sum(await self._connection.each([keys.sessions for keys in _ALL], lambda batch, key: batch.zcard(key)))
 
@@ -56,24 +55,24 @@ class SessionIndex:
         """Up to `limit` sessions behind a mark, each with its own, the latest committed to first."""
         await self._complete()
         before = _order(after) if after else (float("inf"), "")
-        asked = limit + _TIES
-        while True:
-            found = await self._below(before[0], asked)
-            fitting = [[entry for entry in entries if entry < before] for entries in found]
-            if all(len(all_) < asked or len(fit) >= limit for all_, fit in zip(found, fitting, strict=True)):
-                break
-            asked *= 2
-        merged = [(entry, keys.shard) for keys, entries in zip(_ALL, fitting, strict=True) for entry in entries]
-        merged.sort(reverse=True)
+        found: dict[int, Sequence[tuple[float, str]]] = {}
+        incomplete, asked = list(range(SHARDS)), limit // SHARDS + _SPARE
+        while incomplete:
+            found.update(zip(incomplete, await self._below(before[0], incomplete, asked), strict=True))
+            merged = [(entry, shard) for shard, entries in found.items() for entry in entries if entry < before]
+            merged.sort(reverse=True)
+            last = merged[limit - 1][0] if len(merged) >= limit else (0.0, "")
+            incomplete = [shard for shard in incomplete if len(found[shard]) == asked and found[shard][-1] > last]
+            asked *= 4
         return [(f"{score:.0f}:{name}", (shard, SessionId(name))) for (score, name), shard in merged[:limit]]
 
     async def strike(self, place: Place) -> None:
         """Take out a session that is not there."""
         await self._connection.write("ZREM", ShardKeys(place[0]).sessions, place[1])
 
-    async def _below(self, score: float, asked: int) -> Sequence[Sequence[tuple[float, str]]]:
+    async def _below(self, score: float, shards: Sequence[int], asked: int) -> Sequence[Sequence[tuple[float, str]]]:
         answers = await self._connection.each(
-            [keys.sessions for keys in _ALL],
+            [_ALL[shard].sessions for shard in shards],
             lambda batch, key: batch.zrevrangebyscore(key, score, "-inf", start=0, num=asked, withscores=True),
         )
         return [[(score, name) for name, score in answer] for answer in answers]

@@ -1,4 +1,4 @@
-"""What sessions are at, many at a time."""
+"""The states of many sessions at a time."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import methodcaller
 from typing import Any
 
-from redis.asyncio import Redis
-
 from runtime.core.ids import SessionId
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.connection import Question, RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.sessions.locations import RECORD_FIELDS, record_from
 from runtime.stores.catalog import KnownSession
 from runtime.stores.sessions import SessionRecord
+
+Place = tuple[int, SessionId]
+"""A session and its shard."""
 
 _ARCHIVED = RECORD_FIELDS.index("archived")
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
@@ -25,21 +27,25 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 class _Found:
     """A session as its shard has it; `archived` is what was noted when it went into the archive."""
 
+    shard: int
     record: SessionRecord
     awake: bool
     tapes: Sequence[str]
     archived: str | None
 
 
-async def known_sessions(
-    connection: RedisConnection, shard: int, sessions: Sequence[SessionId]
-) -> Mapping[SessionId, KnownSession]:
-    """What these sessions of one shard are at; those that are not there are left out."""
-    keys = ShardKeys(shard)
+async def known_sessions(connection: RedisConnection, places: Sequence[Place]) -> Mapping[SessionId, KnownSession]:
+    """The states of these sessions, asked for together; missing ones are left out."""
+    shards = list(dict.fromkeys(shard for shard, _ in places))
+    answers = await connection.answers([*_of_shards(shards), *_of_sessions(places)])
     pages: dict[str, set[str]] = {}
-    found, outbox, node = await _found(connection, keys, sessions)
-    for owner, page in pages_of(outbox):
-        pages.setdefault(owner, set()).add(page)
+    nodes: dict[int, str | None] = {}
+    for number, shard in enumerate(shards):
+        outbox, (node, expires), (seconds, micros) = answers[3 * number : 3 * number + 3]
+        nodes[shard] = node if node is not None and int(expires) > seconds * 1000 + micros // 1000 else None
+        for owner, page in pages_of(outbox):
+            pages.setdefault(owner, set()).add(page)
+    found = _found(places, answers[3 * len(shards) :])
     tapes = [tape for one in found for tape in one.tapes]
     measures = dict(zip(tapes, await _measures(connection, tapes), strict=True))
     known = {}
@@ -49,6 +55,7 @@ async def known_sessions(
             measured = [_as_noted(one.archived)]
         last_at = max([one.record.started_at, *(at for at, _ in measured)])
         size_bytes = sum(size for _, size in measured)
+        node = nodes[one.shard]
         known[id_] = KnownSession(one.record, one.awake, frozenset(pages.get(id_, ())), last_at, size_bytes, node)
     return known
 
@@ -64,46 +71,41 @@ def pages_of(outbox: Iterable[str]) -> Iterator[tuple[SessionId, str]]:
             yield SessionId(str(read[0])), str(read[1])
 
 
-async def _found(
-    connection: RedisConnection, keys: ShardKeys, sessions: Sequence[SessionId]
-) -> tuple[Sequence[_Found], Sequence[str], str | None]:
-    """The sessions that are there, the shard's pages, and who serves it."""
+def _of_shards(shards: Sequence[int]) -> Iterator[Question]:
+    """Of each shard its pages, who serves it, and the time there."""
+    for keys in map(ShardKeys, shards):
+        yield keys.outbox, methodcaller("smembers", keys.outbox)
+        yield keys.lease, methodcaller("hmget", keys.lease, ["node", "expires"])
+        yield keys.lease, methodcaller("time")
 
-    async def call(client: Redis) -> Any:
-        async with client.pipeline(transaction=True) as batch:
-            batch.smembers(keys.outbox)
-            batch.hmget(keys.lease, ["node", "expires"])
-            batch.time()
-            for session in sessions:
-                batch.hmget(keys.session(session), RECORD_FIELDS)
-                batch.sismember(keys.awake, session)
-                batch.smembers(keys.tapes(session))
-            return await batch.execute()
 
-    outbox, (node, expires), (seconds, micros), *rest = await connection.retrying(call, keys.lease)
-    serving = node if node is not None and int(expires) > seconds * 1000 + micros // 1000 else None
+def _of_sessions(places: Sequence[Place]) -> Iterator[Question]:
+    """Of each session its record, whether it is awake, and its tapes."""
+    for shard, session in places:
+        keys = ShardKeys(shard)
+        yield keys.session(session), methodcaller("hmget", keys.session(session), RECORD_FIELDS)
+        yield keys.awake, methodcaller("sismember", keys.awake, session)
+        yield keys.tapes(session), methodcaller("smembers", keys.tapes(session))
+
+
+def _found(places: Sequence[Place], answers: Sequence[Any]) -> list[_Found]:
+    """The sessions that are there."""
     found = []
-    for number, session in enumerate(sessions):
-        values, awake, tapes = rest[3 * number : 3 * number + 3]
+    for number, (shard, session) in enumerate(places):
+        values, awake, names = answers[3 * number : 3 * number + 3]
         record = record_from(session, values)
         if record is not None:
-            found.append(_Found(record, bool(awake), [keys.tape(tape) for tape in tapes], values[_ARCHIVED]))
-    return found, outbox, serving
+            tapes = [ShardKeys(shard).tape(name) for name in names]
+            found.append(_Found(shard, record, bool(awake), tapes, values[_ARCHIVED]))
+    return found
 
 
 async def _measures(connection: RedisConnection, tapes: Sequence[str]) -> Sequence[tuple[datetime, int]]:
-    """Of each tape, when its newest fact was written, and how many bytes it takes."""
-    if not tapes:
-        return []
-
-    async def call(client: Redis) -> Any:
-        async with client.pipeline(transaction=False) as batch:
-            for tape in tapes:
-                batch.xrevrange(tape, count=1)
-                batch.memory_usage(tape)
-            return await batch.execute()
-
-    answers = await connection.retrying(call, tapes[0])
+    """For each tape, the time of its newest fact and its size in bytes."""
+    asked: list[Question] = []
+    for tape in tapes:
+        asked += [(tape, methodcaller("xrevrange", tape, count=1)), (tape, methodcaller("memory_usage", tape))]
+    answers = await connection.answers(asked)
     return [(_time(newest), size or 0) for newest, size in zip(answers[::2], answers[1::2], strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Where sessions are on Redis, and what their records say."""
+"""The locations of sessions on Redis, and their records."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class SessionPlaces:
             del self._conversations[next(iter(self._conversations))]
 
     async def sealing(self, keys: ShardKeys, session: SessionId) -> Sealing:
-        """How a session's content is written."""
+        """The cipher for a session's content."""
         sealing = self.connection.sealing
         if not sealing.selective:
             return sealing

@@ -1,4 +1,4 @@
-"""Writing everything anew as it would be written now: after a key was replaced, or encryption switched on or off."""
+"""The rewriting of all content in its current form, after a key was replaced or encryption switched on or off."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Rekeying:
         }
 
     async def survey(self) -> Counter[str]:
-        """How many entries there are under each key by its id; under "" those that are not encrypted."""
+        """The number of entries under each key by its id; under "" those that are not encrypted."""
         found: Counter[str] = Counter()
         async for key in self._keys():
             async for id_ in self._ids(key):
@@ -82,14 +82,14 @@ class Rekeying:
         return found
 
     async def run(self) -> int:
-        """Write anew what is not as it would be written now; how many keys of the database had any of it."""
+        """Rewrite what is not in its current form; return the number of database keys that had any of it."""
         changed = 0
         async for key in self._keys():
             changed += await self._renew(key)
         return changed
 
     async def rewrite(self) -> bool:
-        """Have the server write its file anew, without what was there before; False where it may not be asked to."""
+        """Have the server rewrite its file without the old content; False where it may not be asked to."""
         return await RedisTraces(self._connection).rewrite()
 
     async def _keys(self) -> AsyncIterator[str]:
@@ -152,7 +152,7 @@ class Rekeying:
         return [id_, 2 * len(has), *(part for field in has.items() for part in field)]
 
     async def _is_current(self, key: str, sealing: Sealing) -> bool:
-        """Whether nothing of a tape is to be written anew; what cannot be opened is not."""
+        """Whether nothing of a tape needs rewriting; content that cannot be opened does not."""
         async for page in self._pages(key):
             for _, fields in page:
                 if not sealing.is_current(fields.get("d", "")) and self._here(key_of(fields.get("d", ""))):

@@ -1,4 +1,4 @@
-"""Taking sessions out of Redis; those that go on from one are given its facts before."""
+"""The removal of sessions from Redis. Sessions that continue one get copies of its facts first."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BEGINNING_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class _Fork:
-    """A session that was noted to go on from another; `settled`: so long ago that it is there, or never will be."""
+    """A session recorded as continuing another; `settled`: recorded so long ago that it exists, or never will."""
 
     id: SessionId
     keys: ShardKeys
@@ -125,7 +125,7 @@ class SessionRemoval:
         return None if found is None else SessionId(found)
 
     async def forget_forks(self, session: SessionId) -> None:
-        """Forget those that do not go on from a session any more, or never did: nobody was there to say so."""
+        """Drop the records of sessions that do not continue this one, or never did: nobody was there to say so."""
         keys = await self._places.keys(session)
         for fork in () if keys is None else await self._forks(keys, session):
             seq, parent, _ = await self._branch(fork.keys, fork.id)
@@ -133,13 +133,12 @@ class SessionRemoval:
                 await self._connection.write("HDEL", keys.forks(session), fork.id)
 
     async def _free_forks(self, keys: ShardKeys, session: SessionId, force: bool) -> None:
-        """Give every session that goes on from this one what it has from it."""
+        """Give every session that continues this one its own copy of the shared facts."""
         for fork in await self._forks(keys, session):
             there = await self._free(fork.keys, fork.id, session)
             if not (there or force or fork.settled):
                 raise SessionBusy(
-                    f"The session {fork.id} is about to go on from {session}; nothing was changed. "
-                    "Try again in a minute."
+                    f"The session {fork.id} is about to continue {session}; nothing was changed. Try again in a minute."
                 )
             await self.strike(session, fork.id)
 
@@ -160,7 +159,7 @@ class SessionRemoval:
         return found
 
     async def _branch(self, keys: ShardKeys, session: SessionId) -> Sequence[str | None]:
-        """A session's last fact, its parent, and the parent's fact that it goes on from."""
+        """A session's last fact, its parent, and the parent's fact that it continues from."""
 
         async def call(client: Redis) -> Any:
             return await client.hmget(keys.session(session), ["seq", "parent", "parent_seq"])
@@ -169,7 +168,7 @@ class SessionRemoval:
         return found
 
     async def _free(self, keys: ShardKeys, fork: SessionId, parent: SessionId) -> bool:
-        """Make a fork whole by itself; False when there is no such session."""
+        """Make a fork independent; False when there is no such session."""
         seq, its_parent, parent_seq = await self._branch(keys, fork)
         if seq is not None and its_parent == parent:
             facts = self._tapes.read_session(fork, until=int(parent_seq or 0))
@@ -179,7 +178,7 @@ class SessionRemoval:
         return seq is not None
 
     async def strike(self, parent: SessionId, fork: SessionId) -> None:
-        """Forget that a session goes on from another."""
+        """Drop the record that a session continues another."""
         keys = await self._places.keys(parent)
         if keys is None:
             return

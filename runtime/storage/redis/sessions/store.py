@@ -65,7 +65,7 @@ class RedisSessionStore:
         if outcome == "forgotten":
             raise LeaseLost(
                 f"The server has lost the last commits of shard {commit.lease.shard}, and has {found}: a replica or an "
-                "older file took its place. What goes on there begins again with what it has."
+                "older file took its place. Work there starts again from what the server has."
             )
         if outcome == "conflict":
             raise TapeConflict(
@@ -79,19 +79,21 @@ class RedisSessionStore:
             )
         if outcome == "replaced":
             raise TapeConflict(
-                f"Session {commit.session} was replaced, and takes nothing more.", expected=commit.expect, actual=found
+                f"Session {commit.session} was replaced, and accepts nothing more.",
+                expected=commit.expect,
+                actual=found,
             )
         if outcome == "anew":
             raise TapeConflict(
-                f"Session {commit.replaces or commit.session} was taken in anew from a file.",
+                f"Session {commit.replaces or commit.session} was imported again from a file.",
                 expected=commit.expect,
                 actual=found,
             )
         if outcome == "taken":
-            text = f"An event that session {commit.session} takes is not in the inbox any more."
+            text = f"An event that session {commit.session} takes is no longer in the inbox."
             raise TapeConflict(text, expected=commit.expect, actual=found)
         if outcome == "unknown":
-            text = f"Session {commit.session} has not begun, or the one that it replaces is not of its conversation."
+            text = f"Session {commit.session} has not started, or the one that it replaces is not of its conversation."
             raise TapeConflict(text, expected=commit.expect, actual=0)
 
     async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
@@ -135,7 +137,7 @@ class RedisSessionStore:
         return {session: frozenset(found) for session, found in pages.items()}
 
     async def _branch(self, session: SessionId, shard: int, parent: Branch) -> None:
-        """Note at the parent that `session` goes on from it. Raises TapeConflict when it has not those facts."""
+        """Record at the parent that `session` continues it. Raises TapeConflict when it does not have those facts."""
         keys = await self._places.keys(parent.session)
         outcome, found = ("gone", 0)
         if keys is not None:
@@ -145,7 +147,7 @@ class RedisSessionStore:
         if outcome == "gone":
             self._places.forget(parent.session)
             raise TapeConflict(
-                f"Session {session} cannot go on from fact {parent.seq} of {parent.session}, which has {found}.",
+                f"Session {session} cannot continue from fact {parent.seq} of {parent.session}, which has {found}.",
                 expected=parent.seq,
                 actual=found,
             )
@@ -212,8 +214,9 @@ def _taken_over(lease: Lease, token: int) -> LeaseLost:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who sends a commit: a writer, the number of this call among the writer's, which only grows, and the number of the
-    shard's last commit that the writer knows of."""
+    """The sender of a commit: a writer, the number of this call among the writer's, which only grows, and the number of
+    the shard's last commit that the writer knows.
+    """
 
     writer: str = ""
     call: int = 0
@@ -268,7 +271,7 @@ def _forms(commit: Commit, keys: ShardKeys, sealing: Sealing) -> FactForms:
 
 
 def _commit_arguments(commit: Commit) -> list[str | int]:
-    """What `scripts/commit.lua` takes from its fourth argument on, but for who sends it, up to the pages."""
+    """The arguments of `scripts/commit.lua` from the fourth on, up to the pages, without those about the sender."""
     begin = commit.begin
     arguments: list[str | int] = [
         commit.session,

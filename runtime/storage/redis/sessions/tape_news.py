@@ -1,4 +1,4 @@
-"""What is new of sessions on Redis: one read for all who follow tapes."""
+"""News about tapes on Redis: one read for all who follow tapes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TapeNews:
         return follower
 
     def leave(self, follower: Follower) -> None:
-        """Hear of nothing any more."""
+        """Stop listening."""
         others = self._followers.get(follower.stream, set())
         others.discard(follower)
         if not others:

@@ -1,4 +1,4 @@
-"""Reading tapes on Redis: a session's own facts, and those that it has from the ones it goes on from."""
+"""The reading of tapes on Redis: a session's own facts, and those of the sessions that it continues."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ _TRIES = 2
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """What reading needs of a session. `early`: some of its facts came from a parent that is no more. `indexed`: its
-    anchors are known."""
+    """The data for reading a session. `early`: some of its facts came from a parent that was deleted. `indexed`: its
+    anchors are known.
+    """
 
     keys: ShardKeys
     id: SessionId
@@ -138,7 +139,7 @@ class RedisTapes:
         return None
 
     async def _stretches(self, session: SessionId, after: int, until: int | None) -> Sequence[_Stretch]:
-        """Where the facts after `after` up to `until` are, in order; from the first session that is there."""
+        """The places of the facts after `after` up to `until`, in order; from the first session that exists."""
         stretches: list[_Stretch] = []
         found = await self._session(session)
         last = 0 if found is None else found.seq
@@ -226,7 +227,7 @@ class RedisTapes:
         return anchor_seq(await self._connection.retrying(call, key))
 
     async def _search(self, stretch: _Stretch, kind: str) -> int | None:
-        """The same for a session from before anchors were noted."""
+        """The search in a session from before anchors were recorded."""
         async for fact in self._read_stretch(stretch, back=True):
             if fact.kind == kind:
                 return fact.seq
@@ -235,7 +236,7 @@ class RedisTapes:
 
 def _lacks(session: SessionId, seq: int, last: int) -> TapeConflict:
     return TapeConflict(
-        f"Session {session} lacks fact {seq}, though it is at fact {last}: what it goes on from is not there.",
+        f"Session {session} lacks fact {seq}, though it is at fact {last}: the session that it continues is missing.",
         expected=last,
         actual=seq - 1,
     )

@@ -1,4 +1,4 @@
-"""What is kept about people and sessions beside the tapes, on Redis: found by going through all keys once."""
+"""Data about people and sessions beside the tapes, on Redis: found by one pass over all keys."""
 
 from __future__ import annotations
 
@@ -116,8 +116,7 @@ class RedisTraces:
         return 0
 
     async def _forget_mail(self, key: str, kind: str, seat_id: str, whose: Whose) -> int:
-        """What waits for participants in other processes out of sessions that are deleted, and that they had a seat
-        there."""
+        """Delete the mail of deleted sessions for participants in other processes, and their seats there."""
         if kind == "seat":
             return await self._remove(key) if seat_id.partition("/")[0] in whose.sessions else 0
 
@@ -185,7 +184,7 @@ class RedisTraces:
 
 
 class _Names:
-    """How a person and their conversations are written in names of keys and records."""
+    """The names of a person and their conversations in keys and records."""
 
     def __init__(self, whose: Whose) -> None:
         everything = {whose.person, *whose.conversations}

@@ -100,6 +100,13 @@ def test_people_are_looked_for_in_proportion_to_the_text(pattern: str) -> None:
     assert discord(text)
 
 
+@pytest.mark.parametrize("text", ["\n" * 400_000, "x\n\n- " + " " * 400_000 + "b"], ids=["lines", "spaces"])
+@pytest.mark.parametrize("reader", ["plain", "closed", "mentions"])
+def test_blank_text_is_read_in_proportion_to_its_length(reader: str, text: str) -> None:
+    """No expression reads white space again from each of its characters: that would not end within the test."""
+    assert str(READERS[reader](text)).strip("\n")[-1:] == text.strip("\n")[-1:]
+
+
 @pytest.mark.parametrize("renderer", RENDERERS)
 @pytest.mark.parametrize("pattern", ["pictures", "links in links", "people begun"])
 def test_what_is_too_much_is_shown_as_it_is_written(pattern: str, renderer: str) -> None:

@@ -206,9 +206,9 @@ async def test_an_upload_with_an_unclear_answer_leaves_one_file(fault: tuple[Ada
 @pytest.mark.parametrize(
     ("extras", "said"),
     [
-        (attached(size=5000), "is too large to be sent here"),
-        (attached("store:2"), "is too large to be sent here"),
-        (attached("store:9"), "is not kept any more"),
+        (attached(size=5000), "is larger than"),
+        (attached("store:2"), "is larger than"),
+        (attached("store:9"), "no longer exists"),
     ],
 )
 async def test_a_file_that_cannot_be_sent_is_named(extras: Extras, said: str) -> None:

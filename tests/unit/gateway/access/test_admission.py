@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from adapters.adapter import Inbound
-from gateway.access.admission import ATTEMPT_WINDOW_S, MAX_ATTEMPTS, POLITE_EVERY_S, Access, Verdict
+from gateway.access.admission import (
+    ADVISED_FOR_S,
+    ATTEMPT_WINDOW_S,
+    MAX_ATTEMPTS,
+    POLITE_EVERY_S,
+    Access,
+    Verdict,
+)
 from gateway.access.roles import Role
 from tests.fakes.clock import FakeClock
 from tests.unit.gateway.inbound.arrivals import event, opened, people
@@ -252,3 +259,21 @@ async def test_a_stranger_among_others_is_told_once_and_only_when_the_bot_is_spo
         Verdict.IGNORE,
     ]
     assert await verdict(access, event("hello", private=False, person="7")) is Verdict.STRANGER
+
+
+async def test_a_restart_tells_nobody_again() -> None:
+    clock = FakeClock()
+    store = people(clock, _8=Role.BLOCKED)
+    mentioned, refused, blocked = event("hi", private=False), event("hi", person="7"), event("hi", person="8")
+    for expected in ([Verdict.STRANGER, Verdict.REFUSE, Verdict.BLOCKED], [Verdict.IGNORE] * 3):
+        access = await opened("allowlist", store, clock)
+        assert await verdicts(access, mentioned, refused, blocked) == expected
+    await clock.advance(POLITE_EVERY_S)
+    assert await verdicts(access, mentioned, refused, blocked) == [Verdict.IGNORE, Verdict.REFUSE, Verdict.BLOCKED]
+    await clock.advance(ADVISED_FOR_S)
+    assert await verdict(access, mentioned) is Verdict.STRANGER
+
+
+async def test_who_was_told_among_others_is_told_when_alone_as_well() -> None:
+    access = await opened("allowlist")
+    assert await verdicts(access, event(private=False), event()) == [Verdict.STRANGER, Verdict.REFUSE]

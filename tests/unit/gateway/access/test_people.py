@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.access.commands import AccessCommands
-from gateway.access.people import CODE_LETTERS, People, Person, is_code, new_code
+from gateway.access.people import CODE_LETTERS, MAX_TOLD, People, Person, is_code, new_code
 from gateway.access.roles import Role, role_named
 from runtime.core.address import Address
 from tests.fakes.clock import FakeClock
@@ -18,7 +18,7 @@ HOME = Address("test", "9", "t")
 
 
 def store(clock: FakeClock | None = None) -> People:
-    return People(MemoryRecords(), MemoryRecords(), clock or FakeClock())
+    return People(MemoryRecords(), MemoryRecords(), MemoryRecords(), clock or FakeClock())
 
 
 async def code_of(people: People, id_: str = "test:9", *, minutes: float = 60) -> str:
@@ -100,13 +100,13 @@ async def test_the_command_does_what_the_console_does() -> None:
     ask = AccessCommands(people, TEXTS).run
     assert (await ask(""))[0] == TEXTS("access.nobody")
     code = await code_of(people)
-    assert (await ask("list"))[0] == f"- waits until 01:00 UTC: Eve (test:9), code {code}"
+    assert (await ask("list"))[0] == f"- waiting until 01:00 UTC: Eve (test:9), code {code}"
     answer, request = await ask(f"approve {code} guest")
-    assert answer == "Eve (test:9): guest from now on."
+    assert answer == "Eve (test:9) now has the role guest."
     assert request is not None
     assert (await ask(f"approve {code}"))[0] == TEXTS("access.no_such_code", code=code)
-    assert (await ask("role test:9 OWNER"))[0] == "test:9: owner from now on."
-    assert (await ask("block test:7"))[0] == "test:7: blocked from now on."
+    assert (await ask("role test:9 OWNER"))[0] == "test:9 now has the role owner."
+    assert (await ask("block test:7"))[0] == "test:7 now has the role blocked."
     assert (await ask("list"))[0] == "- owner: Eve (test:9)\n- blocked: test:7"
     assert (await ask("revoke test:9"))[0] == TEXTS("access.revoked", person="test:9")
     assert (await ask("revoke test:9"))[0] == TEXTS("access.unknown_person", person="test:9")
@@ -116,3 +116,19 @@ def test_roles_are_ordered_and_named() -> None:
     assert Role.BLOCKED < Role.GUEST < Role.MEMBER < Role.OWNER
     assert role_named(" Member ") is Role.MEMBER
     assert role_named("king") is None
+
+
+async def test_what_strangers_were_told_is_forgotten_when_it_is_over_or_too_much() -> None:
+    clock, told = FakeClock(), MemoryRecords()
+    known = People(MemoryRecords(), MemoryRecords(), told, clock)
+    assert await known.is_news("test:long", "stranger", for_s=900)
+    assert await known.is_news("test:short", "refuse", for_s=1)
+    for number in range(MAX_TOLD - 2):
+        assert await known.is_news(f"test:{number}", "stranger", for_s=600)
+    assert len(told.records) == MAX_TOLD
+    assert await known.is_news("test:one-more", "stranger", for_s=600)
+    assert "test:short" not in told.records
+    assert not await known.is_news("test:long", "stranger", for_s=900)
+    await clock.advance(700)
+    assert await known.is_news("test:later", "stranger", for_s=600)
+    assert set(told.records) == {"test:long", "test:later"}

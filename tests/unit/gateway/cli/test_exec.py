@@ -101,7 +101,7 @@ def test_a_reader_that_has_gone_and_bytes_that_are_no_text_do_no_harm(tmp_path: 
 
 @pytest.mark.parametrize(
     ("outputs", "code", "err"),
-    [(">/dev/full", 1, "what it says cannot be written: No space left"), (">&-", 0, ""), (">&- 2>&-", 0, "")],
+    [(">/dev/full", 1, "its output cannot be written: No space left"), (">&-", 0, ""), (">&- 2>&-", 0, "")],
 )
 def test_outputs_that_take_nothing_are_no_fault_of_the_program(
     tmp_path: Path, outputs: str, code: int, err: str

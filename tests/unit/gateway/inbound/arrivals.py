@@ -43,7 +43,7 @@ def event(text: str = "hi", *, person: str = "42", chat: str = "1", command: str
 def people(clock: FakeClock | None = None, **roles: Role) -> People:
     """Who has a role already: `_42=Role.MEMBER` is test:42."""
     table = {f"test:{name.strip('_')}": f'{{"role":"{role.word}","name":""}}' for name, role in roles.items()}
-    return People(MemoryRecords(table), MemoryRecords(), clock or FakeClock())
+    return People(MemoryRecords(table), MemoryRecords(), MemoryRecords(), clock or FakeClock())
 
 
 async def opened(

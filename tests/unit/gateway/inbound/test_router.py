@@ -64,7 +64,7 @@ async def test_help_lists_what_this_person_may_do_and_reaches_no_session() -> No
     door = Door(await opened("open"), routes=SEVERAL)
     await door.take(event("", command="help"))
     assert door.said == [help_text(TEXTS, Role.MEMBER, SEVERAL.commands)]
-    assert "/tax [text]: begin the program tax" in door.said[0]
+    assert "/tax [text]: start the program tax" in door.said[0]
     assert "/new" in door.said[0]
     assert "/access" not in door.said[0]
     assert "/new" not in help_text(TEXTS, Role.GUEST, SEVERAL.commands)
@@ -76,7 +76,7 @@ async def test_help_lists_what_this_person_may_do_and_reaches_no_session() -> No
 async def test_an_unknown_command_is_answered_and_poses_as_nothing_else(command: str) -> None:
     door = Door(await opened("open"))
     await door.take(event("", command=command))
-    assert door.said == [f"I do not know /{command}. /help says what can be done here."]
+    assert door.said == [f"I do not know the command /{command}. /help lists what you can do here."]
     assert door.kept == []
 
 
@@ -84,10 +84,10 @@ async def test_an_unknown_command_is_answered_and_poses_as_nothing_else(command:
 async def test_a_guest_may_talk_and_ask_but_not_command(command: str) -> None:
     door = Door(await opened("allowlist", chats=frozenset({"1"})), routes=SEVERAL)
     await door.take(event("", command=command))
-    assert door.said == [f"/{command} is not for you here. /help says what you may do."]
+    assert door.said == [f"You may not use /{command} here. /help lists what you can do."]
     await door.take(event("hello"), event("", command="status"), event("", command="who"), event("x", program="tax"))
     assert door.kept == [("message", "hello", "hello"), ("status", "", "hello"), ("who", "", "hello")]
-    assert door.said[1:] == ["/programs is not for you here. /help says what you may do."]
+    assert door.said[1:] == ["You may not use /programs here. /help lists what you can do."]
 
 
 async def test_a_guest_sees_agents_and_meetings_and_leaves_them_but_changes_none() -> None:
@@ -97,14 +97,14 @@ async def test_a_guest_sees_agents_and_meetings_and_leaves_them_but_changes_none
     assert [kind for kind, *_ in door.kept] == [command for command, _ in allowed]
     refused = [("meeting", "end"), ("meeting", "100 END"), ("meeting", "set a 1"), ("invite", "Cook")]
     await door.take(*(event(text, command=command) for command, text in refused))
-    assert door.said == [f"/{command} is not for you here. /help says what you may do." for command, _ in refused]
+    assert door.said == [f"You may not use /{command} here. /help lists what you can do." for command, _ in refused]
     assert len(door.kept) == len(allowed)
 
 
 async def test_a_message_that_is_too_long_is_refused_with_both_lengths_and_marked() -> None:
     door = Door(await opened("open"))
     await door.take(event("x" * 21, message_id="m7"), event("x" * 20))
-    assert "21 characters, at most 20" in door.said[0]
+    assert "21 characters, and I can take 20" in door.said[0]
     assert len(door.kept) == 1
     assert door.marks == [("m7", "failed")]
 
@@ -142,7 +142,7 @@ async def test_strangers_are_answered_and_nothing_of_theirs_is_kept() -> None:
     door = Door(access)
     await door.take(event("hello"), event("hello again"), event(access.code or ""), event("now?"))
     asked, paired = door.said
-    assert asked.startswith("This is a private bot. To be let in, give its owner this code within 60 minutes: ")
+    assert asked.startswith("This is a private bot. To get access, give its owner this code within 60 minutes: ")
     assert paired == TEXTS("access.paired")
     assert [text for _, text, _ in door.kept] == ["now?"]
 
@@ -211,7 +211,7 @@ async def test_a_guest_begins_no_program_by_a_press() -> None:
 async def test_a_program_that_may_not_be_chosen_here_is_refused_with_those_that_may() -> None:
     door = Door(await opened("open"), routes=SEVERAL)
     await door.take(event("hidden", command="programs"), event("", command="start", program="nonsense"))
-    assert door.said[0] == "There is no program hidden to choose here. There are: tax, hello"
+    assert door.said[0] == "There is no program hidden here. You can choose from: tax, hello"
     assert "nonsense" in door.said[1]
     assert door.kept == []
     assert door.chosen.records == {}
@@ -330,15 +330,15 @@ async def test_undo_and_fork_are_for_members_and_sessions_hear_whether_an_owner_
     await door.take(event("", command="undo"), event("", command="fork"))
     assert len(door.kept) == 3
     assert door.said == [
-        "/undo is not for you here. /help says what you may do.",
-        "/fork is not for you here. /help says what you may do.",
+        "You may not use /undo here. /help lists what you can do.",
+        "You may not use /fork here. /help lists what you can do.",
     ]
 
 
 async def test_help_says_how_to_undo_and_fork() -> None:
     text = help_text(TEXTS, Role.MEMBER)
-    assert "/undo [number]: undo the last exchange; with a number: so many" in text
-    assert "/fork [title]: go on in a thread of its own; here it stays as it is" in text
+    assert "/undo [number]: undo the last exchange; with a number: the last few" in text
+    assert "/fork [title]: continue in a separate thread and leave this conversation as it is" in text
 
 
 async def test_a_command_of_a_person_is_never_what_the_gateway_says_to_itself() -> None:
@@ -352,7 +352,7 @@ async def test_what_serves_a_place_serves_what_was_opened_beside_it_unless_anoth
     door = Door(await opened("open"), routes=Routes([HIDDEN]))
     seventh, beside, further = Address("test", "7"), Address("test", "7a"), Address("test", "7b")
     await door.take(replace(event("hello"), address=beside, private=True))
-    assert door.said == ["No program serves this place."]
+    assert door.said == ["No program is set up for this place."]
     await door.origins.note(beside, seventh)
     await door.origins.note(further, beside)
     await door.take(replace(event("hello"), address=beside), replace(event("hello"), address=further))
@@ -435,6 +435,6 @@ async def test_commands_are_named_as_people_write_them_on_the_platform() -> None
     door = Door(await opened("open"), command_mark="!")
     await door.take(event("", command="nonsense"), event("", command="help"))
     unknown, help_ = door.said
-    assert unknown == "I do not know !nonsense. !help says what can be done here."
-    assert "\n!new: end this conversation and begin another" in help_
+    assert unknown == "I do not know the command !nonsense. !help lists what you can do here."
+    assert "\n!new: end this conversation and start another" in help_
     assert "/" not in help_

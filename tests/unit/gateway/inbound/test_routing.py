@@ -126,7 +126,7 @@ def test_a_wrong_route_is_refused_with_its_number_and_advice(tmp_path: Path, row
     ],
 )
 def test_a_route_that_can_never_serve_is_refused(tmp_path: Path, first: dict[str, Any], second: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=r"\[\[route\]\] 2 \(b\.pb\): it can never serve, since \[\[route\]\] 1"):
+    with pytest.raises(ConfigError, match=r"\[\[route\]\] 2 \(b\.pb\): it can never serve, because \[\[route\]\] 1"):
         table(tmp_path, {"program": "a.pb", **first}, {"program": "b.pb", **second})
 
 

@@ -33,7 +33,7 @@ async def test_messages_over_the_limit_of_a_minute_are_not_taken_and_people_are_
     at = await door(clock, person_messages_per_minute=2)
     await at.take(*[event(f"m{n}", message_id=f"p{n}") for n in range(5)])
     assert [text for _, text, _ in at.kept] == ["m0", "m1"]
-    assert at.said == ["You may send 2 messages a minute; this one was not taken. It goes on in 60 seconds."]
+    assert at.said == ["You may send 2 messages a minute, so I did not take this one. Try again in 60 seconds."]
     assert at.marks == [("p2", "failed"), ("p3", "failed"), ("p4", "failed")]
     await at.take(event("from somebody else", person="7"))
     await clock.advance(60)
@@ -46,7 +46,7 @@ async def test_a_conversation_has_a_limit_of_its_own() -> None:
     await at.take(event("a"), event("b", person="7"), event("c", chat="2"))
     assert [text for _, text, _ in at.kept] == ["a", "c"]
     assert at.said == [
-        "This conversation may have 1 messages a minute; this one was not taken. It goes on in 60 seconds."
+        "This conversation may have 1 messages a minute, so I did not take this one. Try again in 60 seconds."
     ]
 
 
@@ -54,10 +54,12 @@ async def test_somebody_over_the_limit_of_a_day_is_told_again_every_hour_until_m
     clock = FakeClock()
     at = await door(clock, person_messages_per_day=1)
     await at.take(event("a"), event("b"), event("c"))
-    assert at.said == ["You may send 1 messages a day; this one was not taken. It goes on in 24 hours, at 00:00 UTC."]
+    assert at.said == [
+        "You may send 1 messages a day, so I did not take this one. Try again in 24 hours, at 00:00 UTC."
+    ]
     await clock.advance(TOLD_EVERY_S)
     await at.take(event("d"))
-    assert at.said[1].endswith("It goes on in 23 hours, at 00:00 UTC.")
+    assert at.said[1].endswith("Try again in 23 hours, at 00:00 UTC.")
     await clock.advance(23 * 3600)
     await at.take(event("e"))
     assert [text for _, text, _ in at.kept] == ["a", "e"]
@@ -144,10 +146,10 @@ async def test_spending_is_counted_for_the_conversation_and_who_is_named_or_spok
     await at.limits.spend(answer(cost_usd=0.6))
     await at.take(event("c"), event("c elsewhere", chat="2"), event("d", person="7"))
     assert [text for _, text, _ in at.kept] == ["a", "b", "d"]
-    assert at.said[0].startswith("What you may spend in a day is used up. It goes on in 24 hours")
+    assert at.said[0].startswith("You have used up what you may spend in a day. Try again in 24 hours")
     await at.limits.spend(answer(tokens_in=70))
     await at.take(event("e", person="8"))
-    assert at.said[2].startswith("What this conversation may spend in a day is used up")
+    assert at.said[2].startswith("This conversation has used up what it may spend in a day")
     await clock.advance(24 * 3600)
     await at.take(event("f"))
     assert at.kept[-1][1] == "f"
@@ -159,12 +161,12 @@ async def test_a_model_is_not_called_any_more_once_the_money_is_spent_except_for
     assert await at.limits.allowance(here, "test:42") is None
     await at.limits.spend(answer(tokens_in=10, cost_usd=0.5, participant_id="test:42"))
     why = await at.limits.allowance(elsewhere, "test:42")
-    assert why == "What you may spend in a day is used up. It goes on in 24 hours, at 00:00 UTC."
+    assert why == "You have used up what you may spend in a day. Try again in 24 hours, at 00:00 UTC."
     assert await at.limits.allowance(here, "test:7") is None
     assert await at.limits.allowance(here, None) is None
     await at.limits.spend(answer(cost_usd=0.5))
     why = await at.limits.allowance(here, None)
-    assert why == "What this conversation may spend in a day is used up. It goes on in 24 hours, at 00:00 UTC."
+    assert why == "This conversation has used up what it may spend in a day. Try again in 24 hours, at 00:00 UTC."
     assert await at.limits.allowance(here, "test:1") is None
 
 

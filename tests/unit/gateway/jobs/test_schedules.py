@@ -134,7 +134,7 @@ def test_what_is_wrong_is_told_with_its_line(
 def test_the_line_is_that_of_the_table_that_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"parley\.toml:12: \[\[cron\]\] 2: schedule is"):
         schedules(tmp_path, STANDUP + REPORT.replace("*/10", "x"))
-    with pytest.raises(ConfigError, match=r'\[\[cron\]\] 2: "standup" is the name of another one'):
+    with pytest.raises(ConfigError, match=r'\[\[cron\]\] 2: "standup" is the name of another schedule'):
         schedules(tmp_path, STANDUP + STANDUP)
     with pytest.raises(ConfigError, match=r"no route serves slack:T1:C1; name a program"):
         schedules(tmp_path, STANDUP, {"program": "a.pb", "platform": "telegram"})

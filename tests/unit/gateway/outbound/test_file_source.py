@@ -51,9 +51,9 @@ async def test_a_file_of_ours_comes_from_the_store() -> None:
 @pytest.mark.parametrize(
     ("file", "reason"),
     [
-        (Attachment("a.csv", "text/csv", FILE_URL + "0" * 64), "not kept any more"),
+        (Attachment("a.csv", "text/csv", FILE_URL + "0" * 64), "no longer exists"),
         (Attachment("a.csv", "text/csv", "web:1", 101), "longer than 100 bytes"),
-        (Attachment("a.csv", "text/csv", "elsewhere:1"), "gives no files"),
+        (Attachment("a.csv", "text/csv", "elsewhere:1"), "provides no files"),
     ],
 )
 async def test_what_cannot_be_had_says_why(file: Attachment, reason: str) -> None:

@@ -47,7 +47,7 @@ async def test_where_the_mark_on_a_waiting_message_is_refused_a_sentence_acknowl
         assert (platform.marks, platform.messages) == ({"m": "queued"}, {})
         assert outbound.mark(ROOM, "m", "queued")
         await clock.advance(2)
-        assert list(platform.messages.values()) == ["I am working on something; your message comes next."]
+        assert list(platform.messages.values()) == ["I am still working on something. Your message comes next."]
         assert not outbound.mark(ROOM, "n", "queued")
         assert not outbound.mark(Address("elsewhere", "1"), "m", "queued")
         tasks.cancel_scope.cancel()

@@ -84,7 +84,7 @@ async def test_values_have_the_types_of_the_signature(
         ("tags:list", ["--tags", '{"a": 1}'], "invalid JSON list value"),
         ("n:int", ["--n", "1", "--m", "2"], "unrecognized arguments: --m 2"),
         ("", ["Ada"], "unrecognized arguments: Ada"),
-        ("", ["--message", "hi"], "options of parley exec itself stand before the program"),
+        ("", ["--message", "hi"], "options of parley exec itself go before the program"),
     ],
 )
 async def test_wrong_words_end_with_code_2(
@@ -100,7 +100,7 @@ async def test_wrong_words_end_with_code_2(
 async def test_what_says_cli_entry_is_the_entry_and_else_the_first_that_begins_by_itself() -> None:
     assert entry_of(await compiled(TWO))[1].name == "Main"
     assert entry_of(await compiled(TWO.replace("cli_entry: true\n", "")))[1].name == "Other"
-    with pytest.raises(ProgramError, match="begins with nothing"):
+    with pytest.raises(ProgramError, match="has no entry"):
         entry_of(await compiled("# A\n\n## Main\n### Steps\n- Think\n"))
 
 

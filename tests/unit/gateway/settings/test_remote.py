@@ -36,7 +36,7 @@ def test_a_file_that_cannot_be_read_is_named_and_what_to_do(tmp_path: Path) -> N
 
 
 def test_a_secret_in_the_place_of_its_file_is_refused_and_not_told(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="holds a secret; it is to name a file") as raised:
+    with pytest.raises(ConfigError, match="contains a secret; it must name a file") as raised:
         _load(tmp_path, '[remote.secrets]\nWEATHER = "sk-12345678abcdef"\n')
     assert "sk-12345678abcdef" not in str(raised.value)
 

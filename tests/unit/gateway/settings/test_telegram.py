@@ -54,6 +54,6 @@ def test_file_without_a_token_is_named_and_its_content_is_not(tmp_path: Path, co
     if content is not None:
         (tmp_path / "host").write_text(content)
     own = _loaded(tmp_path, f'[telegram.agents]\nHost = "{tmp_path / "host"}"')
-    with pytest.raises(ConfigError, match=r"telegram\.agents\.Host: .*host (cannot be read|holds no)") as caught:
+    with pytest.raises(ConfigError, match=r"telegram\.agents\.Host: .*host (cannot be read|has no)") as caught:
         own.agent_tokens()
     assert "no token" not in str(caught.value).replace("no bot's token", "")

@@ -118,7 +118,7 @@ def test_no_url_with_a_password_stands_in_the_file_or_is_shown(key: str, tmp_pat
 )
 def test_a_secret_in_the_place_of_its_file_is_not_told(key: str, secret: str, tmp_path: Path) -> None:
     section, _, name = key.rpartition(".")
-    with pytest.raises(ConfigError, match="holds a secret") as caught:
+    with pytest.raises(ConfigError, match="contains a secret") as caught:
         _load(tmp_path, (f"[{section}]\n" if section else "") + f'{name} = "{secret}"')
     assert secret not in str(caught.value)
     assert key in str(caught.value)
@@ -138,9 +138,11 @@ def test_the_models_key_in_a_file_stays_there(tmp_path: Path) -> None:
     assert "sk-of-the-provider" not in secrets(found)
 
 
-def test_the_models_process_sees_providers_variables_and_none_of_ours() -> None:
-    seen = model_environment({"PATH": "/bin", "AZURE_API_KEY": "a", "PARLEY_TELEGRAM__TOKEN": "t"})
-    assert seen == {"PATH": "/bin", "AZURE_API_KEY": "a", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+def test_the_models_process_sees_providers_variables_and_none_of_ours(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("GROQ_API_KEY=g\nPARLEY_SLACK__BOT_TOKEN=b\nMINE=x\n")
+    seen = model_environment({"PATH": "/bin", "AZURE_API_KEY": "a", "PARLEY_TELEGRAM__TOKEN": "t"}, tmp_path)
+    mine = {"PATH": "/bin", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    assert seen == {**mine, "AZURE_API_KEY": "a", "GROQ_API_KEY": "g"}
 
 
 def test_missing_secret_file_and_secret_given_twice_are_errors(tmp_path: Path) -> None:
@@ -211,7 +213,11 @@ def test_changed_settings_are_listed_with_secrets_masked(tmp_path: Path) -> None
 def test_providers_keys_come_from_environment_and_dotenv(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("GROQ_API_KEY=g\nOPENAI_API_KEY=dotenv\nPATH_OF_MINE=x\n")
     found = environment_keys({"OPENAI_API_KEY": "o", "PARLEY_MODEL_API_KEY": "p", "HOME": "/"}, tmp_path)
-    assert found == {"GROQ_API_KEY": "g", "OPENAI_API_KEY": "o"}
+    assert found == {"GROQ_API_KEY", "OPENAI_API_KEY"}
+
+
+def test_an_empty_key_counts_as_none(tmp_path: Path) -> None:
+    assert environment_keys({"OPENAI_API_KEY": ""}, tmp_path) == set()
 
 
 def test_routes_are_read_with_their_programs_beside_the_file(tmp_path: Path) -> None:
@@ -248,7 +254,7 @@ def test_a_group_that_is_not_there_and_a_person_that_cannot_be_are_refused(tmp_p
         ConfigError, match=r'slack\.allow_groups: there is no group "freinds"; did you mean "friends"\?'
     ):
         _load(tmp_path, '[access.groups]\nfriends = []\n[slack]\nallow_groups = ["freinds"]\n')
-    with pytest.raises(ConfigError, match=r'access\.groups\.friends: "42" is nobody; write <platform>:<id>'):
+    with pytest.raises(ConfigError, match=r'access\.groups\.friends: "42" is not a person; write <platform>:<id>'):
         _load(tmp_path, "[access.groups]\nfriends = [42]\n")
 
 
@@ -280,7 +286,7 @@ def test_a_web_chat_that_others_reach_needs_a_password_or_is_said_to_be_open(tmp
     with pytest.raises(ConfigError, match=rf"web\.host is {host}, .*PARLEY_WEB__PASSWORD.*web\.open = true"):
         _load(tmp_path, PARLEY_WEB__HOST=host)
     locked = _load(tmp_path, PARLEY_WEB__HOST=host, PARLEY_WEB__PASSWORD="sesame").web
-    assert locked.open_to == "whoever knows the password"
+    assert locked.open_to == "everybody who knows the password"
     unlocked = _load(tmp_path, PARLEY_WEB__HOST=host, PARLEY_WEB__OPEN="true").web
     assert unlocked.open_to == f"everybody who reaches {host}"
 
@@ -289,7 +295,7 @@ def test_a_web_chat_that_others_reach_needs_a_password_or_is_said_to_be_open(tmp
 def test_a_web_chat_on_loopback_is_open_to_who_is_on_this_machine(tmp_path: Path, host: str) -> None:
     assert _load(tmp_path, PARLEY_WEB__HOST=host).web.open_to == "everybody on this machine"
     named = _load(tmp_path, PARLEY_WEB__HOST=host, PARLEY_WEB__PUBLIC_HOSTS="chat.example.org").web
-    assert named.open_to == "everybody on this machine, and to whoever comes as to chat.example.org"
+    assert named.open_to == "everybody on this machine, and to everybody who reaches chat.example.org"
 
 
 def test_trusted_proxies_are_addresses_and_networks(tmp_path: Path) -> None:

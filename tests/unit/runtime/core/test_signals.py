@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from runtime.core.signals import Signal, Wakeup
+from runtime.core.signals import Signal
 
 pytestmark = pytest.mark.anyio
 
@@ -44,25 +44,3 @@ async def test_who_is_cancelled_while_it_waits_leaves_the_others_waiting() -> No
         await anyio.wait_all_tasks_blocked()
         signal.send()
     assert woken == ["there"]
-
-
-async def test_a_wakeup_that_came_before_is_found_once() -> None:
-    wakeup = Wakeup()
-    wakeup.set()
-    wakeup.set()
-    await wakeup.wait()
-    with anyio.CancelScope() as scope:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(wakeup.wait)
-            await anyio.wait_all_tasks_blocked()
-            scope.cancel()
-    assert scope.cancelled_caught
-
-
-async def test_a_wakeup_wakes_who_waits() -> None:
-    wakeup = Wakeup()
-    with anyio.fail_after(20):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(wakeup.wait)
-            await anyio.wait_all_tasks_blocked()
-            wakeup.set()

@@ -17,7 +17,7 @@ def _german(directory: Path, toml: str) -> Path:
 
 def test_english_comes_with_it() -> None:
     texts = load_texts("en")
-    assert texts("commands.unknown", command="x") == "I do not know /x. /help says what can be done here."
+    assert texts("commands.unknown", command="x") == "I do not know the command /x. /help lists what you can do here."
     assert texts.language == "en"
 
 
@@ -78,9 +78,7 @@ def test_placeholders_are_names() -> None:
 
 def test_texts_name_commands_by_the_mark_that_people_write_before_them() -> None:
     texts = english().marked("!")
-    assert (
-        texts("session.finished", agent="A/help desk") == "A/help desk has nothing more to do here. !new starts afresh."
-    )
-    assert texts("commands.unknown", command="x") == "I do not know !x. !help says what can be done here."
+    assert texts("session.finished", agent="A/help desk") == "A/help desk has finished. !new starts a new conversation."
+    assert texts("commands.unknown", command="x") == "I do not know the command !x. !help lists what you can do here."
     assert [key for key in texts if "/new" in texts._texts[key] or "/help" in texts._texts[key]] == []
     assert texts("access.usage").startswith("!access list, approve CODE")

@@ -77,4 +77,4 @@ def test_a_step_is_explained_by_what_it_does(line: str, expected: list[str]) -> 
 
 def test_a_free_step_says_why_it_is_free() -> None:
     (part,) = explain(decode(Step("01", Op.QUE, "Ponder; and dance", SPAN)))
-    assert part.why == "it holds several clauses, one of which is prose"
+    assert part.why == "it has several clauses, one of which is prose"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -37,9 +37,25 @@ async def test_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
             pass
 
 
-@pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="the extra 'local' is not installed")
-async def test_broken_file_is_told(tmp_path: Path) -> None:
+class _Library(ModuleType):
+    """xllamacpp as far as it matters here: it raises what the real one raises for a file that is no model."""
+
+    class CommonParams:
+        """What a server is started with."""
+
+        def __init__(self) -> None:
+            self.model = SimpleNamespace(path="")
+
+    class Server:
+        """Loads the file at once."""
+
+        def __init__(self, parameters: _Library.CommonParams) -> None:
+            raise RuntimeError(f"failed to load model {parameters.model.path}")
+
+
+async def test_broken_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", _Library("xllamacpp"))
     (tmp_path / "m.gguf").write_bytes(b"not a model")
-    with pytest.raises(ConfigError, match="cannot be loaded"):
+    with pytest.raises(ConfigError, match=r"cannot be loaded: failed to load model .*m\.gguf"):
         async with LocalGGUF(tmp_path / "m.gguf"):
             pass

@@ -108,8 +108,8 @@ async def test_the_end_of_the_text_is_enough_of_an_end() -> None:
     [
         (b'data: {"choices":[{"delta":{"content":"one"}}]}\n\n', LLMUnavailable, "the answer broke off"),
         (b"", LLMUnavailable, "the answer broke off"),
-        (b"data: {nonsense\n\n", LLMUnavailable, "no JSON"),
-        (b"data: [1]\n\n", LLMUnavailable, "no JSON object"),
+        (b"data: {nonsense\n\n", LLMUnavailable, "not JSON"),
+        (b"data: [1]\n\n", LLMUnavailable, "not a JSON object"),
         (b'data: {"error":{"message":"overloaded","code":502}}\n\n', LLMUnavailable, "overloaded"),
         (b'data: {"error":{"message":"slow down","code":429}}\n\n', LLMRateLimited, "slow down"),
         (b'data: {"error":{"message":"not for you","code":403}}\n\n', LLMRefused, "not for you"),

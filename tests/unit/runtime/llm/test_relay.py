@@ -14,7 +14,6 @@ from anyio.streams.stapled import StapledObjectStream
 from runtime.core.errors import LLMRefused
 from runtime.llm.client import MAX_ANSWER_CHARS, ChatMessage, CompletionRequest, Usage
 from runtime.llm.frames import Frame, FrameReader, packed
-from runtime.llm.options import ModelOptions
 from runtime.llm.worker.relay import PAUSE_S, Relay
 from tests.fakes.clock import FakeClock
 
@@ -81,7 +80,7 @@ async def relaying(*parts: str | Usage | float | Exception) -> AsyncIterator[tup
     provider = Scripted(clock, parts)
     to_relay, at_relay = anyio.create_memory_object_stream[bytes](math.inf)
     to_gateway, at_gateway = anyio.create_memory_object_stream[bytes](math.inf)
-    relay = Relay(provider, ModelOptions("openai/test", api_key=KEY), clock)
+    relay = Relay(provider, "openai/test", clock, [KEY])
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(relay.serve, StapledObjectStream(to_gateway, at_relay))
         yield Gateway(StapledObjectStream(to_relay, at_gateway), clock), provider
@@ -160,7 +159,7 @@ async def test_everything_is_left_when_the_gateway_is_gone() -> None:
     to_relay, at_relay = anyio.create_memory_object_stream[bytes](math.inf)
     to_gateway, at_gateway = anyio.create_memory_object_stream[bytes](math.inf)
     async with anyio.create_task_group() as tasks:
-        relay = Relay(provider, ModelOptions("openai/test"), clock)
+        relay = Relay(provider, "openai/test", clock)
         tasks.start_soon(relay.serve, StapledObjectStream(to_gateway, at_relay))
         gateway = Gateway(StapledObjectStream(to_relay, at_gateway), clock)
         await gateway.ask()

@@ -16,8 +16,8 @@ from tests.unit.runtime.sessions.commands.test_undo import counter
 pytestmark = pytest.mark.anyio
 
 AWAY = (
-    "What was said here before is in an archive that cannot be read now. Your message is kept for its owner to "
-    "replay; /new begins another conversation."
+    "The earlier part of this conversation is in an archive that I cannot read right now. Your message is kept, and my "
+    "owner can replay it. /new starts another conversation."
 )
 
 

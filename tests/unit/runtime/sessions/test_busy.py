@@ -109,7 +109,7 @@ async def test_without_marks_one_sentence_acknowledges_until_what_waits_is_taken
     model = Model(first, answer("Both."))
     async with talking(worker(), model, sandbox, world=world) as talk:
         await interrupted_by(talk, model, gate, "one", "two")
-    assert talk.chat.count("I am working on something; your message comes next.") == 1
+    assert talk.chat.count("I am still working on something. Your message comes next.") == 1
 
 
 async def test_nobody_is_told_that_a_schedule_has_to_wait(sandbox: MontySandbox) -> None:

@@ -19,7 +19,7 @@ from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
-GIVEN_UP = "What you just sent could not be taken in"
+GIVEN_UP = "I could not process what you just sent"
 
 
 class BuggyModel(Model):
@@ -37,7 +37,7 @@ async def test_a_bug_ends_its_playbook_with_a_sentence_and_asks_the_model_no_sec
     worker = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
     model = BuggyModel()
     async with talking(worker, model, sandbox) as talk:
-        assert await talk.say("go") == ["⚠️ Main could not go on: a bug. Write again to begin anew."]
+        assert await talk.say("go") == ["⚠️ Main failed: a bug. Write again to start over."]
     async with talking(worker, model, sandbox, world=talk.world) as later:
         await later.rested()
     assert len(model.asked) == 1
@@ -61,13 +61,13 @@ class FailingModel(BuggyModel):
 @pytest.mark.parametrize(
     ("failure", "why"),
     [
-        (LLMUnavailable("litellm: HTTP 502"), "the language model cannot be reached now"),
-        (LLMRateLimited("litellm: HTTP 429"), "the language model is too busy now"),
+        (LLMUnavailable("litellm: HTTP 502"), "the language model cannot be reached right now"),
+        (LLMRateLimited("litellm: HTTP 429"), "the language model is too busy right now"),
         (LLMTimeout("90 s"), "the language model did not answer in time"),
-        (LLMRefused("litellm: HTTP 403"), "the language model refuses what it was asked"),
+        (LLMRefused("litellm: HTTP 403"), "the language model refused the request"),
         (
             LLMKeyRefused("sk-1 is wrong"),
-            "the key for the language model is refused, and whoever runs me has to set another one",
+            "the language model refused my key, and the person who runs me has to set another one",
         ),
     ],
 )
@@ -76,7 +76,7 @@ async def test_people_are_told_in_plain_words_that_the_model_gave_no_answer_and_
 ) -> None:
     worker = program(agent("Worker", llm("Main", "01:QUE Work; YLD for user", begins=True)))
     async with talking(worker, FailingModel(failure), sandbox) as talk:
-        told = f"⚠️ I cannot go on now: {why}. What you wrote is kept: write again, and it is tried once more."
+        told = f"⚠️ I cannot continue right now: {why}. Your message is kept. Write again, and I will try once more."
         assert await talk.say("go") == [told]
         assert [failed.data["error"] for failed in talk.named("llm.failed")] == [f"{type(failure).__name__}: {failure}"]
 

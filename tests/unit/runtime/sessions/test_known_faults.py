@@ -105,7 +105,7 @@ async def test_a_reply_that_never_gets_right_ends_and_says_why(sandbox: MontySan
     wrong = going("import os")
     async with talking(talker(), Model(wrong, wrong), sandbox) as talk:
         (said,) = await talk.say("hi")
-    assert "Main could not go on: the language model gave no usable answer." in said
+    assert "Main failed: the language model gave no usable answer." in said
 
 
 async def test_a_name_of_nobody_is_an_error_and_not_a_message_to_the_person(sandbox: MontySandbox) -> None:

@@ -19,8 +19,8 @@ from tests.unit.runtime.sessions.commands.test_undo import counter
 pytestmark = pytest.mark.anyio
 
 LOCKED = (
-    "What is stored here is encrypted with a key that is missing now, so we cannot go on. Your message is kept for its "
-    "owner to replay; /new begins another conversation."
+    "This conversation is encrypted with a key that is missing now, so it cannot continue. Your message is kept, and "
+    "my owner can replay it. /new starts another conversation."
 )
 
 

@@ -41,7 +41,7 @@ async def Echo():
 async def test_a_start_command_begins_with_an_empty_message(sandbox: MontySandbox) -> None:
     async with talking(echo(), Model(), sandbox) as talk:
         assert await talk.say("", kind="start") == ["Welcome! (nothing)"]
-        assert await talk.say("x", kind="start") == ["We are in the middle of a conversation. /new begins another."]
+        assert await talk.say("x", kind="start") == ["We are in the middle of a conversation. /new starts another."]
         assert await talk.say("hi") == ["Ada: hi"]
 
 
@@ -83,7 +83,7 @@ async def test_stop_interrupts_the_model_and_the_next_message_begins_anew(sandbo
         await talk.until(lambda: bool(talk.chat))
         said = await talk.say("", kind="stop")
         assert talk.chat[0].endswith("⏹")
-        assert said == ["⏹ Stopped. Write to begin anew."]
+        assert said == ["⏹ Stopped. Write to start again."]
         assert await talk.say("well?") == ["Anew."]
     assert '$startup_message = "well?"' in model.told(1)
 
@@ -94,7 +94,7 @@ async def test_stop_with_nothing_running_says_so(sandbox: MontySandbox) -> None:
     async with talking(quick, Model(), sandbox) as talk:
         await talk.say("go")
         assert await talk.say("", kind="stop") == ["Nothing is running."]
-        assert await talk.say("hi") == ["Main has nothing more to do here. /new starts afresh."]
+        assert await talk.say("hi") == ["Main has finished. /new starts a new conversation."]
 
 
 async def test_a_session_that_rests_leaves_memory_and_comes_back_where_it_was(sandbox: MontySandbox) -> None:
@@ -156,7 +156,7 @@ async def test_a_stop_is_obeyed_once_when_the_store_fails_once(fault: int, sandb
     async with talking(echo(), Model(), sandbox, world=Shaky(fault)) as talk:
         for text, kind in (("hello", "message"), ("", "stop"), ("again", "message")):
             await talk.say(text, kind=kind)
-    assert talk.chat == ["Welcome! hello", "⏹ Stopped. Write to begin anew.", "Welcome! again"]
+    assert talk.chat == ["Welcome! hello", "⏹ Stopped. Write to start again.", "Welcome! again"]
 
 
 @pytest.mark.parametrize("rounds", range(40))
@@ -173,7 +173,7 @@ async def test_a_message_that_comes_while_the_program_ends_is_answered_somehow(
     assert answers in (
         ["Welcome! wait!"],
         ["Ada: wait!"],
-        ["The program ended before it read your last message. Write again to begin anew."],
+        ["The program ended before it read your last message. Write again to start over."],
     )
 
 
@@ -201,7 +201,7 @@ async def test_session_names_commands_as_people_write_them_on_its_platform(sandb
     quick = program(agent("Main", python("Main", trigger="BGN When program starts"), code=code))
     async with talking(quick, Model(), sandbox, texts_on={ADDRESS.platform: english().marked("!")}) as talk:
         await talk.say("go")
-        assert await talk.say("hi") == ["Main has nothing more to do here. !new starts afresh."]
+        assert await talk.say("hi") == ["Main has finished. !new starts a new conversation."]
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ async def test_the_larger_a_snapshot_is_the_later_comes_the_next(monkeypatch: py
     journal = Journal(session, world.clock, write)
     kept = snapshots.Snapshots(world, record, lambda: Lease(0, 1), journal)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(journal.run)
+        journal.start(tasks)
         kept.start(tasks)
         for number in range(600):
             journal.note(content_of("person", {"id": f"test:{number}", "name": "x" * 80}))

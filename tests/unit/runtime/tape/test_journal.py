@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -51,7 +51,7 @@ class Tape:
 async def running(tape: Tape) -> AsyncIterator[Journal]:
     journal = Journal(SessionId("s"), FakeClock(), tape)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(journal.run)
+        journal.start(tasks)
         yield journal
         tasks.cancel_scope.cancel()
 
@@ -305,17 +305,22 @@ async def test_a_write_that_fails_ends_the_journal_for_everybody(error: Exceptio
     journal = Journal(SessionId("s"), FakeClock(), tape)
     seen: list[BaseException] = []
 
-    async def try_to(action: Callable[[], Any]) -> None:
+    async def try_to_commit() -> None:
         try:
-            await action()
+            await journal.commit()
         except Exception as raised:  # noqa: BLE001 - the test looks at it
             seen.append(raised)
 
+    async def write() -> None:
+        async with anyio.create_task_group() as tasks:
+            journal.start(tasks)
+            tasks.start_soon(try_to_commit)
+
     journal.note(content_of("begin", {"program": "1"}))
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(try_to, journal.commit)
-        tasks.start_soon(try_to, journal.run)
-    assert seen == [error, error]
+    with pytest.raises(ExceptionGroup) as broken:
+        await write()
+    assert seen == [error]
+    assert list(broken.value.exceptions) == [error]
     with pytest.raises(type(error)):
         journal.note(content_of("wake", {}))
     with pytest.raises(type(error)):

@@ -84,7 +84,7 @@ async def test_a_line_has_its_authors_words_and_why_it_is_free(tmp_path: Path) -
     assert lines["01:QUE"]["words"] == "Ask the user for their $street:str, kindly"
     assert lines["01:QUE"]["line"] == 13
     assert lines["02:QUE"]["parts"][0]["does"] == "The argument count, unless $count is set."
-    assert lines["04:EXE"]["parts"][0]["why"] == "it holds several clauses, one of which is prose"
+    assert lines["04:EXE"]["parts"][0]["why"] == "it has several clauses, one of which is prose"
     assert chat["lines"][0]["parts"][0]["why"] == "the playbook is executed in react mode, where steps are guidance"
 
 

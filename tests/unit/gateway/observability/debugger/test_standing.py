@@ -55,7 +55,7 @@ async def test_the_sessions_of_others_go_on(tmp_path: Path, sandbox: MontySandbo
         threads = (await at.editor.request("threads"))["threads"]
         assert {one["name"].rpartition(" in ")[2] for one in threads} == {"test:1", "test:2"}
         (other,) = [one["id"] for one in threads if one["name"] == "Host (agent 1000) in test:2"]
-        with pytest.raises(Refused, match="does not stand still"):
+        with pytest.raises(Refused, match="is not stopped"):
             await at.editor.request("continue", threadId=other)
 
 

@@ -121,7 +121,7 @@ async def test_breakpoints_are_moved_to_the_nearest_step(tmp_path: Path, sandbox
         assert all(one["verified"] and "moved to line" in one["message"] for one in found)
         (nowhere,) = await at.editor.break_at(tmp_path / "letter.txt", 1)
         assert nowhere["verified"] is False
-        assert "nothing of a program that is served here" in nowhere["message"]
+        assert "belongs to no program that is served here" in nowhere["message"]
 
 
 async def test_where_there_are_no_steps_each_statement_is_one(sandbox: MontySandbox) -> None:

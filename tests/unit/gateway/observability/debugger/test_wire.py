@@ -76,11 +76,11 @@ async def test_requests_are_refused_with_a_reason_and_do_no_harm(tmp_path: Path,
         await at.editor.begin()
         many: list[dict[str, Any]] = [{"line": 1}] * 2000
         for command, arguments, why in (
-            ("initialize", {}, "initialized already"),
+            ("initialize", {}, "already initialized"),
             ("restartFrame", {"frameId": 1}, "knows no such request"),
             ("stackTrace", {}, "needs `threadId`, a whole number"),
             ("stackTrace", {"threadId": True}, "needs `threadId`, a whole number"),
-            ("scopes", {"frameId": 7}, "has gone on"),
+            ("scopes", {"frameId": 7}, "is running again"),
             ("setBreakpoints", {"source": {}}, "needs `source`"),
             ("setBreakpoints", {"source": {"path": "a.pb"}, "breakpoints": [1]}, "a list of objects"),
             ("setBreakpoints", {"source": {"path": "a.pb"}, "breakpoints": many}, "at most 1,000"),
@@ -89,7 +89,7 @@ async def test_requests_are_refused_with_a_reason_and_do_no_harm(tmp_path: Path,
             ("evaluate", {"expression": "(" * 5000}, "not an expression"),
             ("evaluate", {"expression": "x" * 20_000}, "at most 10,000 characters"),
             ("setExceptionBreakpoints", {"filters": "failed"}, "a list of texts"),
-            ("exceptionInfo", {"threadId": 1}, "no thread 1"),
+            ("exceptionInfo", {"threadId": 1}, "thread 1 no longer exists"),
         ):
             with pytest.raises(Refused, match=why):
                 await at.editor.request(command, **arguments)

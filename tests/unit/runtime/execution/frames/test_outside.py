@@ -67,7 +67,7 @@ async def process(tape: list[Fact]) -> AsyncIterator[tuple[Journal, Frame, Outsi
             )
         )
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(journal.run)
+        journal.start(tasks)
         yield journal, Frame(journal, "1000.0"), Outside(journal)
         tasks.cancel_scope.cancel()
 
@@ -116,7 +116,7 @@ async def test_an_effect_that_cannot_be_repeated_is_not_and_its_outcome_is_unkno
     bank.dies = ""
     paid = list(bank.paid)
     for _ in range(2):
-        with pytest.raises(OutcomeUnknown, match=r"Bank\.pay was begun before a restart"):
+        with pytest.raises(OutcomeUnknown, match=r"Bank\.pay was started before a restart"):
             await attempt(tape, Effect("Bank.pay", bank.pay))
     assert (bank.paid, kinds(tape).count("res")) == (paid, 1)
 
@@ -144,7 +144,7 @@ async def test_a_result_that_is_not_data_is_said_to_have_happened() -> None:
     async def odd(_: str) -> Any:
         return object()
 
-    with pytest.raises(PlaybookError, match="pay happened, but gave what is not JSON data"):
+    with pytest.raises(PlaybookError, match="pay happened, but returned something that is not JSON data"):
         await attempt([], Effect("Bank.pay", odd))
 
 

@@ -76,8 +76,8 @@ def test_values_are_read_in_many_forms(types: dict[str, str], answer: str, value
         ({"items": "list[int]"}, '["tea"]', "is declared list"),
         ({"order": "dict"}, "three", "is declared dict"),
         ({"n": "int", "name": "str"}, '{"n": 3}', "name is missing"),
-        ({"n": "int", "name": "str"}, "3 and Ada", "no JSON object with n, name"),
-        ({"n": "int", "name": "str"}, "[3]", "no JSON object"),
+        ({"n": "int", "name": "str"}, "3 and Ada", "not a JSON object with n, name"),
+        ({"n": "int", "name": "str"}, "[3]", "not a JSON object"),
     ],
 )
 def test_a_value_that_is_not_of_its_type_is_wrong(types: dict[str, str], answer: str, wrong: str) -> None:

@@ -313,15 +313,15 @@ def test_a_condition_that_is_jumped_back_to_from_below_is_a_loop() -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("QUE Help the user choose a wine", "none of the known kinds"),
+        ("QUE Help the user choose a wine", "no known kind"),
         ("QUE Help the user choose; Get($x)", "several clauses"),
         ("QUE Chat; YLD for user", "several clauses"),
-        ("QUE Get($x) and tell the user", "none of the known kinds"),
-        ("QUE Get(", "none of the known kinds"),
-        ("QUE $x == 3", "none of the known kinds"),
-        ("QUE Add the item to $list", "none of the known kinds"),
+        ("QUE Get($x) and tell the user", "no known kind"),
+        ("QUE Get(", "no known kind"),
+        ("QUE $x == 3", "no known kind"),
+        ("QUE Add the item to $list", "no known kind"),
         ("CND When they agree, say hello", "in the same sentence"),
-        ("JMP the beginning", "not named"),
+        ("JMP the beginning", "without a name"),
         ("CHK N1", "applies a note"),
     ],
 )

@@ -143,7 +143,7 @@ def test_a_call_is_exact_where_its_arguments_are_and_says_what_it_needs() -> Non
         ('$n + ["a"]', "unsupported"),
         ('int("a lot")', "invalid literal"),
         ("max()", "at least 1 argument"),
-        ("(-8) ** 0.5", "no real number"),
+        ("(-8) ** 0.5", "not a real number"),
         ("sum([[1], [2]])", "only numbers"),
         ('"%s" % $n', "not supported"),
     ],

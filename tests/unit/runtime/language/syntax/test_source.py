@@ -117,8 +117,8 @@ def test_line_ends_of_all_systems_count_the_same() -> None:
 def test_an_import_of_a_device_or_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     write(tmp_path, zero="!import /dev/zero", waits="!import pipe")
-    assert "cannot read /dev/zero: it is no regular file" in rejected([tmp_path / "zero.pb"])
-    assert "pipe: it is no regular file" in rejected([tmp_path / "waits.pb"])
+    assert "cannot read /dev/zero: it is not a regular file" in rejected([tmp_path / "zero.pb"])
+    assert "pipe: it is not a regular file" in rejected([tmp_path / "waits.pb"])
 
 
 def test_a_file_without_an_end_is_refused_before_it_fills_the_memory() -> None:

@@ -211,8 +211,8 @@ async def Main():
 """
     said = await told_to_the_user(code, sandbox)
     assert said == [
-        "200: 'a_200' was not saved: 200 artifacts are kept already, the most that a session may keep; save anew under "
-        "a name that is there",
+        "200: 'a_200' was not saved: 200 artifacts are kept already, the limit of a session; replace one by saving "
+        "under its name",
         "new 199",
     ]
 

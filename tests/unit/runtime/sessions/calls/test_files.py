@@ -71,11 +71,11 @@ async def test_a_file_that_began_the_conversation_can_be_read(sandbox: MontySand
 @pytest.mark.parametrize(
     ("file", "content", "complaint"),
     [
-        (PHOTO, b"\x89PNG", "[cat.png cannot be read: it holds no text. ReadFile reads text files only]"),
+        (PHOTO, b"\x89PNG", "[cat.png cannot be read: it contains no text. ReadFile reads text files only]"),
         (
             Attachment("a.csv", "text/csv", "test:1"),
             b"PK\x03\x04zip",
-            "[a.csv cannot be read: it holds no text. ReadFile reads text files only]",
+            "[a.csv cannot be read: it contains no text. ReadFile reads text files only]",
         ),
         (Attachment("a.csv", "text/csv", "test:9"), b"", "a.csv is gone"),
         (Attachment("b.csv", "text/csv", "test:1"), b"", "nobody sent a file 'a.csv' here; the files are: b.csv"),
@@ -118,7 +118,7 @@ async def Main():
     report = Attachment("report.txt", "text/plain", "test:1", 9)
     async with talking(main, Model(), sandbox, files=FilesAtHand(test_1=b"%PDF-1.7 ")) as talk:
         await talk.say("hi")
-        unread = "[report.txt cannot be read: it holds no text. ReadFile reads text files only]"
+        unread = "[report.txt cannot be read: it contains no text. ReadFile reads text files only]"
         assert await talk.say("look", files=[report]) == [unread, "Anything else?"]
 
 

@@ -21,7 +21,7 @@ from tests.unit.runtime.sessions.programs import agent, program, python
 pytestmark = pytest.mark.anyio
 
 LOST = english()("session.fork_lost")
-FIRST = "🌱 A conversation goes on here, from what came of Ada: “{text}”. What is said here stays here."
+FIRST = "🌱 This continues another conversation, from after Ada said “{text}”. What is said here stays here."
 
 
 def seen_at(talk: Talk, place: Address) -> list[str]:
@@ -56,8 +56,8 @@ async def test_both_places_say_where_the_other_is(sandbox: MontySandbox) -> None
         place = await fork(talk, "Another [way](x)")
         [here] = seen_at(talk, ADDRESS)[-1:]
         assert here == (
-            f"🌱 This conversation goes on in a second place as well: [Another way(x)](at:{place.key}). "
-            "Here it stays as it is."
+            f"🌱 This conversation now also continues in a second place: [Another way(x)](at:{place.key}). "
+            "Nothing changes here."
         )
         assert seen_at(talk, place) == [FIRST.format(text="one \\*more\\*") + f" [Where it began](at:{ADDRESS.key})"]
 
@@ -132,7 +132,7 @@ async def test_while_agents_are_at_work_the_copy_goes_on_from_the_last_rest(sand
 async def test_before_anything_came_to_rest_there_is_nothing_to_fork(sandbox: MontySandbox) -> None:
     long = Reply('```python\nawait Step("Main:01:QUE")\n# hm', gate=anyio.Event())
     model = Model(long)
-    nothing = "There is nothing yet that could go on elsewhere. Write first, or wait for the answer."
+    nothing = "There is nothing to continue yet. Write first, or wait for the answer."
     async with talking(worker(), model, sandbox) as talk:
         talk.post("hi")
         await model.writing.wait()
@@ -144,7 +144,7 @@ async def test_before_anything_came_to_rest_there_is_nothing_to_fork(sandbox: Mo
 async def test_where_there_is_no_session_there_is_nothing_to_fork(sandbox: MontySandbox) -> None:
     async with talking(counter(), Model(), sandbox) as talk:
         [text] = await talk.say("", kind=FORK_WANTED)
-        assert text.startswith("There is nothing yet")
+        assert text.startswith("There is nothing to continue yet")
 
 
 async def test_two_forks_at_once_are_two_places(sandbox: MontySandbox) -> None:
@@ -192,7 +192,7 @@ async def test_where_no_thread_can_be_had_that_is_told_and_all_stays(sandbox: Mo
     async with talking(counter(), Model(), sandbox, world=world) as talk:
         await talk.say("hi")
         [text] = await talk.say("", kind=FORK_WANTED)
-        assert text.startswith("No thread can be opened here")
+        assert text.startswith("I cannot open a thread here")
         assert await talk.say("one") == ["1: one"]
 
 
@@ -207,7 +207,7 @@ async def test_a_platform_that_does_not_answer_is_told_of(sandbox: MontySandbox)
     async with talking(counter(), Model(), sandbox, world=Away(())) as talk:
         await talk.say("hi")
         [text] = await talk.say("", kind=FORK_WANTED)
-        assert "could not be opened: the platform did not answer" in text
+        assert "second place for this conversation: the platform did not answer" in text
 
 
 async def test_whoever_spoke_in_the_new_place_first_makes_way_for_the_fork(sandbox: MontySandbox) -> None:
@@ -255,7 +255,7 @@ async def Main():
         await talk.say("two", at=place)
         await talk.say(exchanges, kind="undo", at=place)
         await talk.say("end", at=place)
-        assert seen_at(talk, ADDRESS)[-1].endswith("Last words there: “heard end”")
+        assert seen_at(talk, ADDRESS)[-1].endswith("Its last words: “heard end”")
         (merged,) = [fact.data for fact in talk.world.facts if fact.kind == "merged"]
         assert merged["last"] > merged["first"] > 0
 

@@ -82,8 +82,8 @@ async def test_where_no_meeting_goes_on_that_is_said(sandbox: MontySandbox) -> N
     async with talking(program(agent("Alone", MAIN, code=code)), Model(), sandbox) as talk:
         await talk.say("go")
         for kind, text in [("meeting", ""), ("meeting", "end"), ("meeting", "100"), ("invite", "Guest")]:
-            assert await order(talk, kind, text) == ["No meeting is going on."]
-        assert await order(talk, "leave") == ["You are in no meeting."]
+            assert await order(talk, kind, text) == ["There is no meeting right now."]
+        assert await order(talk, "leave") == ["You are not in a meeting."]
 
 
 @pytest.mark.parametrize("kind", ["agents", "meeting", "invite", "leave"])
@@ -107,13 +107,13 @@ async def test_a_meeting_is_shown_with_who_is_in_it_since_when_and_what_they_sha
             "- Ada",
             "- Guest (agent 1001)",
             "",
-            "They share:",
+            "Shared values:",
             "- budget = `1200` · version 1, Host (agent 1000)",
             "",
-            "Nothing was said yet.",
+            "There are no messages yet.",
         ]
         assert await talk.say("100", kind="meeting") == shown
-        assert await order(talk, "meeting", "101") == ["There is no meeting 101 now. Going on: 100 (Plan)."]
+        assert await order(talk, "meeting", "101") == ["There is no meeting 101. Current meetings: 100 (Plan)."]
         assert await order(talk, "meeting", "dance") == [USAGE]
 
 
@@ -124,23 +124,23 @@ async def test_what_people_say_in_a_meeting_is_counted(sandbox: MontySandbox) ->
     async with talking(planning(optional_attendees=["Ada"]), Model(), sandbox) as talk:
         await talk.say("go")
         await talk.say("hello all")
-        assert (await order(talk, "meeting"))[0].endswith("\n\nSaid so far: 1")
+        assert (await order(talk, "meeting"))[0].endswith("\n\nMessages so far: 1")
 
 
 async def test_of_several_meetings_one_is_named_by_its_number(sandbox: MontySandbox) -> None:
     async with talking(TWO, Model(), sandbox) as talk:
         await talk.say("go")
         assert await order(talk, "meeting") == [
-            "Several meetings are going on; /meeting NUMBER says more of one.\n"
+            "There are several meetings. /meeting NUMBER shows one of them.\n"
             "- Meeting 100: Lunch · 1 in it\n- Meeting 101: Dinner · 1 in it"
         ]
         assert (await order(talk, "meeting", "101"))[0].startswith("**Meeting 101: Dinner**")
-        which = "Several meetings are going on: 100 (Lunch), 101 (Dinner). Say which by its number."
+        which = "There are several meetings: 100 (Lunch), 101 (Dinner). Say which one by its number."
         assert await order(talk, "meeting", "end") == [which]
         assert await order(talk, "invite", "Ada") == [which]
         assert "Ada is invited to meeting 101." in await order(talk, "invite", "Ada to 101")
         assert (await order(talk, "meeting"))[0].startswith("**Meeting 101: Dinner**")  # it is the one she is in
-        assert "Meeting 100 is ended." in await order(talk, "meeting", "100 end")
+        assert "Meeting 100 has ended." in await order(talk, "meeting", "100 end")
         assert (await order(talk, "meeting"))[0].startswith("**Meeting 101: Dinner**")
 
 
@@ -148,7 +148,7 @@ async def test_who_takes_part_ends_a_meeting_and_its_program_goes_on(sandbox: Mo
     async with talking(planning(optional_attendees=["Ada", "Guest"]), Model(), sandbox) as talk:
         await talk.say("go", private=False)
         seen = await order(talk, "meeting", "end", private=False)
-        assert [text for text in seen if text != "Meeting has ended"] == ["Meeting 100 is ended.", "it is over: 1200"]
+        assert [text for text in seen if text != "Meeting has ended"] == ["Meeting 100 has ended.", "it is over: 1200"]
         assert "Meeting has ended" in seen
 
 
@@ -163,9 +163,9 @@ async def test_who_is_not_in_a_meeting_ends_it_only_in_private_or_as_an_owner(
     async with talking(planning(required_attendees=["Guest"]), Model(), sandbox) as talk:
         await talk.say("go", private=False)
         seen = await order(talk, "meeting", "100 end", name="Bo", **({"private": False} | more))
-        refused = "Who takes part in meeting 100, or an owner of mine, may do that."
+        refused = "Only people in meeting 100 and my owners may do that."
         assert (refused in seen) is not ended
-        assert ("Meeting 100 is ended." in seen) is ended
+        assert ("Meeting 100 has ended." in seen) is ended
         assert bool(talk.facts("meeting_end")) is ended
 
 
@@ -175,16 +175,16 @@ async def test_two_people_who_end_a_meeting_at_once_end_it_once(sandbox: MontySa
         talk.post("100 end", kind="meeting")
         await talk.say("100 end", kind="meeting", name="Bo")
         assert len(talk.facts("meeting_end")) == 1
-        assert talk.chat.count("Meeting 100 is ended.") == 1
-        assert "There is no meeting 100 now. Going on: 101 (Dinner)." in talk.chat
+        assert talk.chat.count("Meeting 100 has ended.") == 1
+        assert "There is no meeting 100. Current meetings: 101 (Dinner)." in talk.chat
 
 
 async def test_an_agent_class_is_invited_and_comes(sandbox: MontySandbox) -> None:
     async with talking(planning(required_attendees=["Guest"]), Model(), sandbox) as talk:
         await talk.say("go")
         assert await order(talk, "invite", "Cook") == ["Cook is invited to meeting 100."]
-        assert await order(talk, "invite", "cook to meeting 100") == ["Cook is in meeting 100 already."]
-        assert await order(talk, "invite", "agent 1001") == ["Guest is in meeting 100 already."]
+        assert await order(talk, "invite", "cook to meeting 100") == ["Cook is already in meeting 100."]
+        assert await order(talk, "invite", "agent 1001") == ["Guest is already in meeting 100."]
         assert "- Cook (agent 1002)" in (await order(talk, "meeting"))[0]
     told = [fact.data["message"]["text"] for fact in talk.world.facts if fact.kind == "in"]
     assert "Ada invited Cook. Waiting…" in told
@@ -221,7 +221,7 @@ async def test_who_does_not_answer_is_not_invited_twice(sandbox: MontySandbox) -
         await talk.until(lambda: len(talk.chat) == 3)
         first, second, shown = talk.chat
     assert first == "Busy is invited to meeting 100."
-    assert second == "Busy is invited to meeting 100 already."
+    assert second == "Busy is already invited to meeting 100."
     assert "- Busy (agent 1001) is invited: " in shown
 
 
@@ -229,9 +229,9 @@ async def test_who_does_not_answer_is_not_invited_twice(sandbox: MontySandbox) -
     ("text", "answer"),
     [
         ("", "/invite NAME · /invite agent 1001 · /invite NAME to 100"),
-        ("Nobody", "I know nobody called “Nobody”. There are: Host, Guest, Cook, Ada."),
-        ("agent 2000", "I know nobody called “agent 2000”. There are: Host, Guest, Cook, Ada."),
-        ("Cook to 107", "There is no meeting 107 now. Going on: 100 (Plan)."),
+        ("Nobody", "I know nobody called “Nobody”. I know Host, Guest, Cook, Ada."),
+        ("agent 2000", "I know nobody called “agent 2000”. I know Host, Guest, Cook, Ada."),
+        ("Cook to 107", "There is no meeting 107. Current meetings: 100 (Plan)."),
     ],
 )
 async def test_an_invitation_that_cannot_be_says_why(text: str, answer: str, sandbox: MontySandbox) -> None:
@@ -243,10 +243,10 @@ async def test_an_invitation_that_cannot_be_says_why(text: str, answer: str, san
 async def test_a_person_leaves_a_meeting_and_the_others_are_told(sandbox: MontySandbox) -> None:
     async with talking(planning(optional_attendees=["Ada", "Guest"]), Model(), sandbox) as talk:
         await talk.say("go")
-        assert (await order(talk, "leave", "107"))[-1] == "There is no meeting 107 now. Going on: 100 (Plan)."
+        assert (await order(talk, "leave", "107"))[-1] == "There is no meeting 107. Current meetings: 100 (Plan)."
         assert "You have left meeting 100." in await order(talk, "leave")
-        assert await order(talk, "leave") == ["You are in no meeting."]
-        assert await order(talk, "leave", name="Bo") == ["You are in no meeting."]
+        assert await order(talk, "leave") == ["You are not in a meeting."]
+        assert await order(talk, "leave", name="Bo") == ["You are not in a meeting."]
         assert "- Ada" not in (await order(talk, "meeting"))[0].split("\n")
     told = [fact.data["message"]["text"] for fact in talk.world.facts if fact.kind == "in"]
     assert told.count("Ada has left the meeting") == 2
@@ -269,7 +269,7 @@ async def test_a_person_who_takes_part_shares_values_as_agents_do(sandbox: Monty
             'motto = `"eat well"` in meeting 100 · version 1'
         ]
         assert "- budget = `900` · version 2, Ada" in (await order(talk, "meeting"))[0]
-        refused = "That cannot be shared: Bo (user) is not in meeting 100, whose state this is."
+        refused = "That value cannot be shared: Bo (user) is not in meeting 100, whose state this is."
         assert await order(talk, "meeting", "set budget 1", name="Bo") == [refused]
         assert await order(talk, "meeting", "set budget") == [USAGE]
         assert "it is over: 900" in await order(talk, "meeting", "end")
@@ -292,12 +292,12 @@ async def Main():
         lines = dict(line.split(": ") for line in timeless(shown)[0].split("\n"))
     names = {name.split()[1]: doing for name, doing in lines.items()}
     assert names == {
-        "Host": "waits for what is said in meeting 100",
-        "Guest": "waits for what is said in meeting 100",
-        "Asker": "waits for an answer",
-        "Waiter": "waits for Asker",
-        "Free": "waits for people",
-        "Done": "has nothing to do",
+        "Host": "waiting for messages in meeting 100",
+        "Guest": "waiting for messages in meeting 100",
+        "Asker": "waiting for an answer",
+        "Waiter": "waiting for Asker",
+        "Free": "waiting for people",
+        "Done": "idle",
     }
 
 
@@ -316,7 +316,7 @@ async def test_agents_that_were_stopped_are_shown_so(sandbox: MontySandbox) -> N
     async with talking(program(agent("Alone", MAIN, code=code)), Model(), sandbox) as talk:
         await talk.say("go")
         await talk.say("", kind="stop")
-        assert await order(talk, "agents") == ["- Alone (agent 1000): was stopped"]
+        assert await order(talk, "agents") == ["- Alone (agent 1000): stopped"]
 
 
 @pytest.mark.parametrize(("private", "to"), [(False, ["", "Ada"]), (True, ["", ""])])
@@ -344,7 +344,7 @@ async def test_in_the_place_of_a_meeting_an_order_means_that_one_and_is_answered
         await opened(talk)
         shown = await there(talk, "", kind="meeting")
         assert timeless(shown)[0].startswith("**Meeting 100: The boat**\n- Host (agent 1000), host\n- Ada")
-        assert "Meeting 100 is ended." in await there(talk, "end", kind="meeting")
+        assert "Meeting 100 has ended." in await there(talk, "end", kind="meeting")
 
 
 async def test_after_a_restart_a_meeting_is_as_it_was_with_what_it_shares_and_since_when(sandbox: MontySandbox) -> None:

@@ -22,7 +22,7 @@ from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
-RESULT = "🌱 What went on in a second place has ended. Last words there: “{text}”"
+RESULT = "🌱 The conversation in the second place has ended. Its last words: “{text}”"
 
 
 def ender() -> Program:
@@ -114,8 +114,8 @@ MERGED = Case(
     ("hi", "one", "fork:Another way", "at:t1:end", "and here"),
     (
         "heard one",
-        "🌱 This conversation goes on in a second place as well: [Another way](at:test:1#t1). Here it stays as it is.",
-        "🌱 A conversation goes on here, from what came of Ada: “one”. What is said here stays here. "
+        "🌱 This conversation now also continues in a second place: [Another way](at:test:1#t1). Nothing changes here.",
+        "🌱 This continues another conversation, from after Ada said “one”. What is said here stays here. "
         "[Where it began](at:test:1)",
         "heard end",
         RESULT.format(text="heard end"),

@@ -18,7 +18,7 @@ from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
-STOPPED = "⏹ Stopped. Write to begin anew."
+STOPPED = "⏹ Stopped. Write to start again."
 
 
 def worker() -> Program:

@@ -16,11 +16,11 @@ from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio
 
-BEGINNING = "↩️ Undone. We are back before Ada said “hi”, at the very beginning. Write to begin anew."
+BEGINNING = "↩️ Undone. We are back to before Ada said “hi”, at the very beginning. Write to start again."
 
 
 def undone(text: str, name: str = "Ada") -> str:
-    return f"↩️ Undone. We are back before {name} said “{text}”; what came of it is forgotten."
+    return f"↩️ Undone. We are back to before {name} said “{text}”. Everything since then is forgotten."
 
 
 def counter() -> Program:
@@ -100,7 +100,7 @@ async def test_several_exchanges_are_undone_at_once(sandbox: MontySandbox) -> No
         for text in ("one", "two", "three"):
             await talk.say(text)
         [told] = await talk.say("2", kind="undo")
-        assert told.startswith("↩️ The last 2 exchanges are undone. We are back before Ada said “two”")
+        assert told.startswith("↩️ The last 2 exchanges are undone. We are back to before Ada said “two”")
         assert await talk.say("x") == ["2: x"]
         assert await talk.say("50", kind="undo") == [
             BEGINNING,
@@ -112,7 +112,7 @@ async def test_what_is_no_number_of_exchanges_is_told_so(text: str, sandbox: Mon
     async with talking(counter(), Model(), sandbox) as talk:
         await talk.say("hi")
         assert await talk.say(text, kind="undo") == [
-            "/undo undoes the last exchange, /undo 3 the last three; 100 at most."
+            "/undo undoes the last exchange, /undo 3 the last three. The limit is 100."
         ]
 
 
@@ -234,7 +234,7 @@ async def test_among_others_only_who_wrote_it_or_an_owner_undoes_it(sandbox: Mon
     async with talking(counter(), Model(), sandbox) as talk:
         await talk.say("hi", private=False)
         await talk.say("one", private=False)
-        refused = "Only Ada, who wrote that, or an owner of mine can undo it."
+        refused = "Only Ada, who wrote that, or one of my owners can undo it."
         assert await talk.say("", kind="undo", name="Bob", private=False) == [refused]
         assert await talk.say("", kind="undo", name="Bob", private=False, by_owner=True) == [undone("one")]
         await talk.say("two", private=False)
@@ -254,7 +254,7 @@ async def Main():
         await talk.say("hi")
         assert await talk.say("a") == ["a"]
         [trouble] = await talk.say("boom")
-        assert "could not go on" in trouble
+        assert "failed: " in trouble
         assert await talk.say("", kind="undo") == [undone("boom")]
         assert await talk.say("b") == ["b"]
 
@@ -284,7 +284,7 @@ async def test_long_words_are_quoted_by_their_beginning(sandbox: MontySandbox) -
         await talk.say("hi")
         await talk.say("word " * 400)
         [told] = await talk.say("", kind="undo")
-    assert told.startswith("↩️ Undone. We are back before Ada said “word word")
+    assert told.startswith("↩️ Undone. We are back to before Ada said “word word")
     assert "word…”" in told or "wor…”" in told
     assert len(told) < 250
 

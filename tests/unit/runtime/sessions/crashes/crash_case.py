@@ -53,6 +53,8 @@ class Case:
     """Calls of playbooks that must have been made, each with its arguments, in their order, and no others."""
     alone: bool = False
     """The model is a small one: it is asked one question at a time."""
+    piece_s: float = 0.0
+    """How long the model takes for each piece of an answer."""
     plays: Plays = lambda _content: ()
     """What somebody in another process does."""
 

@@ -47,7 +47,7 @@ def _turn(text: str) -> tuple[str, ...]:
 
 
 def _undone(text: str) -> str:
-    return f"↩️ Undone. We are back before Ada said “{text}”; what came of it is forgotten."
+    return f"↩️ Undone. We are back to before Ada said “{text}”. Everything since then is forgotten."
 
 
 UNDONE = Case(
@@ -76,7 +76,7 @@ UNDONE_WHOLLY = Case(
     _COUNTER,
     ((),),
     ("hi", "undo", "ho", "one"),
-    ("↩️ Undone. We are back before Ada said “hi”, at the very beginning. Write to begin anew.", "1: one"),
+    ("↩️ Undone. We are back to before Ada said “hi”, at the very beginning. Write to start again.", "1: one"),
 )
 
 UNDOING = {
@@ -92,8 +92,8 @@ FORKED = Case(
     ("hi", "one", "fork:Another way", "at:t1:two", "two instead"),
     (
         "1: one",
-        "🌱 This conversation goes on in a second place as well: [Another way](at:test:1#t1). Here it stays as it is.",
-        "🌱 A conversation goes on here, from what came of Ada: “one”. What is said here stays here. "
+        "🌱 This conversation now also continues in a second place: [Another way](at:test:1#t1). Nothing changes here.",
+        "🌱 This continues another conversation, from after Ada said “one”. What is said here stays here. "
         "[Where it began](at:test:1)",
         "2: two",
         "2: two instead",
@@ -107,8 +107,8 @@ FORKED_QUESTION = Case(
     ("hi", "fork:Both ways", "press:0"),
     (
         "Ship it?",
-        "🌱 This conversation goes on in a second place as well: [Both ways](at:test:1#t1). Here it stays as it is.",
-        "🌱 A conversation goes on here, from what came of Ada: “hi”. What is said here stays here. "
+        "🌱 This conversation now also continues in a second place: [Both ways](at:test:1#t1). Nothing changes here.",
+        "🌱 This continues another conversation, from after Ada said “hi”. What is said here stays here. "
         "[Where it began](at:test:1)",
         "Ship it?",
         "answer: Yes",
@@ -122,8 +122,8 @@ FORKED_ELSEWHERE = Case(
     ("hi", "one", "fork:Another way", f"at:{thread_in_shard(1)}:two", "two instead"),
     (
         "1: one",
-        "🌱 This conversation goes on in a second place as well: “Another way”. Here it stays as it is.",
-        "🌱 A conversation goes on here, from what came of Ada: “one”. What is said here stays here.",
+        "🌱 This conversation now also continues in a second place: “Another way”. Nothing changes here.",
+        "🌱 This continues another conversation, from after Ada said “one”. What is said here stays here.",
         "2: two",
         "2: two instead",
     ),

@@ -49,7 +49,7 @@ def guest(name: str = "Guest", code: str = GUEST) -> AgentSpec:
     return agent(name, python("Join", meeting=True), code=code)
 
 
-ASKED = "@Alice Host invites you to meeting 100: Talk. Do you join?"
+ASKED = "@Alice Host invites you to meeting 100: Talk. Do you want to join?"
 
 CONSIDERED = Case(
     host(

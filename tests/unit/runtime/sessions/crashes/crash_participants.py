@@ -170,7 +170,7 @@ async def Main():
     ),
     ((),),
     ("go", "stop", "again"),
-    ("I ask", "number one", "⏹ Stopped. Write to begin anew.", "I ask", "number one"),
+    ("I ask", "number one", "⏹ Stopped. Write to start again.", "I ask", "number one"),
     plays=lambda content: [says(f"number {content['text']}")],
 )
 

@@ -34,22 +34,22 @@ async def Council():
     )
 )
 
-_HOME = " [Where it belongs](at:test:1)"
+_HOME = " [The conversation it belongs to](at:test:1)"
 
 _OPENED = (
     "hello",
     "👥 Host invites Ada to a meeting: [The boat](at:test:1#t1)",
-    f"👥 Host holds a meeting here: The boat. What is said here is heard in it.{_HOME}",
-    *("@Ada Host invites you to meeting 100: The boat. Do you join?",) * 5,
+    f"👥 Host is holding a meeting here: The boat. The meeting hears what you write here.{_HOME}",
+    *("@Ada Host invites you to meeting 100: The boat. Do you want to join?",) * 5,
     "1: a red one",
 )
 """Time passes quickly here, so Ada is asked as often as anybody is; she comes in by writing."""
 
-_OVER = "👥 The meeting that was held here has ended, so nobody heard that. /new begins a conversation of its own here."
+_OVER = "👥 The meeting here has ended, so nobody heard that. /new starts a separate conversation here."
 
 
 def _undone(text: str) -> str:
-    return f"↩️ Undone. We are back before Ada said “{text}”; what came of it is forgotten."
+    return f"↩️ Undone. We are back to before Ada said “{text}”. Everything since then is forgotten."
 
 
 HELD = Case(
@@ -60,7 +60,7 @@ HELD = Case(
         *_OPENED,
         "2: or a blue one",
         "Meeting has ended",
-        f"👥 Nobody hears what is written here from now on.{_HOME}",
+        f"👥 From now on, nobody hears what you write here.{_HOME}",
         "👥 The meeting “The boat” has ended: 2",
         "it came to 2",
         _OVER + _HOME,
@@ -79,7 +79,7 @@ TAKEN_BACK = Case(
         "1: a green one",
         _undone("a green one"),
         _undone("meet"),
-        f"👥 This meeting was undone, and what came of it is forgotten.{_HOME}",
+        f"👥 This meeting was undone, and everything in it is forgotten.{_HOME}",
         _OVER + _HOME,
         "home: and now?",
     ),
@@ -93,8 +93,8 @@ STOPPED = Case(
     (
         *_OPENED,
         "Meeting has ended (Host was stopped)",
-        f"👥 Nobody hears what is written here from now on.{_HOME}",
-        "⏹ Stopped. Write to begin anew.",
+        f"👥 From now on, nobody hears what you write here.{_HOME}",
+        "⏹ Stopped. Write to start again.",
         _OVER + _HOME,
     ),
     in_order=False,

@@ -13,13 +13,16 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 
+from runtime.core.clock import Clock
 from runtime.execution.frames.loop import FrameLoop
-from runtime.llm.client import CompletionRequest
+from runtime.llm.client import Completion, CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_rig import PLATFORMS, Fault, Rig, live
 from tests.fakes.crash_world import Scripted
@@ -37,6 +40,8 @@ _FROM_PROGRAM = "(From the program, not from a person.)"
 
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 
+_BEGUN = re.compile(r"<begun>(.*)</begun>", re.DOTALL)
+
 _WAITED = re.compile(r"·\d+s$")
 
 _TAKES = ("took", "start", "anew", "steer", "fetched", "answered")
@@ -45,9 +50,17 @@ _TAKES = ("took", "start", "anew", "steer", "fetched", "answered")
 class Company(Scripted):
     """The model of a case: answers for the playbooks that are called, too."""
 
-    def __init__(self, case: Case, rng: random.Random) -> None:
+    def __init__(self, case: Case, rng: random.Random, clock: Clock | None = None) -> None:
         super().__init__(case.replies, rng)
+        self._clock = clock
         self._case = case
+        self.gone_on = 0
+        """How often it was asked for the rest of a message."""
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Any]:
+        async with super().stream(request) as pieces:
+            yield _Slowly(pieces, self._clock, self._case.piece_s) if self._clock is not None else pieces
 
     def _reply(self, request: CompletionRequest) -> str:
         asked = request.messages[-1].content
@@ -99,13 +112,40 @@ class Company(Scripted):
         answer = next(fits, None)
         if answer is None:
             raise LookupError(f"{task!r}, where was heard: {last!r}")
-        return answer
+        begun = _BEGUN.search(task)
+        return answer if begun is None else self._rest(answer, begun[1])
+
+    def _rest(self, answer: str, begun: str) -> str:
+        """The rest of a message that broke off, as models give it: alone, behind some words once more, or all of it."""
+        assert answer.startswith(begun), begun
+        self.gone_on += 1
+        last_words = len(begun.rstrip().rpartition(" ")[0]) + 1
+        return answer[self.rng.choice([len(begun), len(begun.rstrip()), last_words, 0]) :]
 
     def _mended(self, asked: str) -> str:
         """Goes on behind the statement that failed."""
         done = [line for line in self._case.mended if f". {line}\n" in asked + "\n"]
         count = asked.partition("block is `# resume: ")[2].partition("`")[0]
         return "\n".join(["```python", f"# resume: {count}", *self._case.mended[len(done) :], "```"])
+
+
+@dataclass(frozen=True)
+class _Slowly:
+    """A reply that takes its time."""
+
+    pieces: Completion
+    clock: Clock
+    piece_s: float
+
+    @property
+    def usage(self) -> Usage:
+        return self.pieces.usage
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        async for piece in self.pieces:
+            if self.piece_s:
+                await self.clock.sleep_until(self.clock.monotonic() + self.piece_s)
+            yield piece
 
 
 @dataclass(frozen=True)
@@ -127,7 +167,7 @@ class Run:
         case = CASES[self.case]
         rig = Rig(list(case.people), PLATFORMS[self.platform], self.plan, self.idle_s)
         rig.player = Player(rig.mailboxes, case.plays, rig.inbox, rig.clock)
-        model = Company(case, random.Random(self.seed))
+        model = Company(case, random.Random(self.seed), rig.clock)
         with anyio.fail_after(LIMIT_S):
             await live(rig, case.program, model, sandbox, busy=case.busy, questions_alone=case.alone)
         return rig

@@ -39,6 +39,32 @@ WORDS = Case(
     ),
 )
 
+RIVER = (
+    "The river rises in the hills behind the old mill, and from there it flows down to the sea, which it reaches after "
+    "nine days, if the summer was wet enough and nobody has closed the weir."
+)
+SEA = "The sea is wide, and it is cold in winter; who swims there in May is brave, or comes from further north than we."
+
+BROKEN_OFF = Case(
+    program(
+        agent(
+            "River",
+            walked(
+                "Main",
+                "01:QUE Say(user, Tell the user about the river)",
+                "02:QUE Say(user, Tell the user about the sea)",
+                "03:YLD for exit",
+                begins=True,
+            ),
+        )
+    ),
+    ((),),
+    ("tell me",),
+    (RIVER, SEA),
+    told=(("about the river", "", RIVER), ("about the sea", "", SEA)),
+    piece_s=0.4,
+)
+
 ASKS = (
     "01:QUE Say(user, Ask for their $name:str); YLD for user; done when the user gave $name",
     '02:QUE Say(user, "{name}!")',
@@ -230,6 +256,7 @@ MEETING = Case(
 
 WALKING = {
     "walked_words": WORDS,
+    "broken_off": BROKEN_OFF,
     "walked_talk": TALK,
     "walked_trigger": TRIGGERED,
     "walked_cancel": CANCELLED,

@@ -108,8 +108,8 @@ async def test_a_place_is_one_place_when_answers_of_stores_and_platforms_are_los
     with_nonces = [name for name, capabilities in PLATFORMS.items() if capabilities.idempotent_send]
     people = [does.replace("in:t1:", f"in:{thread_in_shard(1)}:") for does in HELD.people]
     seen = tuple(
-        text.replace("[The boat](at:test:1#t1)", "The boat. It is held in a place of its own.")
-        .replace(" [Where it belongs](at:test:1)", "")
+        text.replace("[The boat](at:test:1#t1)", "The boat. It has a place of its own.")
+        .replace(" [The conversation it belongs to](at:test:1)", "")
         .replace("@Ada Host", "[@Ada](person:test:1) Host")
         for text in HELD.seen
     )

@@ -17,8 +17,8 @@ from tests.unit.runtime.sessions.programs import agent, llm, program, python, st
 
 pytestmark = pytest.mark.anyio
 
-NEWS = "The program was changed in the meantime ({}). We go on with it as it is now."
-CANNOT = "⚠️ This conversation cannot go on: {}. /new begins another."
+NEWS = "The program has changed in the meantime ({}). We continue with the new version."
+CANNOT = "⚠️ This conversation cannot continue: {}. /new starts another."
 
 ASKS = block('await Step("Main:01:QUE")', 'await Say("user", "Who?")', 'await Step("Main:02:YLD")', 'await Yld("user")')
 GREETS = block('await Step("Main:03:QUE")', 'await Say("user", "Hello!")', 'await Yld("user")')
@@ -116,11 +116,11 @@ async def test_a_program_that_is_the_same_is_not_spoken_of(sandbox: MontySandbox
 INCOMPATIBLE = [
     pytest.param(
         asking(first=main(STEPS[0], "02:QUE Wait", *STEPS[2:])),
-        "step 02 of Main, at which it stands here, reads differently now",
+        "step 02 of Main, at which it is now, reads differently now",
         id="the present step reads differently",
     ),
     pytest.param(
-        asking(first=main(STEPS[0])), "step 02 of Main, at which it stands here, is gone", id="the present step is gone"
+        asking(first=main(STEPS[0])), "step 02 of Main, at which it is now, is gone", id="the present step is gone"
     ),
     pytest.param(
         asking(first=main(params=(Param("mood", default="1"),))),
@@ -169,9 +169,7 @@ async def test_a_step_that_the_present_one_is_part_of_may_not_change(sandbox: Mo
     )
     world = await begun(looping("until told"), sandbox, asks)
     async with talking(looping("five times"), Model(), sandbox, world=world) as later:
-        assert await later.say("Ada") == [
-            CANNOT.format("step 01 of Main, at which it stands here, reads differently now")
-        ]
+        assert await later.say("Ada") == [CANNOT.format("step 01 of Main, at which it is now, reads differently now")]
 
 
 async def test_what_was_half_said_is_closed_when_it_will_not_be_finished(sandbox: MontySandbox) -> None:
@@ -187,7 +185,7 @@ async def test_what_was_half_said_is_closed_when_it_will_not_be_finished(sandbox
         half, why = later.chat
     assert half.startswith("W")
     assert half.endswith(" ⏹")
-    assert why == CANNOT.format("step 01 of Main, at which it stands here, reads differently now")
+    assert why == CANNOT.format("step 01 of Main, at which it is now, reads differently now")
 
 
 async def test_a_program_that_is_changed_back_is_gone_on_with(sandbox: MontySandbox) -> None:

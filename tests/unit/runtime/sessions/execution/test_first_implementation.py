@@ -162,9 +162,9 @@ async def Main():
         await Say("user", "never said")
     except PlaybookError as error:
         agent.state.tags = ["a"]
-        await Say("user", f"{str(error)[:60]} {agent.state.tags}")
+        await Say("user", f"{str(error)[:59]} {agent.state.tags}")
 """
-    assert await said(code, sandbox) == ["$tags was assigned what is not data that survives a restart: ['a']"]
+    assert await said(code, sandbox) == ["$tags was assigned a value that does not survive a restart: ['a']"]
 
 
 async def test_a_call_behind_an_assignment_that_is_given_up_before_it_began_never_begins(
@@ -188,7 +188,7 @@ async def Main():
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ("agent.state.x = object()", "$x was assigned what is not data that survives a restart"),
+        ("agent.state.x = object()", "$x was assigned a value that does not survive a restart"),
         ("del agent.state.x", "a variable cannot be deleted; assign None to agent.state.x"),
         ("agent.state.x", "the agent has no variable $x"),
         ("agent.memory", "an agent has no 'memory' in Python"),

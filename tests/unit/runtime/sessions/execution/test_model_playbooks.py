@@ -16,8 +16,8 @@ from tests.unit.runtime.sessions.programs import agent, llm, program, python, tr
 pytestmark = pytest.mark.anyio
 
 BUSY = (
-    "⚠️ I cannot go on now: the language model is too busy now. "
-    "What you wrote is kept: write again, and it is tried once more."
+    "⚠️ I cannot continue right now: the language model is too busy right now. "
+    "Your message is kept. Write again, and I will try once more."
 )
 
 STEPS = ("01:QUE Ask for the $name; YLD for user", "02:QUE Greet", "03:YLD for exit")
@@ -74,7 +74,7 @@ async def test_after_a_second_refusal_the_person_hears_one_clear_sentence(sandbo
     wrong = block(UNKNOWN, 'await Yld("user")')
     async with talking(HELLO, Model(wrong, wrong, ASK), sandbox) as talk:
         (said,) = await talk.say("hi")
-        assert said == ("⚠️ Main could not go on: the language model gave no usable answer. Write again to begin anew.")
+        assert said == ("⚠️ Main failed: the language model gave no usable answer. Write again to start over.")
         assert await talk.say("hello again") == ["Who are you?"]
 
 
@@ -113,7 +113,7 @@ async def test_code_that_keeps_failing_ends_its_playbook_with_its_own_error(sand
     model = Model(turn("x = 1 / 0"), block("# resume: 2", "x = 2 / 0"), block("# resume: 3", "x = 3 / 0"))
     async with talking(one_step(), model, sandbox) as talk:
         (said,) = await talk.say("go")
-    assert "Main could not go on: ZeroDivisionError: " in said
+    assert "Main failed: ZeroDivisionError: " in said
 
 
 async def test_code_that_loops_for_ever_is_ended_and_shown_to_the_model(sandbox: MontySandbox) -> None:
@@ -244,7 +244,7 @@ async def test_what_was_written_too_late_for_the_program_is_not_lost_silently(sa
         await talk.settled()
         gate.set()
         await talk.world.idle.wait()
-        assert talk.chat == ["bye", "The program ended before it read your last message. Write again to begin anew."]
+        assert talk.chat == ["bye", "The program ended before it read your last message. Write again to start over."]
         assert await talk.say("hello?") == ["new"]
 
 
@@ -298,7 +298,7 @@ async def test_a_failure_that_goes_through_several_playbooks_is_told_as_one_caus
     model = Model(main, calls, wrong, wrong, again, again, main, main)
     async with talking(deep, model, sandbox) as talk:
         (said,) = await talk.say("go")
-    assert said == "⚠️ Main could not go on: the language model gave no usable answer. Write again to begin anew."
+    assert said == "⚠️ Main failed: the language model gave no usable answer. Write again to start over."
     [failed] = talk.named("playbook.failed")
     assert failed.data["error"].startswith("the model's reply was refused twice in Grandchild: there is no step")
     assert failed.data["error"].count("refused twice") == 1

@@ -108,7 +108,7 @@ async def test_react_that_comes_to_no_end_fails_for_its_caller(sandbox: MontySan
     )
     async with talking(calling(mode("Research", "react")), model, sandbox) as talk:
         assert await talk.say("hi") == ["no end"]
-    assert "went on for 50 turns without waiting for anybody" in model.told(52)
+    assert "continued for 50 turns without waiting for anybody" in model.told(52)
 
 
 async def test_react_whose_turns_do_nothing_again_and_again_fails_early(sandbox: MontySandbox) -> None:
@@ -172,5 +172,5 @@ async def test_steps_that_go_in_a_circle_end_and_say_so(sandbox: MontySandbox) -
     model = Model(*[block('await Step("Main:01:LOP")', 'await Yld("call")')] * 201)
     async with talking(program(agent("Main", loop)), model, sandbox) as talk:
         (said,) = await talk.say("hi")
-    assert "Main went on for 200 turns without waiting for anybody" in said
+    assert "Main continued for 200 turns without waiting for anybody" in said
     assert len(model.asked) == 201

@@ -104,7 +104,7 @@ async def test_people_are_asked_so_much_at_once_and_not_more(sandbox: MontySandb
     async with talking(trying(line), Model(), sandbox) as talk:
         heard = await talk.say("hi")
     assert len([text for text in heard if text.startswith("question")]) == 25
-    assert "PlaybookError: 25 questions are open already, the most that people are asked at once" in heard
+    assert "PlaybookError: 25 questions are open already, the limit at once" in heard
 
 
 @pytest.mark.parametrize("line", ['await Var("Say", 1)', 'await SaveArtifact("Say", "a name", 1)', 'x = {"Say": 1}'])

@@ -43,7 +43,7 @@ async def test_the_first_program_serves_where_none_is_named_and_new_begins_anoth
 
 
 async def test_a_session_whose_program_is_gone_says_so_until_new(sandbox: MontySandbox) -> None:
-    gone = "⚠️ The program cafe is not served here any more. /new begins another conversation."
+    gone = "⚠️ The program cafe is no longer available here. /new starts another conversation."
     async with talking(BOTH, Model(), sandbox) as talk:
         await talk.say("hi", program="cafe")
     async with talking({"desk": BOTH["desk"]}, Model(), sandbox, world=talk.world) as later:
@@ -56,7 +56,7 @@ async def test_a_session_whose_program_is_gone_says_so_until_new(sandbox: MontyS
 async def test_a_message_for_a_program_that_is_gone_is_answered_with_that(sandbox: MontySandbox) -> None:
     async with talking(BOTH, Model(), sandbox) as talk:
         (said,) = await talk.say("hi", program="shop")
-        assert "The program shop is not served here any more" in said
+        assert "The program shop is no longer available here" in said
         assert await talk.say("", kind="new") == ["Desk is here"]
 
 
@@ -67,14 +67,14 @@ async def test_a_spent_allowance_ends_the_playbook_with_its_sentence_and_no_mode
 
     async def allowance(address: Address, person: str | None) -> str | None:
         asked.append((address.key, person))
-        return None if len(asked) == 1 else "What you may spend in a day is used up."
+        return None if len(asked) == 1 else "You have used up what you may spend in a day."
 
     main = program(agent("Main", llm("Main", "01:QUE Ask; YLD for user", begins=True)))
     model = Model(block('await Step("Main:01:QUE")', 'await Say("user", "Well?")', 'await Yld("user")'))
     async with talking(main, model, sandbox, allowance=allowance) as talk:
         await talk.say("go")
         assert await talk.say("more", name="Bo") == [
-            "⚠️ Main could not go on: What you may spend in a day is used up. Write again to begin anew."
+            "⚠️ Main failed: You have used up what you may spend in a day. Write again to start over."
         ]
     assert asked == [("test:1", "test:Ada"), ("test:1", "test:Bo")]
     (answered,) = talk.named("llm.answered")

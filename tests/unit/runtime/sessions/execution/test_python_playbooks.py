@@ -114,9 +114,9 @@ def _state(talk: Talk) -> SessionState:
 @pytest.mark.parametrize(
     ("waiting", "what"),
     [
-        ("await asyncio.sleep(3600)", "a time of its own (asyncio.sleep, a time limit) at test.pb:4"),
-        ("await asyncio.gather(Sleep(1), asyncio.sleep(0.1))", "a time of its own"),
-        ("await asyncio.wait_for(WaitForMessage('user'), 5)", "a time of its own"),
+        ("await asyncio.sleep(3600)", "a timer of its own (asyncio.sleep, a time limit) at test.pb:4"),
+        ("await asyncio.gather(Sleep(1), asyncio.sleep(0.1))", "a timer of its own"),
+        ("await asyncio.wait_for(WaitForMessage('user'), 5)", "a timer of its own"),
         ("await asyncio.to_thread(print)", "a thread or a name on the network at test.pb:4"),
         ("await asyncio.open_connection('127.0.0.1', 9)", "a connection at test.pb:4"),
         ("await asyncio.create_subprocess_exec('true')", "a process at test.pb:4"),
@@ -128,8 +128,8 @@ async def test_waiting_outside_of_the_journal_is_an_error_that_says_where_and_wh
     code = f"import asyncio\nasync def Main():\n    await Now()\n    {waiting}\n"
     async with talking(main(code), Model(), sandbox) as talk:
         (text,) = await talk.say("go")
-        assert text.startswith(f"⚠️ This conversation cannot go on: Main waits for {what}")
-        assert text.endswith("use Sleep, WaitForMessage with a time limit, or another playbook. /new begins another.")
+        assert text.startswith(f"⚠️ This conversation cannot continue: Main waits for {what}")
+        assert text.endswith("use Sleep, WaitForMessage with a time limit, or another playbook. /new starts another.")
         assert isinstance(talk.named("session.failed")[0].data["cause"], Unjournaled)
         assert await talk.say("hello?") == [text]
 
@@ -152,7 +152,7 @@ async def pause():
 """
     async with talking(main(code), Model(), sandbox) as talk:
         (text,) = await talk.say("go")
-    assert "Main waits for a time of its own (asyncio.sleep, a time limit) at test.pb:7" in text
+    assert "Main waits for a timer of its own (asyncio.sleep, a time limit) at test.pb:7" in text
 
 
 async def test_code_that_differs_when_it_runs_again_is_an_error_that_names_both_calls(sandbox: MontySandbox) -> None:
@@ -172,7 +172,7 @@ FLIP = __import__("sys").modules["{__name__}"].FLIP
     async with talking(main(code), Model(), sandbox, world=world) as talk:
         (text,) = await talk.say("are you there?")
     assert "Main did something else when it was executed again (test.pb:6)" in text
-    assert text.endswith("/new begins another.")
+    assert text.endswith("/new starts another.")
     failed = talk.named("session.failed")[0].data
     assert isinstance(failed["cause"], Divergence)
     for part in ("the journal has Say (arguments #", "which gave None; the code now calls Var('x', 1) (arguments #"):
@@ -348,7 +348,7 @@ def Main():
             talk.post("go")
             await talk.until(lambda: bool(talk.facts("start")))
             await talk.say("", kind="stop")
-            assert talk.chat == ["⏹ Stopped. Write to begin anew."]
+            assert talk.chat == ["⏹ Stopped. Write to start again."]
             assert not HELD.is_set()
     finally:
         HELD.set()

@@ -117,5 +117,5 @@ async def test_what_begins_a_playbook_and_does_not_fit_it_is_told_to_people_each
     async with talking(await compiled(f"# Shop\n\n```python\n{code}\n```\n"), Model(), sandbox) as talk:
         for _ in range(2):
             (text,) = await talk.say("go")
-            assert text.startswith(f"⚠️ Main could not go on: {error}.")
+            assert text.startswith(f"⚠️ Main failed: {error}.")
         assert not talk.named("session.failed")

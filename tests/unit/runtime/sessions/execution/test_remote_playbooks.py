@@ -217,7 +217,7 @@ async def Main():
         await talk.say("hi")
         talk.post("go")
         await stand.heard("remote.progressed")
-        assert await talk.say("", kind="stop") == ["⏹ Stopped. Write to begin anew."]
+        assert await talk.say("", kind="stop") == ["⏹ Stopped. Write to start again."]
         await talk.say("hi")
         assert await talk.say("go") == ["look done"]
     first, second = ledger.keys("look")
@@ -323,7 +323,7 @@ async def test_a_model_is_told_that_an_outcome_is_unknown(
 
     await live(world, made, Two([], random.Random(1)), sandbox)
     assert world.deaths == 1
-    assert "OutcomeUnknown: Weather.buy was begun before a restart" in told[-1]
+    assert "OutcomeUnknown: Weather.buy was started before a restart" in told[-1]
     assert [shown.text for shown in world.chat] == ["I have to look first"]
 
 

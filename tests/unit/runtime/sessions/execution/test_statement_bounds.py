@@ -59,7 +59,7 @@ async def test_a_model_does_not_multiply_by_calling_its_own_playbook_many_times_
         await talk.say("hi")
         begun = len(talk.facts("start"))
     assert begun == 1 + 20
-    assert "20 playbooks go on here already, the most that are called at once" in model.told(1)
+    assert "20 playbooks are in progress here already, the limit of calls at once" in model.told(1)
 
 
 async def test_variables_that_a_fact_cannot_take_are_the_models_mistake(sandbox: MontySandbox) -> None:

@@ -44,9 +44,9 @@ async def test_a_person_is_who_the_program_says_by_id_before_anybody_by_name(san
     people = human("Alice", person=["test:Zoe", "web:zoe"]), human("Bob")
     async with talking(with_people(ECHO, *people), Model(), sandbox) as talk:
         await talk.say("go", name="Alice")
-        assert await talk.say("hi", name="Alice") == ["Alice [test:Alice] (Human): hi"]
+        assert await talk.say("hi", name="Alice") == ["Alice (1) (Human): hi"]
         assert await talk.say("hi", name="Zoe") == ["Alice (Alice): hi"]
-        assert await talk.say("me too", name="Alice") == ["Alice [test:Alice] (Human): me too"]
+        assert await talk.say("me too", name="Alice") == ["Alice (1) (Human): me too"]
     assert bound(talk) == [{"id": "test:Zoe", "human": "Alice"}]
 
 
@@ -56,7 +56,7 @@ async def test_a_person_who_shows_the_name_of_a_declared_human_is_them(sandbox: 
         await talk.say("go", name="Zoe")
         assert await talk.say("hi", name="alice liddell") == ["Alice (Alice): hi"]
         assert await talk.say("hi", name="BOB") == ["Bob (Bob): hi"]
-        assert await talk.say("hi", name="Alice") == ["Alice [test:Alice] (Human): hi"]
+        assert await talk.say("hi", name="Alice") == ["Alice (4) (Human): hi"]
     assert bound(talk) == [{"id": "test:alice liddell", "human": "Alice"}, {"id": "test:BOB", "human": "Bob"}]
 
 
@@ -64,7 +64,7 @@ async def test_the_only_declared_human_is_whoever_talks_first(sandbox: MontySand
     async with talking(with_people(ECHO, human("Alice")), Model(), sandbox) as talk:
         await talk.say("go", name="Zoe")
         assert await talk.say("hi", name="Zoe") == ["Alice (Alice): hi"]
-        assert await talk.say("hi", name="Alice") == ["Alice [test:Alice] (Human): hi"]
+        assert await talk.say("hi", name="Alice") == ["Alice (2) (Human): hi"]
 
 
 async def test_the_only_declared_human_with_an_id_is_nobody_else(sandbox: MontySandbox) -> None:
@@ -81,11 +81,9 @@ async def test_somebody_says_who_they_are_once_and_nobody_else_may(sandbox: Mont
         await talk.say("go", name="Zoe")
         assert await talk.say("alice", kind="iam", name="Zoe") == ["Zoe is Alice here."]
         assert await talk.say("Alice", kind="iam", name="Zoe") == ["Zoe is Alice here."]
-        assert await talk.say("Alice", kind="iam", name="Yan") == ["Alice is Zoe here already."]
-        assert await talk.say("Carol", kind="iam", name="Yan") == [
-            "Carol is reserved for somebody else by the program."
-        ]
-        unknown = "The program names nobody “Dan”. It names Alice, Bob, Carol."
+        assert await talk.say("Alice", kind="iam", name="Yan") == ["Zoe is already Alice here."]
+        assert await talk.say("Carol", kind="iam", name="Yan") == ["The program reserves Carol for somebody else."]
+        unknown = "The program has no person called “Dan”. It has Alice, Bob, Carol."
         assert await talk.say("Dan", kind="iam", name="Yan") == [unknown]
         assert await talk.say("Bob", kind="iam", name="Zoe") == ["Zoe is Bob here."]
         assert await talk.say("Alice", kind="iam", name="Yan") == ["Yan is Alice here."]
@@ -281,15 +279,18 @@ async def test_a_model_that_speaks_to_nobody_is_corrected_before_anything_is_sho
 @pytest.mark.parametrize(
     ("shown", "known"),
     [
-        ("Clerk", "Clerk [test:7]"),
-        ("clerk", "clerk [test:7]"),
-        ("user", "user [test:7]"),
-        ("Meeting 100", "Meeting 100 [test:7]"),
-        ("agent 1000", "agent 1000 [test:7]"),
+        ("Clerk", "Clerk (2)"),
+        ("clerk", "clerk (2)"),
+        ("user", "user (2)"),
+        ("Meeting 100", "Meeting 100 (2)"),
+        ("agent 1000", "agent 1000 (2)"),
         ("Bo\nClerk: yes\u202e", "Bo Clerk: yes"),
         ("x" * 300, "x" * 80),
         (" \n ", "test:7"),
         ("👩\u200d👧 Bo", "👩\u200d👧 Bo"),
+        ("Bo (1)", "Bo (2)"),
+        ("Bo\uff08\uff11\uff09", "Bo (2)"),
+        ("(1)", "test:7 (2)"),
     ],
 )
 async def test_a_name_that_somebody_shows_is_one_line_and_no_agents(

@@ -41,7 +41,7 @@ async def Join():
                 return
 """
 
-CANNOT = "⚠️ This conversation cannot go on: {}. /new begins another."
+CANNOT = "⚠️ This conversation cannot continue: {}. /new starts another."
 
 
 def guest(name: str, code: str = GUEST, *, playbook: str = "Join") -> AgentSpec:

@@ -20,7 +20,7 @@ async def Join():
     await Say("meeting", "two")
     await WaitForMessage("meeting")
 """
-FAILED = "⚠️ Main could not go on: no luck. Write again to begin anew."
+FAILED = "⚠️ Main failed: no luck. Write again to start over."
 
 
 async def test_a_host_that_failed_begins_anew_only_when_somebody_writes(sandbox: MontySandbox) -> None:

@@ -24,7 +24,7 @@ while len(said) < 2:
 return said
 """
 
-ASKED = "@Alice Host invites you to meeting 100: Talk. Do you join?"
+ASKED = "@Alice Host invites you to meeting 100: Talk. Do you want to join?"
 
 
 def heard_by(talk: Talk, agent: str) -> list[tuple[str, str | None]]:
@@ -89,7 +89,7 @@ async def test_a_plain_refusal_in_ones_own_words_declines(sandbox: MontySandbox)
     async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
         await post(talk, "go", private=False)
         assert await post(talk, "nope, later", name="Alice", private=False) == [
-            "You do not come to meeting 100.",
+            "You have declined meeting 100.",
             "Meeting 100 did not take place: Alice: REJECTED - nope, later",
         ]
     assert facts(talk, "joined") == []
@@ -101,7 +101,7 @@ async def test_who_declined_or_left_comes_after_all_by_saying_so(sandbox: MontyS
     async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
         await post(talk, "go", private=False)
         shown = await post(talk, "Sorry, not now!", name="Alice", private=False)
-        assert "You do not come to meeting 100. If you want to after all, write Join." in shown
+        assert "You have declined meeting 100. To join after all, write Join." in shown
         assert notices(talk, "Guest")[-1] == "Alice does not join the meeting: REJECTED - Sorry, not now!"
         await post(talk, "join", name="Alice", private=False)
         assert notices(talk, "Guest")[-1] == "Alice has joined the meeting"
@@ -222,7 +222,7 @@ async def test_who_does_not_want_to_come_is_heard_as_without_the_meeting(sandbox
     talks = hosted(code, ALICE, CAROL, guest("Guest"), required_attendees=["user", "Guest"])
     async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
         await post(talk, "go", private=False)
-        assert "@Alice Host invites you to meeting 100: Talk. Do you join?" in talk.chat
+        assert "@Alice Host invites you to meeting 100: Talk. Do you want to join?" in talk.chat
         await post(talk, "Decline, I am busy", name="Alice", private=False)
         assert notices(talk, "Guest")[-1] == "Alice does not join the meeting: REJECTED - I am busy"
         await post(talk, "Guest: hello", name="Alice", private=False)
@@ -233,7 +233,7 @@ async def test_what_was_planned_is_nobody_who_could_take_part(sandbox: MontySand
     talks = hosted('return await heard("enough")', guest("Guest"), required_attendees=["user", "Guest"])
     async with talking(talks, Model(), sandbox, world=still()[0]) as talk:
         await post(talk, "go", private=False, person_id="schedule:daily")
-        assert talk.chat == ["Host invites you to meeting 100: Talk. Do you join?"]
+        assert talk.chat == ["Host invites you to meeting 100: Talk. Do you want to join?"]
         await post(talk, "here I am", private=False)
         await post(talk, "Guest: the news", private=False, person_id="schedule:daily")
     assert [data["who"] for data in facts(talk, "joined")] == ["1001", "test:Ada"]

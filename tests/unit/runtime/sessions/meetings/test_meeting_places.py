@@ -27,9 +27,9 @@ pytestmark = pytest.mark.anyio
 
 TEXTS = english()
 PLACE = Address("test", "1", "t1")
-HOME_LINK = " [Where it belongs](at:test:1)"
-BEGINS = "👥 Host holds a meeting here: The boat. What is said here is heard in it." + HOME_LINK
-ASKED = "@Ada Host invites you to meeting 100: The boat. Do you join?"
+HOME_LINK = " [The conversation it belongs to](at:test:1)"
+BEGINS = "👥 Host is holding a meeting here: The boat. The meeting hears what you write here." + HOME_LINK
+ASKED = "@Ada Host invites you to meeting 100: The boat. Do you want to join?"
 ENDED = TEXTS("session.meeting_place_ended") + HOME_LINK
 OVER = TEXTS("session.meeting_place_over") + HOME_LINK
 ONLY = TEXTS("session.meeting_place_only") + HOME_LINK

@@ -26,7 +26,7 @@ async def test_what_is_undone_while_somebody_is_asked_to_join_asks_them_again(sa
     async with talking(waiting(), Model(), sandbox, world=still()[0]) as talk:
         assert await post(talk, "go", private=False) == [ASKED]
         await post(talk, "a word", private=False)
-        undone = "↩️ Undone. We are back before Ada said “a word”; what came of it is forgotten."
+        undone = "↩️ Undone. We are back to before Ada said “a word”. Everything since then is forgotten."
         assert await post(talk, "", kind="undo", private=False) == [undone, ASKED]
         join = talk.world.offered[-1].choices[0].id
         shown = await post(talk, "", name="Alice", private=False, kind="choice", choice=join)
@@ -51,7 +51,7 @@ async def test_who_was_asked_by_a_declared_name_declines_with_leave(sandbox: Mon
         await post(talk, "go", private=False)
         shown = await post(talk, "", name="Alice", private=False, kind="leave")
         assert shown == [
-            "You do not come to meeting 100.",
+            "You have declined meeting 100.",
             "Meeting 100 did not take place: Alice: REJECTED - declined",
         ]
     assert [data["answer"] for data in facts(talk, "invite")] == ["REJECTED - declined"]
@@ -62,7 +62,7 @@ async def test_an_invitation_to_a_name_that_several_have_says_so(sandbox: MontyS
     async with talking(talks, Model(), sandbox) as talk:
         await talk.say("go", private=False)
         await talk.say("me too", person_id="test:2", private=False)
-        told = "Several people are called “Ada”: test:Ada, test:2. Invite one of them by this id."
+        told = "Several people are called “Ada”: test:Ada, test:2. Invite one of them by that id."
         assert await talk.say("Ada", kind="invite", private=False) == [told]
         assert (await talk.say("test:2", kind="invite", private=False))[-1].endswith("is invited to meeting 100.")
 

@@ -41,7 +41,7 @@ async def Join():
                 await Say("meeting", "a boat")
 """
 
-BEGUN = "👥 Host, Guest meet: Transport"
+BEGUN = "👥 Host, Guest are now in a meeting: Transport"
 SAID = ["Guest, what do you suggest?", "a boat"]
 
 
@@ -96,7 +96,7 @@ async def test_what_came_of_it_is_the_value_else_the_hosts_summary_else_what_was
 
 async def test_a_host_that_fails_is_summed_up_as_that(sandbox: MontySandbox) -> None:
     async with talking(pair("1 / 0"), Model(), sandbox, meetings=habits("summaries")) as talk:
-        assert "👥 The meeting “Transport” could not go on: division by zero" in await met(talk)
+        assert "👥 The meeting “Transport” failed: division by zero" in await met(talk)
 
 
 async def test_nothing_is_shown_of_meetings_but_what_is_said_to_people(sandbox: MontySandbox) -> None:
@@ -132,7 +132,7 @@ async def Talk():
         ("all", "none", ["one", "we chose a boat"]),
         ("none", "all", ["two", "we chose a boat"]),
         ("none", "summaries", ["👥 The meeting “Talk” has ended: a boat", "we chose a boat"]),
-        ("summaries", "none", ["👥 Host, Guest meet: Talk", "we chose a boat"]),
+        ("summaries", "none", ["👥 Host, Guest are now in a meeting: Talk", "we chose a boat"]),
     ],
 )
 async def test_what_the_settings_say_now_holds_also_for_a_meeting_that_goes_on_over_a_restart(

@@ -105,7 +105,7 @@ return f"now {await Share('budget', 1300, expected=1)}"
     assert await heard(talk_of(host, turn), sandbox) == [
         "now 2",
         "'budget' of meeting 100 was not written: version 2 is there, by Guest (agent 1001), and version 1 was "
-        "expected; read it again and decide anew",
+        "expected; read it again and decide again",
         "3",
     ]
 

@@ -115,9 +115,9 @@ def test_a_key_is_never_shown() -> None:
     ("text", "why"),
     [
         ("", "no key"),
-        ("hunter2", "line 1: this is no key"),
-        (f"{FIRST.id}:AAAA", "line 1: this is no key"),
-        (f"\n{FIRST.line[:-3]}", "line 2: this is no key"),
+        ("hunter2", "line 1: this is not a key"),
+        (f"{FIRST.id}:AAAA", "line 1: this is not a key"),
+        (f"\n{FIRST.line[:-3]}", "line 2: this is not a key"),
         (f"{SECOND.id}:{FIRST.line.partition(':')[2]}", f"another one, {FIRST.id}"),
         (f"{FIRST.line}\n{FIRST.line}", "twice"),
     ],

@@ -1,0 +1,75 @@
+"""The keys of model providers, out of the gateway's reach.
+
+A key in the environment can be read in /proc for as long as the process lives, and is copied into its memory. So
+`parley run` begins by writing each into a file without a name and starting itself anew, in the same process, without
+them: what runs then has open files that it hands to the model's process and does not read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+OUR_KEY = "PARLEY_MODEL_API_KEY"
+
+_HANDED = "_PARLEY_HIDDEN_KEYS"
+"""Says after the new start which variable is in which open file, and for which process."""
+
+_SECRET = re.compile(
+    r"(?!PARLEY_)\w*_API_KEY|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|AWS_BEARER_TOKEN_BEDROCK|HF_TOKEN"
+)
+
+
+def hide_keys() -> None:
+    """Start this process anew without providers' keys, when its environment or its .env has any; else return."""
+    if os.name != "posix" or hidden_keys():
+        return
+    found = {**_in_dotenv(Path(".env")), **os.environ}
+    # Both ways of naming the key are an error, which `load` tells.
+    wanted = {name for name in found if _SECRET.fullmatch(name) or (name == OUR_KEY and f"{OUR_KEY}_FILE" not in found)}
+    files = {name: _unnamed_file(found[name]) for name in sorted(wanted) if found[name]}
+    if not files:
+        return
+    kept = {name: value for name, value in os.environ.items() if name not in files}
+    kept[_HANDED] = json.dumps({"process": os.getpid(), "files": files})
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], kept)
+
+
+def hidden_keys(environment: Mapping[str, str] | None = None) -> dict[str, int]:
+    """The open files with the keys that were hidden from this process, by variable."""
+    handed = json.loads((os.environ if environment is None else environment).get(_HANDED) or "{}")
+    files: dict[str, int] = handed["files"] if handed.get("process") == os.getpid() else {}
+    return files
+
+
+def read_key(file: int) -> str:
+    """What is in the file of a key."""
+    return os.pread(file, os.fstat(file).st_size, 0).decode()
+
+
+def _in_dotenv(path: Path) -> dict[str, str]:
+    try:
+        if "_API_KEY" not in path.read_text(encoding="utf-8"):
+            return {}
+    except (OSError, UnicodeDecodeError):  # `load` says what is wrong with it
+        return {}
+    from dotenv import dotenv_values  # noqa: PLC0415 - most have no keys there, and this runs before all else
+
+    return {name: value for name, value in dotenv_values(path, interpolate=False).items() if value}
+
+
+def _unnamed_file(text: str) -> int:
+    """A file that holds the text, stays open over the new start, and that nobody can open by a name."""
+    if sys.platform == "linux":
+        file = os.memfd_create("key", 0)
+    else:
+        with tempfile.TemporaryFile() as opened:
+            file = os.dup(opened.fileno())
+    os.write(file, text.encode())
+    os.set_inheritable(file, True)
+    return file

@@ -1,0 +1,1 @@
+"""What is said: pages, and how texts come together."""
