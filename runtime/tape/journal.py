@@ -95,6 +95,18 @@ class _Copy:
             raise TypeError("a large value")
 
 
+def _settled(content: Content) -> tuple[Mapping[str, Any], Content]:
+    """The stored form of a fact and what it says, as they read after a restart. Raises as `as_data` does."""
+    try:
+        settled = content.settled(_Copy().of)
+    except (TypeError, RecursionError):
+        settled = None
+    if settled is not None:
+        return settled
+    data: Mapping[str, Any] = as_data(with_short_reasons(content.data()))
+    return data, content.read(data)
+
+
 def digest_of(name: str, args: object, kwargs: object) -> str:
     """A short digest that tells whether a call is the recorded one.
 
@@ -175,15 +187,17 @@ class Journal:
         Raises ValueError for more than a fact takes."""
         if self._failed is not None:
             raise self._failed
-        kind = type(content)
-        data: Mapping[str, Any] = as_data(with_short_reasons(content.data()))
-        plain = kind.read(data)
+        data, plain = _settled(content)
         seq = self.state.seq + 1
         tape = self._tape(plain)
         now = self._clock.now()
         apply(self.state, seq, plain, now.timestamp())
-        self._facts.append(Fact(tape, seq, kind.kind, now, data))
-        self._owe(plain)
+        self._facts.append(Fact(tape, seq, plain.kind, now, data))
+        owed, paid = plain.owes(), plain.pays()
+        if owed is not None:
+            self._owed[owed] = True
+        elif paid is not None:
+            self._owed[paid] = False
         frame = plain.frame_id()
         if frame is not None:
             self._tell(frame)
@@ -297,13 +311,6 @@ class Journal:
         caller = frame.rpartition(":")[0]
         if caller and caller in self._listeners:
             self._listeners[caller]()
-
-    def _owe(self, content: Content) -> None:
-        owed, paid = content.owes(), content.pays()
-        if owed is not None:
-            self._owed[owed] = True
-        if paid is not None:
-            self._owed[paid] = False
 
     def _tape(self, content: Content) -> TapeId:
         if content.on_session_tape:

@@ -170,7 +170,7 @@ class EventHandler:
         agent, before = AgentId(known.agent), known.text
         unread, meeting = self._unread_by(known.message), self._said_in(known.message)
         for reader in unread or ([agent] if meeting is not None else []):
-            self._journal.note(MessageEdited(reader, known.message, event.message_id, event.text))
+            self._journal.note(MessageEdited(reader, known.message, event.message_id or "", event.text))
         readers = self._readers(agent, meeting, unread)
         if not readers:
             return
@@ -193,7 +193,7 @@ class EventHandler:
         unread, meeting = self._unread_by(known.message), self._said_in(known.message)
         readers = self._readers(agent, meeting, unread)
         for reader in unread or ([agent] if meeting is not None else []):
-            self._journal.note(MessageDeleted(reader, known.message, event.message_id))
+            self._journal.note(MessageDeleted(reader, known.message, event.message_id or ""))
             self._supervisor.forget(reader, known.message)
         if not readers:
             self._marked.pop(known.message, None)

@@ -83,6 +83,13 @@ class Content:
         """From the stored form. Raises LookupError where a key is missing."""
         raise NotImplementedError
 
+    def settled(self, copy: Callable[[Any], Any]) -> tuple[dict[str, Any], Self] | None:
+        """The stored form and the content as they read after a restart; None where that takes more than `copy`.
+
+        `copy` is given each value that could change. It is the fast way of what `data` and `read` do.
+        """
+        raise NotImplementedError
+
     def frame_id(self) -> str | None:
         """The frame that it is about, if one."""
         return None
@@ -172,13 +179,32 @@ def _parts(made: type[Content]) -> list[tuple[Field[Any], _Key]]:
 
 def _equip(made: type[Content]) -> None:
     names: dict[str, Any] = {"_NOTHING": NOTHING}
-    source = [*_writing(made, names), *_reading(made, names), *_referring(made)]
+    source = [
+        *_making(made, names),
+        *_writing(made, names),
+        *_reading(made, names),
+        *_settling(made),
+        *_referring(made),
+    ]
     exec(compile("\n".join(source), f"<fact {made.kind}>", "exec"), names)  # noqa: S102 - our own text, once a class
     made.data = names["data"]  # type: ignore[method-assign]
     made.read = classmethod(names["read"])  # type: ignore[assignment, method-assign]
+    made.__init__ = names["__init__"]  # type: ignore[misc]
+    made.settled = names["settled"]  # type: ignore[method-assign]
     for name in ("frame_id", "page_id", "agent_id"):
         if name in names:
             setattr(made, name, names[name])
+
+
+def _making(made: type[Content], names: dict[str, Any]) -> list[str]:
+    """The constructor of a frozen dataclass, only faster: slots are set without looking for them by name."""
+    parameters, lines = [], []
+    for part, _ in _parts(made):
+        names[f"_set_{part.name}"] = made.__dict__[part.name].__set__
+        names[f"_default_{part.name}"] = part.default
+        parameters.append(part.name if part.default is MISSING else f"{part.name}=_default_{part.name}")
+        lines.append(f"    _set_{part.name}(self, {part.name})")
+    return [f"def __init__({', '.join(['self', *parameters])}):", *(lines or ["    pass"])]
 
 
 def _writing(made: type[Content], names: dict[str, Any]) -> list[str]:
@@ -215,7 +241,6 @@ def _reading(made: type[Content], names: dict[str, Any]) -> list[str]:
         else:
             value = f"get({stored.name!r})"
             if part.default is not None:
-                names[f"_default_{part.name}"] = part.default
                 value = f"({value} or _default_{part.name})"
         if stored.form is not None:
             names[f"_read_{part.name}"] = stored.form.read
@@ -223,6 +248,48 @@ def _reading(made: type[Content], names: dict[str, Any]) -> list[str]:
             value = read if part.default is MISSING else f"({read} if get({stored.name!r}) else None)"
         arguments.append(value)
     return ["def read(cls, data):", "    get = data.get", f"    return cls({', '.join(arguments)})"]
+
+
+_SCALARS = frozenset({"int", "bool", "float", "int | None", "bool | None", "float | None"})
+
+_SHORT_CHARS = 5_000
+"""A longer text is settled the slow way, which knows the bounds."""
+
+
+def _settling(made: type[Content]) -> list[str]:
+    """`data` and `read` in one: values that cannot change are taken as they are."""
+    checks, leading, rest, arguments = [], [], [], []
+    for part, stored in _parts(made):
+        name, hint = part.name, str(part.type)
+        arguments.append(f"n_{name}")
+        checks.append(f"    n_{name} = v_{name} = self.{name}")
+        long = f"v_{name}.__class__ is not str or not v_{name}.isascii() or len(v_{name}) > {_SHORT_CHARS}"
+        if stored.name in ("exc", "why"):
+            checks.append(f"    if v_{name} is not None: return None")
+        elif hint == "str":
+            checks.append(f"    if {long}: return None")
+        elif hint == "str | None":
+            checks.append(f"    if v_{name} is not None and ({long}): return None")
+        elif hint not in _SCALARS:
+            written = f"_write_{name}(v_{name})" if stored.form is not None else f"v_{name}"
+            read = f"_read_{name}(v_{name})" if stored.form is not None else f"v_{name}"
+            empty = f"v_{name} is None" if part.default in (None, MISSING) else f"v_{name} is _default_{name}"
+            checks.append(f"    if not ({empty}):")
+            checks.append(f"        v_{name} = copy({written}); n_{name} = {read}; same = False")
+    for part, stored in sorted(_parts(made), key=lambda part: not part[1].first):
+        value = f"v_{part.name}" if part.default is not NOTHING else f"(v_{part.name} or {{}})"
+        value = value if part.default != () else f"(v_{part.name} or [])"
+        if part.default is not MISSING and not stored.always:
+            there = f"v_{part.name}" + (" is not None" if part.default is None else "")
+            there += f" or _when_{part.name}(self)" if stored.when is not None else ""
+            rest.append(f"    if {there}: data[{stored.name!r}] = {value}")
+        elif rest:
+            rest.append(f"    data[{stored.name!r}] = {value}")
+        else:
+            leading.append(f"{stored.name!r}: {value}")
+    made_anew = f"self if same else self.__class__({', '.join(arguments)})"
+    body = [*checks, f"    data = {{{', '.join(leading)}}}", *rest, f"    return data, {made_anew}"]
+    return ["def settled(self, copy):", "    same = True", *body]
 
 
 _REFERENCES: Mapping[str, tuple[str, ...]] = {
