@@ -14,9 +14,9 @@ from runtime.stores.catalog import KnownSession, SessionCatalog, busy_session
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.session_file import files_of
 from runtime.stores.traces import Traces, Whose
-from runtime.tape.facts import read_as
 from runtime.tape.facts.meetings import MeetingPlaced
 from runtime.tape.facts.people import MessageHeard, PersonMet
+from runtime.tape.facts.registry import read_as
 from runtime.tape.tape import UNREADABLE, Fact, TapeStore, opened, session_tape
 
 InRoom = Callable[[Address], bool]

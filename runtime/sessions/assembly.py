@@ -42,7 +42,7 @@ from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
 from runtime.stores.inbox import Inbox
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.facts import Content
+from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from runtime.core.errors import Divergence
-from runtime.tape.facts import KINDS, Content, content_of
 from runtime.tape.facts.agents import (
     AgentCreated,
     AgentPaused,
@@ -14,6 +13,8 @@ from runtime.tape.facts.agents import (
     ReminderSet,
     VariablesAltered,
 )
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.registry import KINDS, content_of
 from runtime.tape.facts.session import (
     NewsTold,
     ProgramAdopted,

@@ -17,7 +17,7 @@ from runtime.core.ids import SessionId, TapeId
 from runtime.core.plain_text import whole_characters
 from runtime.core.signals import Signal
 from runtime.tape.bounds import MAX_FACT_CHARS, with_short_reasons
-from runtime.tape.facts import Content
+from runtime.tape.facts.content import Content
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.fold import apply, apply_fact
 from runtime.tape.state import SessionState

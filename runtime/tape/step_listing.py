@@ -15,11 +15,12 @@ from typing import Any
 
 from runtime.core.errors import Divergence
 from runtime.core.message import Message
-from runtime.tape.facts import Content, content_of
 from runtime.tape.facts.agents import AgentStopped
 from runtime.tape.facts.calls import CallReturned, VariableSet, WaitBegun, WaitEnded
+from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameReturned, FrameStarted, StepReached, StepReturned
 from runtime.tape.facts.pages import PageFinished, PageHeld
+from runtime.tape.facts.registry import content_of
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.fold import apply
 from runtime.tape.frame_state import FrameState

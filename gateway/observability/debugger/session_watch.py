@@ -19,9 +19,9 @@ from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.step_watcher import Watched
 from runtime.execution.free.statement import control_value
 from runtime.language.program import Op, PlaybookSpec, Step
-from runtime.tape.facts import Content
 from runtime.tape.facts.agents import AgentCreated, AgentStopped, MessageQueued
 from runtime.tape.facts.calls import CallDropped
+from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.session import SessionLoaded

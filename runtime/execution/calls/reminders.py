@@ -20,9 +20,9 @@ from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call_arguments
 from runtime.execution.host import Builtin
 from runtime.execution.triggers.kinds import TimeTrigger
-from runtime.tape.facts import Content
 from runtime.tape.facts.agents import AgentCreated, ReminderRemoved, ReminderSet
 from runtime.tape.facts.calls import CallReturned
+from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
 from runtime.tape.state import ReminderState
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.bus import Bus
 from runtime.execution.frames.frame import Frame
-from runtime.tape.facts import Content
+from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.frame_state import WaitState
 from runtime.tape.journal import Journal

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from runtime.execution.frames.frame import Call, Frame
 from runtime.language.program import Program
-from runtime.tape.facts import Content
+from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
 
 

@@ -17,9 +17,9 @@ from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Target
 from runtime.language.syntax.humans import ANYBODY, HumanSpec
-from runtime.tape.facts import Content
 from runtime.tape.facts.agents import AgentStopped
 from runtime.tape.facts.calls import QuestionAsked, WaitBegun
+from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameParked, FrameReturned
 from runtime.tape.facts.pages import PageBegun, PageFinished, PageHeld
 from runtime.tape.facts.people import MessageHeard

@@ -11,8 +11,8 @@ from runtime.channels.outbox import Outbox, PageSpec
 from runtime.core.address import Address
 from runtime.core.errors import StorageError
 from runtime.core.message import Choice, Mark
-from runtime.tape.facts import Content
 from runtime.tape.facts.calls import QuestionAsked
+from runtime.tape.facts.content import Content
 from runtime.tape.facts.pages import MarkPlaced, MarkWanted, PageShown, QuestionClosed, QuestionSettled
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import ClosedQuestion, QuestionState

@@ -16,9 +16,9 @@ from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.speech.presence import Presence
 from runtime.tape.acks import AckState
-from runtime.tape.facts import Content
 from runtime.tape.facts.agents import AgentRestarted, AgentStopped, MessagesDropped, MessagesFetched
 from runtime.tape.facts.calls import AcksAwaited, WaitEnded
+from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted, FrameSteered
 from runtime.tape.journal import Journal
 from runtime.tape.rules.frames import call_key

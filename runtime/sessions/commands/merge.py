@@ -13,8 +13,8 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
 from runtime.stores.inbox import MERGED, Inbox, InboxEvent
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.facts import read_as
 from runtime.tape.facts.pages import PageFinished
+from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ForkMerged, ResultReturned
 from runtime.tape.journal import Journal
 

@@ -16,9 +16,9 @@ from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.node_context import Busy
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.stores.inbox import InboxEvent
-from runtime.tape.facts import Content
 from runtime.tape.facts.agents import AgentRestarted
 from runtime.tape.facts.calls import QuestionAnswered, WaitEnded
+from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted, FrameSteered
 from runtime.tape.facts.people import AsideAdded, MessageDeleted, MessageEdited, MessageHeard
 from runtime.tape.facts.session import ExchangeBegun, ExchangeJoined

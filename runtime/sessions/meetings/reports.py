@@ -12,7 +12,7 @@ from runtime.language.program import Program
 from runtime.meetings.placement import place_of
 from runtime.meetings.showing import MeetingHabits, Show
 from runtime.sessions.succession import words_within
-from runtime.tape.facts import Content
+from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.meetings import MeetingBegun
 from runtime.tape.journal import Journal

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 from runtime.core.address import Address, address_data
 from runtime.core.message import Attachment, message_from_data, message_to_data
 from runtime.tape.frame_state import CallSite
-from runtime.tape.tape import Fact
 
 Kind = TypeVar("Kind", bound="Content")
 
@@ -160,16 +159,6 @@ def fact(kind: str, *, session: bool = False) -> Callable[[type[Kind]], type[Kin
     return declare
 
 
-def content_of(kind: str, data: Mapping[str, Any]) -> Content:
-    """What a stored fact of this kind says. Raises LookupError for an unknown kind, or where a key is missing."""
-    return KINDS[kind].read(data)
-
-
-def read_as(fact_: Fact, wanted: type[Kind]) -> Kind | None:
-    """What a stored fact says, if it is of this kind."""
-    return wanted.read(fact_.data) if fact_.kind == wanted.kind else None
-
-
 # -- the generated methods
 
 
@@ -189,7 +178,7 @@ def _equip(made: type[Content]) -> None:
     exec(compile("\n".join(source), f"<fact {made.kind}>", "exec"), names)  # noqa: S102 - our own text, once a class
     made.data = names["data"]  # type: ignore[method-assign]
     made.read = classmethod(names["read"])  # type: ignore[assignment, method-assign]
-    made.__init__ = names["__init__"]  # type: ignore[misc]
+    made.__init__ = names["__init__"]  # type: ignore[method-assign]
     made.settled = names["settled"]  # type: ignore[method-assign]
     for name in ("frame_id", "page_id", "agent_id"):
         if name in names:

@@ -12,15 +12,18 @@ from runtime.tape.facts.content import ADDRESS, ATTACHMENT, PARTS, Content, fact
 
 @fact("page")
 class PageBegun(Content):
-    """An utterance begins, its number is its page's id. `to` is whom it is for; `reply` what it quotes; each of
-    `choices` is an id and a label. `place` is where it stands, if not in the session's conversation."""
+    """An utterance begins; the fact's number is the page's id.
+
+    `to` is whom it is for, `reply` what it quotes; each of `choices` is an id and a label. `place` is where it stands,
+    if not in the session's conversation. A page without an agent is a notice of the runtime.
+    """
 
     frame: str = key("f")
     agent: str = key("agent")
     to: str = key("to")
     choices: Sequence[Sequence[Any]] = key("choices", default=())
     file: Attachment | None = key("file", default=None, form=ATTACHMENT)
-    reply: str | None = key("reply", default=None, when=lambda fact: fact.to not in ("file", "notice"))
+    reply: str | None = key("reply", default=None, when=lambda fact: fact.agent and fact.to != "file")
     place: Address | None = key("place", default=None, form=ADDRESS)
 
 

@@ -26,7 +26,7 @@ from runtime.core.message import Message, MessageType, message_from_data, messag
 from runtime.core.texts import english
 from runtime.execution.prompt.situation import situation
 from runtime.meetings.invitations import BUSY, JOINED, rejected
-from runtime.tape.facts import content_of
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.state import MeetingState
 from runtime.tape.tape import Fact

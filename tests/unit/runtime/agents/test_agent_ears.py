@@ -15,7 +15,7 @@ from runtime.agents.agent import Agent
 from runtime.bus import Bus
 from runtime.core.ids import AgentId, SessionId
 from runtime.core.message import Message, MessageType
-from runtime.tape.facts import content_of
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct

@@ -15,7 +15,7 @@ from runtime.core.ids import SessionId
 from runtime.execution.calls.remote import NoRemoteServers
 from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentKind, Program
-from runtime.tape.facts import content_of
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.sessions.programs import agent, program, python

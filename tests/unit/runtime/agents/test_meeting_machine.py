@@ -10,7 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from runtime.agents.meeting_host import MeetingHost
 from runtime.meetings.meetings import Meetings
-from runtime.tape.facts import content_of
+from runtime.tape.facts.registry import content_of
 from runtime.tape.state import MeetingState
 from tests.unit.runtime.agents.meeting_machine import AGENTS, MeetingMachine, done
 

@@ -18,8 +18,8 @@ from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Frame
 from runtime.execution.host import Executable, Host
 from runtime.execution.speech.pages import Pages
-from runtime.tape.facts import content_of
 from runtime.tape.facts.frames import FrameStarted
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.crash_world import ADDRESS, World
 

@@ -14,7 +14,7 @@ from runtime.core.ids import SessionId
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions import snapshots
 from runtime.stores.sessions import Commit, Lease, SessionRecord
-from runtime.tape.facts import content_of
+from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply_fact
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.snapshot import Snapshot, snapshot_of, state_from

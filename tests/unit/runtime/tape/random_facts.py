@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runtime.core.errors import Divergence
-from runtime.tape.facts import content_of
+from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.core.ids import SessionId
 from runtime.tape import state as state_module
-from runtime.tape.facts import content_of
+from runtime.tape.facts.registry import content_of
 from runtime.tape.frame_state import takes
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.state import SessionState

@@ -12,8 +12,9 @@ import pytest
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import MAX_ERROR_CHARS
 from runtime.tape.bounds import MAX_FACT_CHARS
-from runtime.tape.facts import Content, content_of
+from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.tape.random_facts import KINDS, Facts

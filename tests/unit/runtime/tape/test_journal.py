@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from runtime.core.errors import Divergence, StorageUnavailable, TapeConflict
 from runtime.core.ids import AgentId, MessageId, PersonId, SessionId
 from runtime.core.message import Message, message_to_data
-from runtime.tape.facts import KINDS, content_of
+from runtime.tape.facts.registry import KINDS, content_of
 from runtime.tape.fold import apply, apply_fact
 from runtime.tape.frame_state import takes
 from runtime.tape.journal import Batch, Journal, as_data, digest_of

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.tape import snapshot as snapshots
-from runtime.tape.facts import content_of
+from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.snapshot import rules_version, snapshot_of, state_from
 from runtime.tape.state import SessionState

@@ -10,9 +10,9 @@ import pytest
 from runtime.core.ids import SessionId
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Call, Frame, Handed
-from runtime.tape.facts import content_of
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.frames import FrameStarted
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.clock import FakeClock
 

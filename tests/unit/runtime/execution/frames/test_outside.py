@@ -14,7 +14,7 @@ from runtime.core.errors import Divergence, OutcomeUnknown, PlaybookError
 from runtime.core.ids import SessionId
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outside import Effect, Outside
-from runtime.tape.facts import content_of
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.tape import Fact
 from tests.fakes.clock import FakeClock

@@ -6,7 +6,7 @@ from typing import Any
 
 from runtime.core.message import Attachment
 from runtime.execution.prompt.situation import MAX_LISTED, situation
-from runtime.tape.facts import content_of
+from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.people_state import PersonState
 from runtime.tape.state import SessionState

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from runtime.core.ids import TapeId
-from runtime.tape.facts import content_of
 from runtime.tape.facts.frames import StatementDone
+from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply_fact
 from runtime.tape.journal import as_data
 from runtime.tape.snapshot import snapshot_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.tape.facts import content_of
+from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.people_state import MAX_EXCHANGES, ThreadState
 from runtime.tape.state import SessionState

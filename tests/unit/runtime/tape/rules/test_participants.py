@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.core.message import message_to_data
-from runtime.tape.facts import content_of
+from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 from tests.unit.runtime.channels.messages import direct
