@@ -325,6 +325,18 @@ class CanEndTyping(Protocol):
 
 
 @runtime_checkable
+class BringsTogether(Protocol):
+    """What people do in several conversations can be taken at the same time."""
+
+    def connect_together(self) -> AbstractAsyncContextManager[AsyncIterator[Sequence[Inbound]]]:
+        """As `Adapter.connect`, but all that waits at once, in order, some dozens at most.
+
+        All of it is acknowledged when the consumer asks for more.
+        """
+        ...
+
+
+@runtime_checkable
 class AnswersHttp(Protocol):
     """The platform sends people's events by HTTP requests, to `/hooks/<platform>` on any node."""
 

@@ -146,7 +146,7 @@ def counts() -> list[Row]:
         Row("characters in", cost.chars_in, "chars", bot.chars_in, floor, "<= 12,000"),
         Row("characters written", cost.chars_out, "chars", cost.chars_shown, "shown", "<= 1.6 of it"),
         Row("written before the first visible one, greeting", held.unseen[0], "chars", target="<= 12"),
-        Row("the same after a message, at most", max(held.unseen), "chars", bot.unseen, floor),
+        Row("the same after a message, at most", max(held.unseen), "chars", bot.unseen, floor, "<= 12"),
         Row("cacheable share of its prompts", 100 * held.cacheable, "%"),
     ]
 

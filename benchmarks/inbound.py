@@ -16,6 +16,7 @@ from benchmarks.nobody import Nobody
 from benchmarks.table import Row
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
+from gateway.foundation import renewal_of
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
@@ -94,8 +95,9 @@ async def _measure() -> tuple[list[float], list[float]]:
         async with anyio.create_task_group() as tasks:
             around = NodeContext({program.name: program}, store, Nobody(), sandbox, model, clock, bus)
             registry = Registry(around, inbox, tasks)
-            roster = Roster(RedisNodeStore(connection), LeaseHolder("bench"), clock)
-            node = Node(RedisLeaseStore(connection), inbox, roster, bus)
+            holder = LeaseHolder("bench")
+            roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
+            node = Node(RedisLeaseStore(connection), inbox, roster, renewal, bus)
             await node.run(tasks, registry)
             for number in range(ROUNDS + 20):
                 model.asked = anyio.Event()

@@ -121,7 +121,7 @@ async def measure(server: Server, load: Load, idle: int) -> Measured:
         await stack.enter_async_context(quiet)
         loud = pages(server.url, lambda n: (server.cookie(f"p{n}"), f"room-{n % load.rooms}"), load.pages, told)
         talking = await stack.enter_async_context(loud)
-        for page in talking[: load.rooms]:
+        for page in {page.room: page for page in talking}.values():
             await page.say(HELLO)  # which begins a session in the room
         await told.all_answered()
         told.forget()

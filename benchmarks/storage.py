@@ -18,6 +18,7 @@ from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnect
 from benchmarks.table import Row, show
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
+from gateway.foundation import renewal_of
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
@@ -153,7 +154,7 @@ async def measure_hand_over(connection: RedisConnection) -> list[Row]:
     inbox = RedisInbox(connection)
     clock = SystemClock()
     roster = Roster(RedisNodeStore(connection), NODE, clock)
-    node = Node(RedisLeaseStore(connection), inbox, roster, Bus(clock))
+    node = Node(RedisLeaseStore(connection), inbox, roster, renewal_of(connection, NODE, clock), Bus(clock))
     came = anyio.Event()
     arrivals: list[float] = []
 

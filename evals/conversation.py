@@ -133,6 +133,7 @@ class _Run:
         lease = Lease(self._shard, token)
         conversation = Conversation(self._shard, HERE.key, lambda: lease, self._around, self._inbox)
         async with anyio.create_task_group() as tasks:
+            self._screen.tasks = tasks
             await self._send(conversation, "", kind="start")
             ended = await self._until_end(conversation, tasks)
             tasks.cancel_scope.cancel()

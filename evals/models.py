@@ -155,7 +155,8 @@ def _questions(asked: str) -> list[tuple[str, str]]:
     if not labels:
         return [("", asked)]
     ends = [label.start() for label in labels[1:]] + [len(asked)]
-    return [(label[0], asked[label.end() : end].strip()) for label, end in zip(labels, ends, strict=True)]
+    texts = [asked[label.end() : end].strip() for label, end in zip(labels, ends, strict=True)]
+    return list(zip(["", *(label[0] for label in labels[1:])], texts, strict=True))
 
 
 class _Pieces:

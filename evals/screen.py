@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from asyncio import get_running_loop
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from anyio.abc import TaskGroup
 
 from evals.models import Meter
 from evals.record import Happening, Shown
@@ -23,6 +24,8 @@ class Screen:
     meter: Meter
     most: int
     crowded: Callable[[], None]
+    tasks: TaskGroup | None = None
+    """In which calls are answered."""
     line: int = 0
     """How many lines people have said."""
     shown: list[Shown] = field(default_factory=list)
@@ -49,7 +52,7 @@ class Screen:
 
     def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
         """See `Outbox`; there are no marks."""
-        get_running_loop().call_soon(done, True)
+        self._answer(done)
         return True
 
     async def open_thread(self, _to: Address, _title: str, /, *, nonce: str) -> Address | None:
@@ -62,7 +65,15 @@ class Screen:
 
     def settle(self, _page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
         """See `Outbox`; what was shown stays."""
-        get_running_loop().call_soon(done, True)
+        self._answer(done)
+
+    def _answer(self, done: Done) -> None:
+        assert self.tasks is not None
+        self.tasks.start_soon(_say_so, done)
+
+
+async def _say_so(done: Done) -> None:
+    done(True)
 
 
 class _Page:

@@ -27,7 +27,7 @@ from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
-from gateway.foundation import Foundation, desk_of, jobs_of, node_context_of
+from gateway.foundation import Foundation, desk_of, jobs_of, node_context_of, renewal_of
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter
@@ -87,6 +87,10 @@ from runtime.stores.sessions import LeaseHolder
 
 _CLOSE_LIMIT_S = 0.3
 """The time for an adapter to close its connections: people wait for a stop to end."""
+
+_LOOP_RENEWS_S = 10.0
+"""How long at least is kept what the gateway's loop renews, which may be busy: jobs, and shares of what platforms
+allow. Nobody waits for either."""
 
 
 async def serve(
@@ -166,9 +170,10 @@ async def _start(
     chosen = list(listed(made_from, web))
     check_places(foundation.schedules, [one.adapter.name for one in chosen])
     roster = Roster(RedisNodeStore(connection), holder, clock)
-    leases = RedisLeaseStore(connection)
-    node = Node(leases, inbox, roster, bus, park_s=settings.nodes.drain_s)
-    shares = Shares(RedisShareStore(connection), holder, clock, roster)
+    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock)
+    node = Node(leases, inbox, roster, renewal, bus, park_s=settings.nodes.drain_s)
+    patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))
+    shares = Shares(RedisShareStore(connection), patient, clock, roster)
     await shares.open()
     tasks.start_soon(shares.run)
     files = Files({one.adapter.name: one.adapter for one in chosen}, kept)
@@ -185,7 +190,7 @@ async def _start(
     around = node_context_of(foundation, inbox, outbound, files, limits, tasks)
     registry = Registry(around, inbox, tasks)
     platforms |= await _platforms(chosen, people, clock, _entrance(foundation, inbox, outbound, people, limits))
-    service = Service(node, BotLeases(leases, roster), registry, platforms, bus)
+    service = Service(node, BotLeases(leases, roster, renewal), registry, platforms, bus)
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
     scrape = counting(settings.metrics, bus, gauges_of(node, registry, foundation.sandbox, connection))
     options = await _web_options(web, foundation, scrape)
@@ -193,7 +198,7 @@ async def _start(
     port = await _open_web(web, app, settings.web, tasks)
     tasks.start_soon(service.warm_up, foundation.llm)
     await service.start(tasks)
-    tasks.start_soon(jobs_of(foundation, inbox, holder).run)
+    tasks.start_soon(jobs_of(foundation, inbox, patient).run)
 
     on_ready(_ready(foundation, port, platforms, partial(_drain, foundation, service, schedulers)))
 

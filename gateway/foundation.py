@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from anyio.abc import TaskGroup
 
+from gateway.cluster.renewal import Renewal, in_thread
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
@@ -34,6 +36,7 @@ from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
+from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.sessions.store import RedisSessionStore
@@ -68,6 +71,17 @@ def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> J
     keeping = keeping_of(foundation.settings, foundation.connection, foundation.archive)
     jobs = [*(schedule.job(inbox) for schedule in foundation.schedules), keeping.retention.job(foundation.bus)]
     return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
+
+
+def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock) -> Renewal:
+    """What renews this node's leases, in a thread and over a connection of its own."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[tuple[RedisLeaseStore, RedisNodeStore]]:
+        async with connection.in_another_loop() as other:
+            yield RedisLeaseStore(other), RedisNodeStore(other)
+
+    return Renewal(opened, holder, clock, runner=in_thread)
 
 
 def node_context_of(

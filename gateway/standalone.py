@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TextIO
 
 import anyio
+from anyio.abc import TaskGroup
 
 from gateway.observability.masking import Masking
 from gateway.observability.tracing.setup import telling_spans
@@ -86,7 +86,7 @@ async def execute(
         around = NodeContext(
             {program.name: program},
             store,
-            _Screen(terminal, failures),
+            _Screen(terminal, failures, tasks),
             sandbox,
             llm,
             clock,
@@ -219,6 +219,7 @@ class _Screen:
 
     terminal: Terminal
     failures: list[str]
+    tasks: TaskGroup
     _open: list[_Page] = field(default_factory=list)
 
     def page(self, spec: PageSpec, _record: PageRecord, /) -> LivePage:
@@ -251,7 +252,7 @@ class _Screen:
 
     def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
         """Nothing: a terminal has no marks, and the work is visible."""
-        get_running_loop().call_soon(done, True)
+        self.tasks.start_soon(_say_so, done)
         return True
 
     async def open_thread(self, _to: Address, _title: str, /, *, nonce: str) -> Address | None:
@@ -264,7 +265,11 @@ class _Screen:
 
     def settle(self, _page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
         """See `Outbox`; what was printed stays."""
-        get_running_loop().call_soon(done, True)
+        self.tasks.start_soon(_say_so, done)
+
+
+async def _say_so(done: Done) -> None:
+    done(True)
 
 
 class _Page:

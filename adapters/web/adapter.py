@@ -108,6 +108,13 @@ class WebAdapter:
             tasks.start_soon(self._echo.run, self._board)
             yield items
 
+    @asynccontextmanager
+    async def connect_together(self) -> AsyncGenerator[AsyncIterator[Sequence[Inbound]]]:
+        """The same, all that waits at once."""
+        async with beside() as tasks, aclosing(self._intake.together()) as several:
+            tasks.start_soon(self._echo.run, self._board)
+            yield several
+
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         """One bucket for each room; its threads share it."""
         return f"{PLATFORM}:{to.conversation}", _ROOM_BUDGET

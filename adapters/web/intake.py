@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
+from itertools import islice
 
 import anyio
 
@@ -12,6 +14,9 @@ from adapters.adapter import Inbound
 
 MAX_WAITING = 1_000
 """More waiting messages than this are refused."""
+
+MAX_TOGETHER = 64
+"""Messages that are taken together. Chosen: more than there are rooms in which people write at one moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +47,17 @@ class Intake:
         """The waiting items, oldest first, without end. A consumer that goes away in between leaves its item to the
         next one.
         """
+        async with aclosing(self.together(1)) as several:
+            async for (item,) in several:
+                yield item
+
+    async def together(self, at_most: int = MAX_TOGETHER) -> AsyncGenerator[Sequence[Inbound]]:
+        """The same, several at once."""
         while True:
             while not self._offers:
                 self._news = anyio.Event()
                 await self._news.wait()
-            yield self._offers[0].inbound
-            self._offers.popleft().taken()
+            several = [offer.inbound for offer in islice(self._offers, at_most)]
+            yield several
+            for _ in several:
+                self._offers.popleft().taken()

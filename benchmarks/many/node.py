@@ -20,6 +20,7 @@ import anyio
 from benchmarks.nobody import Nobody, Unseen
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
+from gateway.foundation import renewal_of
 from runtime.bus import Bus
 from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.clock import SystemClock
@@ -134,8 +135,9 @@ async def serve(socket: Path, name: str, answer_s: float) -> None:
         around = NodeContext({program.name: program}, store, _Crowd(), sandbox, _Model(answer_s), clock, bus)
         registry = Registry(around, inbox, tasks)
         bus.subscribe("message.received", _heard)
-        roster = Roster(RedisNodeStore(connection), LeaseHolder(name), clock)
-        node = Node(RedisLeaseStore(connection), inbox, roster, bus)
+        holder = LeaseHolder(name)
+        roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
+        node = Node(RedisLeaseStore(connection), inbox, roster, renewal, bus)
         await node.run(tasks, registry)
         _tell("ready")
         await _answer_questions(tasks.cancel_scope)

@@ -66,16 +66,16 @@ class Page:
 
     def __init__(self, socket: ClientConnection, room: str, told: Told) -> None:
         self._socket = socket
-        self._room = room
+        self.room = room
         self._told = told
         self._waits: dict[str, tuple[str, float]] = {}
         self._texts: dict[str, str] = {}
 
     async def enter(self) -> None:
         """Look at the room, which is opened if need be."""
-        await self._socket.send(json.dumps({"t": "open", "name": self._room}))
+        await self._socket.send(json.dumps({"t": "open", "name": self.room}))
         await self._until("opened")
-        await self._socket.send(json.dumps({"t": "join", "room": self._room}))
+        await self._socket.send(json.dumps({"t": "join", "room": self.room}))
         await self._until("joined")
 
     async def say(self, text: str) -> None:
@@ -111,7 +111,7 @@ class Page:
 
     async def _submit(self, id_: str, text: str) -> None:
         try:
-            await self._socket.send(json.dumps({"t": "say", "id": id_, "room": self._room, "text": text}))
+            await self._socket.send(json.dumps({"t": "say", "id": id_, "room": self.room, "text": text}))
         except ConnectionClosed:
             return
 

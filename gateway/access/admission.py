@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Literal
 
+import anyio
+
 from adapters.adapter import Inbound
 from gateway.access.people import People, Person, Request, is_code, new_code
 from gateway.access.roles import Role
@@ -97,6 +99,7 @@ class Access:
         self._people = people
         self._clock = clock
         self._strangers: dict[str, _Stranger] = {}
+        self._asking = anyio.Lock()
         self.code: str | None = None
 
     @property
@@ -187,12 +190,13 @@ class Access:
         rules = self._rules
         if rules.mode != "pairing":
             return await self._once(event, Verdict.REFUSE)
-        if await self._people.waits(event.person_id):
-            return Judgement(Verdict.IGNORE)
         asking = Person(event.person_id, event.person_name, Role.BLOCKED)
-        request = await self._people.ask(
-            asking, event.address, event.space, minutes=rules.pairing_minutes, at_most=rules.open_requests
-        )
+        async with self._asking:  # several may arrive together, and requests are counted
+            if await self._people.waits(event.person_id):
+                return Judgement(Verdict.IGNORE)
+            request = await self._people.ask(
+                asking, event.address, event.space, minutes=rules.pairing_minutes, at_most=rules.open_requests
+            )
         if request is None:
             return await self._once(event, Verdict.REFUSE)
         return Judgement(Verdict.REQUESTED, request=request, minutes=rules.pairing_minutes)

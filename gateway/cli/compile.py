@@ -55,7 +55,7 @@ def compile_programs(  # noqa: PLR0913 - options of a command
     if explain:
         from gateway.cli.output.explanation import explanation_of, say_explanation
 
-        explained = explanation_of(result.program, result.report.decided)
+        explained = explanation_of(result.program, result.report)
         if as_json:
             say(json.dumps(explained, indent=2, ensure_ascii=False))
         else:

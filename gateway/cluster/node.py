@@ -1,6 +1,6 @@
 """The node: takes and gives back shards so that every node serves an equal share.
 
-every ttl/3 s:              renew what is held    ──> server.lost(shard)      one reader for all shards held:
+renewal, in its thread:     a lease is lost       ──> server.lost(shard)      one reader for all shards held:
 a node comes, goes, dies,   fewer than our quota: ──> server.gained(lease)    inbox ──> server.dispatch(entry, lease)
 gives something back:       take what is free
                             more than our quota:  ──> server.park(shard), then it is given back
@@ -8,14 +8,15 @@ gives something back:       take what is free
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Protocol
 
 import anyio
 from anyio.abc import TaskGroup
 
-from gateway.cluster.roster import SURE, Roster
+from gateway.cluster.renewal import Outcome, Renewal
+from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.stores.inbox import Inbox, InboxEntry
 from runtime.stores.sessions import SHARDS, Lease, LeaseStore
@@ -59,8 +60,11 @@ class Node:
     how long what goes on in a shard may keep it from a node that is to have it.
     """
 
-    def __init__(self, leases: LeaseStore, inbox: Inbox, roster: Roster, bus: Bus, *, park_s: float = 20.0) -> None:
+    def __init__(
+        self, leases: LeaseStore, inbox: Inbox, roster: Roster, renewal: Renewal, bus: Bus, *, park_s: float = 20.0
+    ) -> None:
         self._leases = leases
+        self._renewal = renewal
         self._inbox = inbox
         self._roster = roster
         self._holder = roster.holder
@@ -74,8 +78,6 @@ class Node:
         self._changed = anyio.Event()
         self._reading = anyio.CancelScope()
         self._server: ShardServer
-        self._sure_until: dict[int, float] = {}
-        self._renewing: set[int] = set()
         self._renewed = anyio.Event()
         self._told: tuple[int, int] | None = None
         self.on_sure: Callable[[], None] = lambda: None
@@ -88,7 +90,7 @@ class Node:
 
     def may_show(self, shard: int) -> bool:
         """Asked before sessions of a shard show anything: whether it is surely still ours, by our own clock."""
-        return self._clock.monotonic() < self._sure_until.get(shard, -math.inf)
+        return self._clock.monotonic() < self._renewal.sure_until(_name(shard))
 
     async def run(self, task_group: TaskGroup, server: ShardServer) -> None:
         """Take our part of the shards, as far as it is free, then serve it in `task_group` until that is cancelled.
@@ -96,12 +98,13 @@ class Node:
         Returns when we are in the roster, after the first try for what is free.
         """
         self._server = server
+        task_group.start_soon(self._renewal.run)
         await self._roster.open()
         task_group.start_soon(self._roster.run)
         seen = self._roster.stirs
         async with anyio.create_task_group() as first:
             await self._balance(first)
-        task_group.start_soon(self._keep_held, task_group)
+        task_group.start_soon(self._release_at_the_end)
         task_group.start_soon(self._notice_isolation)
         task_group.start_soon(self._keep_balanced, task_group, seen)
         task_group.start_soon(self._hand_over)
@@ -112,7 +115,7 @@ class Node:
         While the store does not answer, nothing can be given back, and nothing is waited for.
         """
         self._draining = True
-        if not await self._roster.leave():
+        if not await self._leave():
             return
         async with anyio.create_task_group() as tasks:
             for lease in list(self._held.values()):
@@ -154,12 +157,12 @@ class Node:
         self._roster.announce()
 
     async def _try_for(self, shard: int, tasks: TaskGroup) -> None:
-        until, token = self._surely_until(), None
+        until, token = self._renewal.surely_until(), None
         with anyio.move_on_after(self._holder.ttl_s / 3):  # others need not wait for a server that is away
-            token = await self._leases.acquire(f"shard:{shard}", self._holder)
+            token = await self._leases.acquire(_name(shard), self._holder)
         if token is not None:
             lease = self._held[shard] = Lease(shard, token)
-            self._sure_until[shard] = until
+            self._renewal.keep(_name(shard), token, until, partial(self._hear_of, lease))
             tasks.start_soon(self._serve, lease)
 
     async def _serve(self, lease: Lease) -> None:
@@ -178,38 +181,14 @@ class Node:
             self._bus.publish("node.handed_over", shard=lease.shard)
         self._leaving.discard(lease.shard)
 
-    async def _keep_held(self, tasks: TaskGroup) -> None:
-        """Renew all leases: the store does it in one call, but for a Cluster, where one whose server is away keeps no
-        other waiting."""
-        asked_at = self._clock.monotonic()
-        try:
-            while True:
-                await self._clock.sleep_until(asked_at + self._holder.ttl_s / 3)
-                asked_at = self._clock.monotonic()
-                for lease in list(self._held.values()):
-                    if lease.shard not in self._renewing:
-                        self._renewing.add(lease.shard)
-                        tasks.start_soon(self._renew, lease)
-                self._roster.announce()
-        finally:
-            with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
-                await self._release_held()
-
-    async def _renew(self, lease: Lease) -> None:
-        until = self._surely_until()
-        kept = await self._leases.renew(f"shard:{lease.shard}", self._holder, lease.token)
-        self._renewing.discard(lease.shard)
+    def _hear_of(self, lease: Lease, outcome: Outcome) -> None:
         if self._held.get(lease.shard) != lease:
             return
-        if not kept:
+        if outcome == "lost":
             self._let_go(lease.shard)
             self._bus.publish("node.shard_lost", shard=lease.shard)
             self._told = None
-            self._note_renewed()
-            return
-        was_sure = self.may_show(lease.shard)
-        self._sure_until[lease.shard] = until
-        if not was_sure:
+        else:
             self.on_sure()
         self._note_renewed()
 
@@ -219,31 +198,42 @@ class Node:
 
     def _let_go(self, shard: int) -> None:
         del self._held[shard]
-        self._sure_until.pop(shard, None)
         self._cursors.pop(shard, None)
         self._tell_reader()
         self._server.lost(shard)
 
     async def _release(self, lease: Lease) -> None:
         with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
-            await self._leases.release(f"shard:{lease.shard}", self._holder, lease.token)
+            await self._renewal.drop(_name(lease.shard))
+            await self._leases.release(_name(lease.shard), self._holder, lease.token)
+
+    async def _release_at_the_end(self) -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
+                await self._release_held()
 
     async def _release_held(self) -> None:
         held = list(self._held.values())
         self._held.clear()
         self._cursors.clear()
-        if await self._roster.leave():
+        if await self._leave():
             async with anyio.create_task_group() as tasks:
                 for lease in held:
                     tasks.start_soon(self._release, lease)
 
-    def _surely_until(self) -> float:
-        return self._clock.monotonic() + SURE * self._holder.ttl_s
+    async def _leave(self) -> bool:
+        """Leave the roster; whether that could be said."""
+        with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
+            await self._renewal.fall_silent()
+        return await self._roster.leave()
 
     async def _notice_isolation(self) -> None:
         """Publish once that some shards show nothing, and once that none are left."""
         while True:
-            await self._clock.sleep_until(min(self._sure_until.values(), default=self._surely_until()))
+            sure = [self._renewal.sure_until(_name(shard)) for shard in self._held]
+            await self._clock.sleep_until(min(sure, default=self._renewal.surely_until()))
             if not (silent := self._silent()):
                 continue
             since = self._clock.monotonic()
@@ -283,3 +273,7 @@ class Node:
         self._reading.cancel()
         self._changed.set()
         self._changed = anyio.Event()
+
+
+def _name(shard: int) -> str:
+    return f"shard:{shard}"

@@ -18,9 +18,9 @@ _AFTER_DEATH_S = 0.05
 
 _LEAVE_LIMIT_S = 3.0
 
-SURE = 0.8
-"""The part of its time for which a lease is surely ours by our own clock. What is left is for calls of platforms that
-are on their way when it ends: another node may have taken over when the time is up."""
+_PATIENCE_S = 2.0
+"""How long the others get at least to say that they live when the store answers again: their calls pause for up to a
+second before they try again."""
 
 
 class Roster:
@@ -41,6 +41,9 @@ class Roster:
         self._stirred = anyio.Event()
         self._to_tell = anyio.Event()
         self._to_announce = anyio.Event()
+        self._announcing = anyio.Lock()
+        self._asked_at: list[float] = []
+        """When the questions began that the store has not answered."""
         self._patient_until = -math.inf
         """While the store did not answer the others could not say either that they live: they get time to."""
         self.stirs = 0
@@ -66,7 +69,7 @@ class Roster:
 
     async def open(self) -> None:
         """Enter the roster. Raises StorageUnavailable."""
-        self._news = await self._ask(partial(self._store.announce, self.holder))
+        self._news = await self._announce_or_look()
 
     def announce(self) -> None:
         """Say soon that we live. To be called after leases were taken or renewed, so that none outlives us."""
@@ -80,7 +83,7 @@ class Roster:
             tasks.start_soon(self._keep_announcing)
             while True:
                 await self.clock.sleep_until(self._next_look())
-                await self._ask(self._store.living)
+                await self._announce_or_look()
 
     async def leave(self) -> bool:
         """Take no more leases, and tell the others. Leases that this node holds stay until they are given back.
@@ -90,7 +93,8 @@ class Roster:
         if not self._left:
             self._left = True
             with anyio.move_on_after(_LEAVE_LIMIT_S, shield=True) as limit:
-                await self._store.leave(self.holder)
+                async with self._announcing:  # what is under way would enter us again
+                    await self._store.leave(self.holder)
             self._heard = not limit.cancelled_caught
         return self._heard
 
@@ -123,13 +127,26 @@ class Roster:
         deaths = (max(at, now) + _AFTER_DEATH_S for at in self._others.values())
         return min(now + self.holder.ttl_s / 3, *deaths, math.inf)
 
+    async def _announce_or_look(self) -> str:
+        """Say that we live and ask who does, unless we have left; the latest news.
+
+        A store that takes no such word from us takes none from the others, though it may answer questions.
+        """
+        async with self._announcing:
+            return await self._ask(self._store.living if self._left else partial(self._store.announce, self.holder))
+
     async def _ask(self, question: Callable[[], Awaitable[Living]]) -> str:
         """Ask who lives; the latest news."""
         asked_at = self.clock.monotonic()
-        living = await question()
+        self._asked_at.append(asked_at)
+        try:
+            living = await question()
+        finally:
+            longest = self._asked_at[0]
+            self._asked_at.remove(asked_at)
         now = self.clock.monotonic()
-        if now - asked_at > self.holder.ttl_s / 3:
-            self._patient_until = now + self.holder.ttl_s / 3
+        if now - longest > self.holder.ttl_s / 3:
+            self._patient_until = now + max(self.holder.ttl_s / 3, _PATIENCE_S)
         self._note(living, now)
         return living.news
 
@@ -145,9 +162,7 @@ class Roster:
         while True:
             await self._to_announce.wait()
             self._to_announce = anyio.Event()
-            if self._left:
-                return
-            await self._ask(partial(self._store.announce, self.holder))
+            await self._announce_or_look()
 
     async def _listen(self) -> None:
         while True:

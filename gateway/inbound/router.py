@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
-from adapters.adapter import Adapter, Inbound
+import anyio
+
+from adapters.adapter import Adapter, BringsTogether, Inbound
 from adapters.records import Records
 from gateway.access.admission import Access, Judgement, Verdict
 from gateway.access.commands import AccessCommands
@@ -81,7 +83,7 @@ class Entrance:
 
 
 class InboundRouter:
-    """Takes what one adapter brings. An event is in the inbox, or answered, before the next one is asked for."""
+    """Takes what one adapter brings. An event is in the inbox, or answered, before more is asked for."""
 
     def __init__(self, adapter: Adapter, access: Access, entrance: Entrance) -> None:
         self._adapter = adapter
@@ -94,10 +96,29 @@ class InboundRouter:
 
     async def run(self) -> None:
         """Take events for ever. Raises AuthFailed when the platform refuses our token."""
+        if isinstance(self._adapter, BringsTogether):
+            async with self._adapter.connect_together() as arrivals:
+                self._entrance.bus.publish("adapter.connected", platform=self._adapter.name)
+                async for several in arrivals:
+                    await self.take_together(several)
+            return
         async with self._adapter.connect() as events:
             self._entrance.bus.publish("adapter.connected", platform=self._adapter.name)
             async for event in events:
                 await self.take(event)
+
+    async def take_together(self, events: Sequence[Inbound]) -> None:
+        """Take several events: each conversation's in order, and none waits for another conversation's."""
+        conversations: dict[str, list[Inbound]] = {}
+        for event in events:
+            conversations.setdefault(event.address.conversation, []).append(event)
+        async with anyio.create_task_group() as tasks:
+            for of_one in conversations.values():
+                tasks.start_soon(self._take_in_order, of_one)
+
+    async def _take_in_order(self, events: Sequence[Inbound]) -> None:
+        for event in events:
+            await self.take(event)
 
     async def take(self, event: Inbound) -> None:
         """Admit one event and keep it, or answer why not."""

@@ -43,7 +43,7 @@ class NodeSettings(Section):
     """How nodes share the work, in seconds: how long a node that is silent keeps what it holds, how long a stop waits
     for what goes on, and how long a conversation in which nothing happens stays in memory; and how many of those do."""
 
-    lease_s: float = Field(default=10, ge=1, le=300)
+    lease_s: float = Field(default=3, ge=1, le=300)
     drain_s: float = Field(default=20, ge=0)
     idle_s: float = Field(default=60, gt=0)
     resting: int = Field(default=MOST, ge=1)

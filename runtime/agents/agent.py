@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import anyio
@@ -130,14 +130,15 @@ class Agent:
         """The agent's state on the tape."""
         return self._journal.state.agents[self.id]
 
-    async def _hear(self, message: Message) -> None:
+    def _hear(self, message: Message) -> Awaitable[None] | None:
         """What comes by a channel. Invitations to an agent at work, and answers to its own, are not for its queue."""
         if message.type == MessageType.MEETING_RESPONSE:
             self._keeper.reception.answered(message)
         elif message.type == MessageType.MEETING_INVITATION and self._works():
-            await self._keeper.reception.busy(self.id, message)
+            return self._keeper.reception.busy(self.id, message)
         else:
             self.accept(message)
+        return None
 
     def accept(self, message: Message) -> None:
         """Take a message; durable with the next commit, in the queue when it is due. Raises QueueFull."""

@@ -118,13 +118,24 @@ class Channel:
                 delivered += 1
             except Exception as error:  # noqa: BLE001 - one participant must not keep it from the others; told below
                 failures.append(error)
-                self.acknowledgements.give_up(message.id, participant.id)
-                self._count("message.undelivered", error, participant_id=participant.id, message_id=message.id)
+                self._tell_undelivered(message, participant, error)
         if failures and not delivered:
             if len(failures) == 1:
                 raise failures[0]
             raise RoutingError(f"message {message.id} reached nobody in {self.id}: {failures[0]}") from failures[0]
         return delivered
+
+    def hand(self, message: Message, to: Participant) -> None:
+        """`send` to the one who hears it, an agent of this session: what is said to it directly it takes at once."""
+        try:
+            to.deliver(message)
+        except Exception as error:
+            self._tell_undelivered(message, to, error)
+            raise
+
+    def _tell_undelivered(self, message: Message, participant: Participant, error: Exception) -> None:
+        self.acknowledgements.give_up(message.id, participant.id)
+        self._count("message.undelivered", error, participant_id=participant.id, message_id=message.id)
 
     async def wait_for_ack(
         self, message_id: MessageId, timeout_s: float, *, by: ParticipantId | None = None

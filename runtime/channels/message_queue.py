@@ -144,6 +144,11 @@ class MessageQueue:
             raise QueueTimeout(f"no message that was waited for came within {timeout_s} s")
         return messages
 
+    def take(self, match: Match | None = None, *, max_messages: int = 100) -> list[Message]:
+        """The oldest messages that match and are there now, perhaps none. Raises QueueClosed."""
+        self._check_open()
+        return self._take(self._find(match, max_messages))
+
     def peek(self, match: Match | None = None) -> Message | None:
         """The oldest message that matches, which stays; None when there is none."""
         numbers = self._find(match, 1)

@@ -47,15 +47,15 @@ class OnDemand:
         self._begin()
 
     def wake(self) -> None:
-        """Have the work done, once more if it is being done now."""
+        """Have the work done, once more if it is under way. Needs a task: a callback of the loop cannot begin one."""
         self._wanted = True
         self._begin()
 
     def _begin(self) -> None:
         if self._tasks is None or not self._wanted or self._running or self._tasks.cancel_scope.cancel_called:
             return
-        self._running = True
         self._context.run(self._tasks.start_soon, self._run)
+        self._running = True
 
     async def _run(self) -> None:
         while self._wanted:

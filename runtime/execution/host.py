@@ -26,6 +26,9 @@ from runtime.tape.talk import told
 
 Builtin = Callable[[Frame, Call], Awaitable[None]]
 
+AtOnce = Callable[[Frame, Call], bool]
+"""Executes a call that waits for nothing; False, with nothing done, for one that has to be waited for."""
+
 MAX_DEPTH = 100
 """The number of playbooks that may wait for each other: one that calls itself without an end fails."""
 
@@ -94,12 +97,15 @@ class Host:
         callees: Callees,
         tasks: TaskGroup,
         builtins: Mapping[str, Builtin],
+        at_once: Mapping[str, AtOnce],
     ) -> None:
+        """Of calls that are made `at_once` no task is begun, unless somebody debugs."""
         self._journal = journal
         self._pages = pages
         self._callees = callees
         self._tasks = tasks
         self._builtins = builtins
+        self._at_once = at_once
         self._scopes: dict[tuple[str, str], anyio.CancelScope] = {}
         self._performing: set[tuple[str, str]] = set()
         """The calls of which it is not known that they wait, by frame and position."""
@@ -145,9 +151,26 @@ class Host:
 
     def start(self, frame: Frame, call: Call, /) -> None:
         """Begin to execute `call`; the frame hears of its result through the journal."""
+        if self.watcher is None and not self._journal.crowded and self._is_done_at_once(frame, call):
+            return
         scope = self._scopes[frame.id, call.pos] = anyio.CancelScope()
         self._performing.add((frame.id, call.pos))
         self._tasks.start_soon(self._execute, frame, call, scope)
+
+    def _is_done_at_once(self, frame: Frame, call: Call) -> bool:
+        at_once = self._at_once.get(call.name)
+        if at_once is None:
+            return False
+        try:
+            done = at_once(frame, call)
+        except (StorageError, JournalError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
+            self._journal.note(CallReturned(*site(frame, call), error=described(error)))
+            done = True
+        if done:
+            self._journal.hurry()
+        return done
 
     async def give_up(self, frame: Frame, call: Call, /) -> None:
         """The code cancelled `call`: stop it and all that it started, and write that down."""
@@ -175,7 +198,10 @@ class Host:
             try:
                 if self.watcher is not None:
                     await self.watcher.about_to_call(frame, call)
-                await self._perform(frame, call)
+                if self._journal.crowded:
+                    await self._journal.commit()
+                if not self._is_done_at_once(frame, call):
+                    await self._perform(frame, call)
             except (StorageError, JournalError):
                 raise
             except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it

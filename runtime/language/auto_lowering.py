@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import anyio
@@ -13,7 +13,9 @@ from runtime.core.errors import CompileError, ParleyError
 from runtime.language.compiler import read_lowered
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode
+from runtime.language.instructions.fence import names_playbook
 from runtime.language.instructions.model import Free
+from runtime.language.instructions.wording import speaks_of_ending
 from runtime.language.lowering import phrases
 from runtime.language.lowering.checks.lost_words import lost_clauses
 from runtime.language.lowering.checks.source_check import lost_names
@@ -31,19 +33,41 @@ _LINE = re.compile(r"^[\s*`-]*(\w+)\.(\w+):(\d+(?:\.\d+)*):([A-Z]{3})\b\s*(.*?)`
 _WAITED_FOR = re.compile(r"\bYLD for agent (\w+)")
 _SAID_TO = re.compile(r"\bSay\(\s*(\$?\w+)\s*,")
 _EVERYWHERE = phrases.RESULTLESS | {"Sleep"}
+_SPEAKS = re.compile(
+    r"\b(?:user|customer|client|guest|visitor|caller|player|patient|person|people|human|them|they|every(?:one|body)"
+    r"|some(?:one|body)|all|others?|group|team|meeting|tell|say|ask|explain|greet|welcome|thank|apologi[sz]e|repl(?:y|ies)"
+    r"|answer|inform|announce|show|offer|suggest|remind|warn|read out|present|introduce|describe|mention|confirm)s?\b"
+    r"|\$\w+|@\w+",
+    re.IGNORECASE,
+)
+_REASONS: Mapping[Op, re.Pattern[str]] = {
+    Op.TNK: re.compile(
+        r"\b(?:think|consider|reflect|plan|decide|reason|ponder|weigh|judge|assess|work out|figure)", re.IGNORECASE
+    ),
+    Op.RET: re.compile(r"\b(?:return|give|hand|answer|result|report|pass)", re.IGNORECASE),
+    Op.JMP: re.compile(r"\b(?:go|back|again|repeat|restart|start over|continue|step|line|jump|until|while)\b", re.I),
+    Op.CND: re.compile(
+        r"\b(?:if|when\w*|unless|while|until|each|every|all|once|otherwise|else|in case|as long as|repeat|times|switch"
+        r"|depending|whether|for)\b",
+        re.IGNORECASE,
+    ),
+}
+"""Words that give a reason for a code."""
 _ALLOWED = frozenset(Op) - {Op.LOP, Op.ELS}
 _INSTRUCTIONS = f"""\
 You are the compiler of a language in which people write programs for language models. Rules have compiled a program \
 to PBAsm, apart from some steps that they are not sure of. Decide these.
 
 {CODES}
-Answer with lines of PBAsm alone, for each of the steps below, and for no other one. A line begins with the agent, \
-the playbook and the number of the step: `Clerk.Main:03:QUE Say(user, Greet the guest)`. What belongs below a step has \
-the number of the step in front: `Clerk.Main:03.01:EXE …`. Keep the author's words, every number, every $variable and \
+Answer with lines of PBAsm alone, for each of the steps below, and for no other one. A line begins as its step does \
+below, with agent, playbook and number; a colon, the code and the text follow: \
+`AGENT.PLAYBOOK:03:QUE Say(user, Greet the guest)`. What belongs below a step has the number of the step in front: \
+`AGENT.PLAYBOOK:03.01:EXE …`. Keep the author's words, every number, every $variable and \
 every call: what you leave out is lost. Call and speak to nobody who is not named below. Leave out a step that is none \
 of these: it is then executed as its author wrote it.
 """
 
+_UNASKED = "{why}, and the model could not be asked"
 _Decisions = dict[tuple[str, str, str], tuple[Step, ...]]
 
 
@@ -73,7 +97,8 @@ class AutoLowerer:
                 self._answered = (program, await self._decided(self._llm, program))
             decisions = self._answered[1]
         if decisions is None:
-            return replace(lowered, final=False)
+            notes = (replace(note, reason=_UNASKED.format(why=note.reason)) for note in lowered.report.unclassified)
+            return replace(lowered, report=LoweringReport(tuple(notes)), final=False)
         spec = read_lowered(lowered.pbasm, source)
         free: list[Unclassified] = []
         decided: list[Unclassified] = []
@@ -127,7 +152,7 @@ def _taken(
     old = playbook.step(note.line) if playbook else None
     if playbook is None or old is None or len(steps) != 1 or not _names_are_known(steps[0], note, source, program):
         return None
-    if old.children and steps[0].children:
+    if (old.children and steps[0].children) or not _has_reasons(steps[0], note.text):
         return None
     new = replace(steps[0], span=old.span, children=steps[0].children or old.children)
     changed = replace(playbook, steps=tuple(_with(step, new) for step in playbook.steps))
@@ -155,11 +180,28 @@ def _names_are_known(step: Step, note: Unclassified, source: ParsedAgent, progra
     heard = {*_SAID_TO.findall(text), *_WAITED_FOR.findall(text)}
     if any(name not in people and not (name.startswith("$") and name in note.text) for name in heard):
         return False
-    own = {playbook.name for playbook in source.playbooks}
+    own = {playbook.name for playbook in source.playbooks if names_playbook(note.text, playbook.name)}
     return all(
-        name in own or name in _EVERYWHERE or f"{name}(" in note.text or program.has_playbook(*_split(name))
+        name in own or name in _EVERYWHERE or f"{name}(" in note.text or _is_named(name, note.text, program)
         for name in phrases.CALLED.findall(re.sub(r"Say\([^)]*\)", "Say()", text))
     )
+
+
+def _is_named(name: str, text: str, program: ParsedProgram) -> bool:
+    """Whether a step names a playbook of another agent, and the program has it."""
+    return program.has_playbook(*_split(name)) and names_playbook(text, _split(name)[1])
+
+
+def _has_reasons(step: Step, text: str) -> bool:
+    """Whether the author's words give a reason for what a model made of them: to lose no word is not enough."""
+    back_round = (Op.JMP, step.line)
+    return all((one.op, one.text.strip()) == back_round or _has_reason(one, text) for one in step.walk())
+
+
+def _has_reason(step: Step, text: str) -> bool:
+    reason = _SPEAKS if _SAID_TO.search(step.text) else _REASONS.get(step.op)
+    ends = "YLD for exit" in f"{step.op} {step.text}" and not speaks_of_ending(text, ())
+    return not ends and (reason is None or reason.search(text) is not None)
 
 
 def _split(name: str) -> tuple[str, str]:

@@ -113,7 +113,7 @@ def assembled(
     calls |= logs.table()
     if around.files is not None:
         calls |= FileCalls(journal, pages, record.address, around.files).table()
-    host = Host(journal, pages, supervisor, tasks, calls)
+    host = Host(journal, pages, supervisor, tasks, calls, builtins.at_once())
     host.events, host.watcher = frames, watcher
     company.equip(host)
     journal.busy = host.busy

@@ -79,6 +79,7 @@ class Snapshots:
         journal = self._journal
         new = journal.state.seq - self._kept
         between = FACTS_BETWEEN * (1 + self._size_chars // LARGE_CHARS)
+        journal.settles = new >= AT_WORK * between and not journal.settled
         if not journal.settled or new < between or (new < AT_WORK * between and journal.restless()):
             return
         self._taken, self._kept = snapshot_of(journal.state), journal.state.seq

@@ -23,6 +23,9 @@ from runtime.tape.fold import apply, apply_fact
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
 
+MAX_PENDING = 100
+"""While so many facts wait to be written, calls wait for the store."""
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -157,6 +160,8 @@ class Journal:
         """Told of every fact when it was noted."""
         self.written: Callable[[], None] = lambda: None
         """Told of every commit when it was made."""
+        self.settles = False
+        """Whether somebody waits for a moment in which all that is noted is durable."""
         self.busy: Callable[[], bool] = lambda: False
         """Whether code of the session is running now that the state knows nothing of."""
 
@@ -164,6 +169,11 @@ class Journal:
     def pending(self) -> int:
         """The number of facts that wait for a commit."""
         return len(self._facts)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether calls are to wait for the next commit, so that what goes on without the store is bounded."""
+        return self.settles or len(self._facts) >= MAX_PENDING
 
     @property
     def settled(self) -> bool:

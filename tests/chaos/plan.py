@@ -49,7 +49,7 @@ _LASTS_S = {
     "slow server wire": (0.3, 1.5),
     "lose server answers": (0.05, 0.5),
     "full disk": (1.5, 4.0),
-    "freeze gateway": (11.0, 14.0),
+    "freeze gateway": (4.0, 7.0),
     "kill gateway": (0.0, 0.5),
     "kill server": (0.0, 0.3),
     "kill server in rewrite": (0.0, 0.3),

@@ -14,6 +14,7 @@ from redis.crc import key_slot
 
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
+from gateway.foundation import renewal_of
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
@@ -338,7 +339,9 @@ async def test_a_node_is_handed_again_what_a_stale_replica_has_in_its_inbox(grou
 
         async with anyio.create_task_group() as tasks:
             roster = Roster(RedisNodeStore(connection), holder, SystemClock())
-            await Node(RedisLeaseStore(connection), inbox, roster, Bus(SystemClock())).run(tasks, IdleServer(take))
+            renewal = renewal_of(connection, holder, SystemClock())
+            bus = Bus(SystemClock())
+            await Node(RedisLeaseStore(connection), inbox, roster, renewal, bus).run(tasks, IdleServer(take))
             await inbox.add(event("1"))
             await handed.wait()
             stale = await lose_the_replica(ground, clock)
@@ -389,8 +392,9 @@ async def test_a_primary_that_is_away_holds_up_no_other_shards_lease(six: Valkey
     elsewhere = next(s for s in range(SHARDS) if six.primary_of(ShardKeys(s).lease) is not six.primary_of(INBOX))
     lease, other = ShardKeys(elsewhere).lease, six.primary_of(ShardKeys(elsewhere).lease)
     async with open_connection(six.url) as connection, anyio.create_task_group() as tasks:
-        roster = Roster(RedisNodeStore(connection), LeaseHolder("node-a", ttl_s=ttl_s), SystemClock())
-        node = Node(RedisLeaseStore(connection), RedisInbox(connection), roster, Bus(SystemClock()))
+        holder, clock = LeaseHolder("node-a", ttl_s=ttl_s), SystemClock()
+        roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
+        node = Node(RedisLeaseStore(connection), RedisInbox(connection), roster, renewal, Bus(clock))
         await node.run(tasks, IdleServer())
         await in_thread(lose_both)
         ends_at = int(await in_thread(other.ask, "HGET", lease, "expires"))

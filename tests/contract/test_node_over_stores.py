@@ -13,13 +13,15 @@ from runtime.stores.inbox import InboxEntry
 from runtime.stores.sessions import SHARDS, Commit, Lease, LeaseHolder
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import NODE, OTHER_NODE, SESSION, SHARD, beginning, event
+from tests.fakes.renewing import renewing
 from tests.fakes.shard_server import IdleServer
 
 pytestmark = pytest.mark.anyio
 
 
 def node_over(stores: Stores, clock: Clock, holder: LeaseHolder = NODE) -> Node:
-    return Node(stores.leases, stores.inbox, Roster(stores.nodes, holder, clock), Bus(clock))
+    roster, renewal = Roster(stores.nodes, holder, clock), renewing(stores.leases, stores.nodes, holder, clock)
+    return Node(stores.leases, stores.inbox, roster, renewal, Bus(clock))
 
 
 async def test_what_comes_in_is_handed_over_and_can_be_committed_under_its_lease(stores: Stores) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from adapters.adapter import CanEdit, CanShowTyping, Inbound
+from adapters.adapter import CanEdit, CanShowTyping
 from adapters.web import board
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.errors import MessageGone
@@ -24,7 +24,7 @@ def texts(frame: dict[str, list[dict[str, str]]]) -> list[str]:
     return [message["text"] for message in frame["messages"]]
 
 
-async def ask_for_more(said: AsyncIterator[Inbound]) -> None:
+async def ask_for_more(said: AsyncIterator[object]) -> None:
     await anext(said)
 
 
@@ -60,6 +60,20 @@ async def test_a_message_is_taken_only_when_the_consumer_asks_for_the_next() -> 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask_for_more, said)
             assert (await page.until("taken"))["id"] == sent
+            tasks.cancel_scope.cancel()
+
+
+async def test_what_waits_is_brought_together_and_taken_when_the_consumer_asks_for_more() -> None:
+    async with web_chat() as chat, page_socket(chat) as page, chat.adapter.connect_together() as arrivals:
+        await page.join()
+        sent = [await page.say("one"), await page.say("two")]
+        for _ in sent:
+            await page.until("message")
+        events = await anext(arrivals)
+        assert [event.event_id for event in events] == sent
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask_for_more, arrivals)
+            assert [(await page.until("taken"))["id"] for _ in sent] == sent
             tasks.cancel_scope.cancel()
 
 

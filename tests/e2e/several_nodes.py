@@ -20,10 +20,6 @@ from anyio.abc import TaskGroup
 from tests.e2e.gateway_process import START_LIMIT_S, Gateway, Room
 from tests.fakes.valkey import RealValkey
 
-LEASE_S = 6.0
-"""Short, so that a takeover is quick, and long enough for a machine that stalls. What is said about times holds for
-other leases in proportion."""
-
 LIMIT_S = 90.0
 
 Record = Callable[[str, object], None]
@@ -133,7 +129,6 @@ async def several_nodes(
     """Nodes over the database at `url`; all that still live are killed in the end."""
     settings = {
         "PARLEY_REDIS_URL": url,
-        "PARLEY_NODES__LEASE_S": str(LEASE_S),
         "PARLEY_LOGS__FORMAT": "json",
         "PARLEY_LOGS__LEVEL": "debug",
         **environment,

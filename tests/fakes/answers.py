@@ -24,7 +24,9 @@ _BEGINNING = re.compile(rf"^{_TASK}", re.MULTILINE)
 _CONDITION = re.compile(rf"Only if (?P<when>.+?): (?={_TASK})", re.DOTALL)
 _KINDS = {
     "understand": re.compile(r".*(?:What does the person do|What did they answer)", re.DOTALL),
-    "choose": re.compile(r".*(?:One of \"yes\", \"no\"|Answer with one of these alone)", re.DOTALL),
+    "choose": re.compile(
+        r".*(?:One of \"yes\", \"no\"|Answer with one of these alone|Write nothing for this)", re.DOTALL
+    ),
     "say": re.compile(r"(?:Write |Answer the|Ask the|Go on with|Come back|Confirm |The person corrects|Think about)"),
 }
 _TEST = re.compile(r"(?:Is this so, as things are now: (.+)\?|is it true that \"(.+)\"\?) ", re.DOTALL)
@@ -112,10 +114,9 @@ class Answers:
             answers[question.number] = answer = self._answer(prompt, question)
             so.add(question, answer)
         forms = {question.number: _ALONE.search(question.text) for question in prompt.questions}
-        written = {number: _alone(answer, forms[number]) for number, answer in answers.items()}
-        if list(written) == [0]:
-            return written[0]
-        return "\n".join(f"[{number}] {answer}" for number, answer in written.items())
+        told = {question.number for question in prompt.questions if _told(question, answers)}
+        written = {n: _alone(answer, forms[n]) for n, answer in answers.items() if n not in told}
+        return "\n".join(f"[{n}] {answer}" if n > 1 else answer for n, answer in written.items())
 
     def _answer(self, prompt: Prompt, question: Question) -> str:
         asked = f"{question.kind}: {_NAMED.sub(_spaced, question.text)}"
@@ -123,6 +124,13 @@ class Answers:
             if re.search(pattern, asked, re.DOTALL):
                 return answer if isinstance(answer, str) else answer(prompt)
         raise LookupError(asked)
+
+
+def _told(question: Question, answers: Mapping[int, str]) -> bool:
+    """Whether the form says that the next answer tells this one."""
+    at_once = re.search(r"- (\w+): [^\n]*write \[\d+\] at once", question.text)
+    does = str(json.loads(answers.get(question.number, "{}")).get("does")) if at_once else ""
+    return "Write nothing for this" in question.text or bool(at_once and does == at_once[1])
 
 
 def answer_with(**values: Any) -> str:

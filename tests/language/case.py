@@ -2,7 +2,7 @@
 
 A case is a `## title` and blocks between lines of `~~~~`. The first block is the program: `pb`, or `pbasm-source` for a
 .pbasm file; `file NAME` are further files beside it. What is expected of it stands in the others: `ast`, `pbasm`,
-`unclassified`, `flow`, `errors`, `warnings`, and with `model`, the replies of a scripted model between lines of `---`,
+`unclassified`, `errors`, `warnings`, and with `model`, the replies of a scripted model between lines of `---`,
 `talk`.
 """
 
@@ -12,9 +12,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runtime.language.flow import Flow
 from runtime.language.pbasm.notation import signature
-from runtime.language.program import Program
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 
 CASES = Path(__file__).parent / "cases"
@@ -71,15 +69,3 @@ def _below(node: ParsedAgent | ParsedPlaybook) -> list[str]:
 def _item(name: str, item: ListItem, indent: int) -> list[str]:
     rows = [f"{' ' * indent}{name} @{item.span.line}: {item.text}"]
     return rows + [row for child in item.children for row in _item(name, child, indent + 2)]
-
-
-def flows(program: Program) -> str:
-    """Which step may follow which, a line for each; `end` where the playbook may end."""
-    rows = []
-    for playbook in (playbook for agent in program.agents for playbook in agent.playbooks if playbook.steps):
-        flow = Flow(playbook)
-        rows.append(f"{playbook.name}: {' '.join(sorted(flow.entry))}")
-        for step in playbook.walk_steps():
-            following = [following.line for following in flow.legal_after(step.line)]
-            rows.append(f"{step.line} -> {' '.join(following + ['end'] * flow.may_end(step.line))}")
-    return "\n".join(rows)

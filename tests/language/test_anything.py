@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import Diagnostic, ProgramRejected
-from runtime.language.flow import Flow
+from runtime.language.instructions.decode import decode_playbook
 from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.pbasm.notation import read, write
@@ -136,7 +136,7 @@ def check(text: str, file: str) -> None:
             assert isinstance(again, CompileResult)
             assert again.program.pbasm == written
         for playbook in (playbook for agent in found.program.agents for playbook in agent.playbooks):
-            Flow(playbook)
+            decode_playbook(playbook)
         said = (*found.warnings, *lint(found.program, SIGNATURES, found.lines))
     for one in said:
         assert 1 <= one.span.line <= len(rows)

@@ -21,7 +21,7 @@ from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths, read_text
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from tests.fakes.talk import Model, Reply, talking
-from tests.language.case import Case, flows, read_cases, tree
+from tests.language.case import Case, read_cases, tree
 
 pytestmark = pytest.mark.anyio
 
@@ -88,11 +88,6 @@ async def test_pbasm_read_and_written_again_is_the_same(case: Case, folder: Path
     assert write(read(text, "again.pbasm")) == text
 
 
-@having("flow")
-async def test_steps_may_follow_each_other_in_this_order(case: Case, folder: Path) -> None:
-    assert flows((await compiled(case, folder)).program) == case.expected["flow"]
-
-
 @having("errors")
 async def test_program_is_refused_with_these_errors(case: Case, folder: Path) -> None:
     with pytest.raises(ProgramRejected) as caught:
@@ -138,7 +133,7 @@ def _replies(text: str) -> list[str]:
 
 
 def test_there_are_cases_of_everything_and_each_expects_something() -> None:
-    least = {"ast": 40, "pbasm": 60, "errors": 50, "flow": 15, "talk": 15, "warnings": 25}
+    least = {"ast": 40, "pbasm": 60, "errors": 50, "talk": 15, "warnings": 25}
     counts = {kind: sum(kind in case.expected for case in CASES) for kind in least}
     assert len(CASES) >= 150
     assert all(counts[kind] >= number for kind, number in least.items()), counts

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from runtime.language.diagnostics import ProgramRejected, Span
-from runtime.language.flow import Flow
 from runtime.language.pbasm.notation import read, signature
 from runtime.language.placeholders import placeholders
 from runtime.language.program import PlaybookSpec
@@ -122,16 +121,6 @@ def test_steps_find_their_parents_by_their_numbers() -> None:
     assert found is not None
     assert found.text == "c"
     assert spec.step("09") is None
-
-
-def test_a_playbook_begins_at_its_first_step_and_ends_behind_its_last() -> None:
-    flow = Flow(compiled("01:EXE a", "02:EXE b"))
-    assert flow.entry == {"01"}
-    assert flow.may_follow(None, "01")
-    assert not flow.may_follow(None, "02")
-    assert not flow.may_end("01")
-    assert flow.may_end("02")
-    assert flow.legal_after("99") == ()
 
 
 # -- files and their imports

@@ -9,7 +9,6 @@ import pytest
 
 from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed, compile_program
-from runtime.language.flow import Flow
 from runtime.language.lint.program import lint
 from runtime.language.lowering.checks.lost_words import lost_words
 from runtime.language.lowering.phrases import PBASM, plain
@@ -18,6 +17,7 @@ from runtime.language.pbasm.notation import read, write
 from runtime.language.program import PlaybookSpec
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths, read_text
+from tests.fakes.ways import reached
 
 pytestmark = pytest.mark.anyio
 
@@ -106,10 +106,7 @@ async def test_compiled_text_as_a_source_is_lowered_to_itself(path: Path) -> Non
 @each_program
 async def test_every_step_can_be_reached(path: Path) -> None:
     for playbook in await playbooks(path):
-        flow, lines = Flow(playbook), {step.line for step in playbook.walk_steps()}
-        reached = set(flow.entry)
-        reached |= {following.line for line in lines for following in flow.legal_after(line)}
-        assert reached == lines
+        assert reached(playbook) == {step.line for step in playbook.walk_steps()}
 
 
 async def test_the_rules_recognise_nearly_every_step() -> None:

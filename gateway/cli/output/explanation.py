@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from rich.text import Text
 from runtime.execution.triggers.kinds import judged_by_model
 from runtime.language.diagnostics import Span
 from runtime.language.instructions.decode import decode_playbook
-from runtime.language.instructions.explain import Kind, Part, explain
-from runtime.language.lowering.lowerer import Unclassified
+from runtime.language.instructions.explain import Kind, Part, as_worded, explain
+from runtime.language.lint.placeholders import defined_in
+from runtime.language.lowering.lowerer import LoweringReport
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Trigger, TriggerKind
 
 _COLOURS: Mapping[str, str] = {
@@ -37,20 +39,22 @@ _BULLETS = ("- ", "* ", "+ ")
 Line = dict[str, Any]
 
 
-def explanation_of(program: Program, decided: Iterable[Unclassified] = ()) -> list[dict[str, Any]]:
+def explanation_of(program: Program, report: LoweringReport | None = None) -> list[dict[str, Any]]:
     """Each playbook with its lines, as JSON data.
 
     A line has its location, the author's words ("" where a line before has them), who compiled it ("rules", or "model"
-    for the `decided` ones) and its parts: the kind ("alone", "words", "value", "choice", "free"), what is done, and for
-    a free one why.
+    for those that it decided by the `report`) and its parts: the kind ("alone", "words", "value", "choice", "free"),
+    what is done, and for a free one why, as the report says it.
     """
-    by_model = {step.span for step in decided}
+    told = report or LoweringReport()
+    by_model = {step.span for step in told.decided}
+    reasons = {step.span: step.reason for step in told.unclassified if step.reason}
     return [
         {
             "agent": agent.name,
             "playbook": playbook.name,
             "mode": playbook.mode if playbook.kind == "llm" else playbook.kind,
-            "lines": [*_triggers(program, agent, playbook), *_steps(program, agent, playbook, by_model)],
+            "lines": [*_triggers(program, agent, playbook), *_steps(program, agent, playbook, by_model, reasons)],
         }
         for agent in program.agents
         for playbook in agent.playbooks
@@ -70,25 +74,37 @@ def _trigger(agent: AgentSpec, playbook: PlaybookSpec, trigger: Trigger) -> Part
     return Part(Kind.ALONE, f"Execute {playbook.name} when this holds.")
 
 
-def _steps(program: Program, agent: AgentSpec, playbook: PlaybookSpec, by_model: Collection[Span]) -> Iterator[Line]:
+def _steps(
+    program: Program,
+    agent: AgentSpec,
+    playbook: PlaybookSpec,
+    by_model: Collection[Span],
+    reasons: Mapping[Span, str],
+) -> Iterator[Line]:
     if not playbook.walked:
         for step in playbook.walk_steps():
             why = f"the playbook is executed in {playbook.mode} mode, where steps are guidance"
             parts = [Part(Kind.FREE, "Carry out with statements.", why)]
             yield _line(f"{step.line}:{step.op}", step.span, step.text, parts)
         return
-    required = _required(program, agent)
+    required, defined = _required(program, agent), frozenset(defined_in(agent))
     shown_before: set[Span] = set()
     spans = {step.line: step.span for step in playbook.walk_steps()}
     for line, node in decode_playbook(playbook).nodes.items():
         span, instruction = spans[line], node.instruction
-        shown = _line(instruction.location, span, instruction.text, explain(instruction, required))
+        parts = [_with_reason(part, reasons.get(span)) for part in explain(as_worded(instruction, defined), required)]
+        shown = _line(instruction.location, span, instruction.text, parts)
         if span in shown_before:
             shown["words"] = ""
         if span in by_model:
             shown["by"] = "model"
         shown_before.add(span)
         yield shown
+
+
+def _with_reason(part: Part, reason: str | None) -> Part:
+    """A free part with the reason that `parley check` gives for its step."""
+    return replace(part, why=reason) if reason and part.kind is Kind.FREE else part
 
 
 def _line(location: str, span: Span, text: str, parts: Sequence[Part]) -> Line:

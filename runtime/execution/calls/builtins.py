@@ -17,7 +17,7 @@ from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call_arguments, seconds_of
-from runtime.execution.host import Builtin
+from runtime.execution.host import AtOnce, Builtin
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Population, wait_source
 from runtime.execution.speech.utterances import Conduits, Utterances
@@ -78,6 +78,14 @@ class Builtins:
             "Now": self.now,
             "Random": self.random,
             "EndProgram": self.end_program,
+        }
+
+    def at_once(self) -> dict[str, AtOnce]:
+        """Those that often have nothing to wait for, by name."""
+        return {
+            "Say": self.utterances.say_at_once,
+            "SendMessage": self.utterances.say_at_once,
+            "WaitForMessage": self.take_at_once,
         }
 
     def source(self, frame: Frame, text: str) -> dict[str, Any]:
@@ -147,23 +155,43 @@ class Builtins:
 
     async def wait_for_message(self, frame: Frame, call: Call) -> None:
         """Wait for messages of a source; the result is a list of them as data, None when the time is over."""
-        source_text, timeout = call_arguments(call, "source", "timeout_s", optional=1)
-        timeout_s = None if timeout is None else seconds_of(call, timeout)
-        key = call_key(frame.id, call.pos)
-        if key not in self._journal.state.waits:
-            due = None if timeout_s is None else self._clock.now().timestamp() + timeout_s
-            source = self._source(frame, str(source_text))
+        text, timeout_s = _source_and_time(call)
+        if call_key(frame.id, call.pos) not in self._journal.state.waits:
+            source = self._source(frame, text)
             if self._cued(frame, call, source):
                 return
-            self._journal.note(WaitBegun(*site(frame, call), source, due))
-        taken = await self.receive(frame, call.pos, within_s=timeout_s)
+            self._note_wait(frame, call, source, timeout_s)
+        self._note_taken(frame, call, await self.receive(frame, call.pos, within_s=timeout_s))
+        self._journal.hurry()
+
+    def take_at_once(self, frame: Frame, call: Call) -> bool:
+        """`wait_for_message` where something is there already."""
+        queue, waits = self._conduits.queue(frame.state.agent), self._journal.state.waits
+        if not len(queue) or frame.state.meeting is not None or call_key(frame.id, call.pos) in waits:
+            return False
+        if any(message.type == MessageType.TRIGGER for message in frame.agent.queue):
+            return False
+        text, timeout_s = _source_and_time(call)
+        source = self._source(frame, text)
+        came = queue.take(lambda message: takes(source, message), max_messages=MAX_WAITED_MESSAGES)
+        taken = as_they_are(came, frame.agent)
+        if not taken:
+            return False
+        self._note_wait(frame, call, source, timeout_s)
+        self._note_taken(frame, call, taken)
+        return True
+
+    def _note_wait(self, frame: Frame, call: Call, source: Mapping[str, Any], timeout_s: float | None) -> None:
+        due = None if timeout_s is None else self.now_s() + timeout_s
+        self._journal.note(WaitBegun(*site(frame, call), source, due))
+
+    def _note_taken(self, frame: Frame, call: Call, taken: Sequence[Message] | None) -> None:
         values = None if taken is None else [_as_value(message) for message in taken]
         asides = [_as_value(message) for message in frame.agent.asides] if values else []
         if values and asides:
             values[0]["asides"] = asides
         mids = [message.id for message in taken or ()]
         self._journal.note(WaitEnded(*site(frame, call), messages=mids, value=values, asides=bool(asides)))
-        await self._journal.commit()
 
     def _cued(self, frame: Frame, call: Call, source: Mapping[str, Any]) -> bool:
         """Whether this is the host's first wait in its meeting, by which it is asked to begin."""
@@ -287,6 +315,12 @@ class Builtins:
             playbook=frame.state.playbook,
             **data,
         )
+
+
+def _source_and_time(call: Call) -> tuple[str, float | None]:
+    """What `WaitForMessage` is given. Raises PlaybookError."""
+    source, timeout = call_arguments(call, "source", "timeout_s", optional=1)
+    return str(source), None if timeout is None else seconds_of(call, timeout)
 
 
 def _ends(wait: WaitState, message: Message, agent: AgentState) -> bool:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import anyio.lowlevel
-
 from runtime.core.signals import Signal
 from runtime.tape.frame_state import CallRecord, FrameState
 from runtime.tape.journal import Journal, digest_of
@@ -158,11 +156,13 @@ class Frame:
 
     async def change(self) -> None:
         """Return after the next fact about this frame."""
-        if not self._is_changed:
-            self._moving.discard(self.id)
+        if self._is_changed:
+            return
+        self._moving.discard(self.id)
         self._journal.settle()
         try:
-            await (anyio.lowlevel.checkpoint() if self._is_changed else self._changed.wait())
+            while not self._is_changed:
+                await self._changed.wait()
         finally:
             self._moving.add(self.id)
 

@@ -15,7 +15,7 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import RaisedByPlaybook, waits_by
 from runtime.execution.free.placeholders import AuthorsPython, Description
-from runtime.execution.free.position import CallShape, Position, Rejected
+from runtime.execution.free.position import CallShape, Fenced, Position, Rejected
 from runtime.execution.free.prompt import build_prompt, heard_text, results_text, said_text
 from runtime.execution.free.raw import RawAnswer
 from runtime.execution.free.reply_run import ReplyRun
@@ -26,6 +26,7 @@ from runtime.execution.prompt.step_words import shown_step
 from runtime.execution.speech.utterances import LiveStream
 from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.triggers import declared_types
+from runtime.language.instructions.fence import Fence
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
 from runtime.tape.facts.calls import WaitBegun, WaitEnded
@@ -77,6 +78,9 @@ class Interpreter:
         self._other_chars = 0
         self._fence: str | None = None
         """The task of the instruction to which the statements are fenced."""
+        self._holds_to: Fence | None = None
+        self._unwaited = 0
+        """Steps that were taken before the fenced one without waiting for anybody."""
         self._may_end_program = True
         self._calls = ModelCalls(machine, frame)
         self._raw = RawAnswer(machine.journal, frame, agent, playbook)
@@ -103,15 +107,20 @@ class Interpreter:
         """Evaluate the placeholders of the playbook's description, once for the frame."""
         await self.description.resolve()
 
-    async def carry_out(self, task: str, *, may_end_program: bool) -> None:
-        """Carry out one instruction to its end. Raises as `run`."""
+    async def carry_out(self, task: str, fence: Fence, *, may_end_program: bool) -> None:
+        """Carry out one instruction to its end, within its fence. Raises as `run`."""
         self._fence, self._may_end_program = task, may_end_program
+        self._holds_to, self._statements.fenced = fence, self._fenced
+        self._unwaited, turns = self._frame.state.unwaited, 0
         while self._frame.alive:
             await self._hear()
+            if turns >= MAX_TURNS:
+                raise VerificationError(f"a step of {self._playbook.name} did not end in {MAX_TURNS} turns")
             await self._turn()
             ending = self._frame.state.ending
             if ending is None:
                 continue
+            turns += 1
             self._calls.publish("turn.completed")
             exits = str(ending.value).strip().lower() == _EXIT
             if ending.kind == "return" or (exits and not may_end_program):
@@ -144,8 +153,8 @@ class Interpreter:
         if waits is None and self._stands_still():
             raise VerificationError(f"{self._playbook.name} continued {MAX_IDLE_TURNS} times without doing anything")
         most = MAX_TURNS if self._playbook.steps else MAX_ROUNDS
-        if waits is None and state.unwaited >= most:
-            raise VerificationError(f"{self._playbook.name} continued for {most} turns without waiting for anybody")
+        if waits is None and state.unwaited - self._unwaited >= most:
+            raise VerificationError(f"{self._playbook.name} went on for {most} turns without waiting for anybody")
         journal.note(
             TurnEnded(frame.id, heard=heard_text(state), said=said_text(state), gave=results_text(state), waits=waits)
         )
@@ -240,7 +249,7 @@ class Interpreter:
         self._statement_scope.look_again()
         program = machine.servers.equipped(machine.program)
         request = CompletionRequest(
-            build_prompt(program, self._agent, machine.journal.state, frame.state, fence=self._fence)
+            build_prompt(program, self._agent, machine.journal.state, frame.state, fence=self._told())
         )
         await self._calls.begin(request)
         try:
@@ -266,6 +275,12 @@ class Interpreter:
             if machine.watcher is not None:
                 await machine.watcher.refused(frame, run.rejected.rule, run.rejected.message)
             self._reject(run.rejected)
+
+    def _told(self) -> str | None:
+        """The task of the fenced step, with what it may call."""
+        if self._fence is None or self._holds_to is None:
+            return self._fence
+        return f"{self._fence} ({self._holds_to.may_call()})" if self._holds_to.others else self._fence
 
     def _doing(self) -> str | None:
         """The step that is executed, in the words of the program."""
@@ -306,7 +321,8 @@ class Interpreter:
         await self._statements.accept(f"await Say({self._partner()!r}, {text!r})")
         if self.halted:
             return
-        ends = self._fence is not None or self._handles
+        fenced = self._fenced()
+        ends = (fenced is not None and not fenced.owes) or self._handles
         await self._statements.accept("await Return()" if ends else f"await Yld({self._partner()!r})")
 
     def _partner(self) -> str:
@@ -321,8 +337,15 @@ class Interpreter:
         return self._statement_scope.value_of(name)
 
     def position(self) -> Position:
-        """The frame's current position, for the verifier."""
-        return replace(self._statement_scope.position(), may_end_program=self._may_end_program)
+        """Where the frame is now, for the verifier."""
+        return replace(self._statement_scope.position(), may_end_program=self._may_end_program, fenced=self._fenced())
+
+    def _fenced(self) -> Fenced | None:
+        if self._holds_to is None:
+            return None
+        values = self._frame.agent.variables
+        owes = tuple(name for name in self._holds_to.makes if values.get(name) is None)
+        return Fenced(self._holds_to, self._statement_scope.class_of, owes)
 
     async def _park(self, event: str, error: LLMError | NoWorker) -> None:
         """Say what is wrong, and try again when somebody writes: nothing of the frame is lost."""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from runtime.language.instructions.fence import Fence
 from runtime.language.program import Param
 
 
@@ -56,6 +57,28 @@ class CallShape:
         return f"needs {missing[0]!r}; it takes {', '.join(self.names)}" if missing else None
 
 
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """A fence, and what of the session it needs to know: `class_of` gives the agent or declared human that a target
+    means by its class, None for others and for whoever has written; `owes` are variables that still lack a value."""
+
+    fence: Fence
+    class_of: Callable[[str], str | None]
+    owes: tuple[str, ...] = ()
+
+    def refuses(self, name: str, first: object) -> str | None:
+        """Why a call with this first argument is not for this step; None where it is, and for what is not known."""
+        text = first if isinstance(first, str) else ""
+        if name == "Var":
+            return self.fence.refuses_change(text.removeprefix("$"))
+        klass = self.class_of(text) if name in _ADDRESSED and text else None
+        return self.fence.refuses_call(name) or (self.fence.refuses_speech(klass) if klass else None)
+
+
+_ADDRESSED = frozenset({"Say", "SendMessage", "CreateAgent", "IdleAgent", "CallAgent"})
+"""Calls whose first argument is an agent or a person."""
+
+
 @dataclass(slots=True)
 class Position:
     """What can be named and called where a statement stands.
@@ -83,3 +106,5 @@ class Position:
     may_end_program: bool = True
     """Whether the program may end here: a step that does not speak of it leaves the steps behind it to be executed."""
     read_only: frozenset[str] = frozenset()
+    fenced: Fenced | None = None
+    """What the step lets its statements do; None where a whole playbook is executed."""

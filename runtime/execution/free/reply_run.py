@@ -21,7 +21,7 @@ from runtime.execution.free.reply.items import (
 )
 from runtime.execution.free.reply.reader import ReplyReader
 from runtime.execution.free.statement import with_dollars
-from runtime.execution.free.verifier import ends_turn, verify, verify_say_head
+from runtime.execution.free.verifier import ends_turn, owed, verify, verify_say_head
 from runtime.execution.speech.utterances import LiveStream
 from runtime.llm.client import MAX_ANSWER_CHARS
 
@@ -125,12 +125,19 @@ class ReplyRun:
             await self._executor.say_plainly(self._prose)
             self.over = True
         elif self._prose and not self._ran:
-            self._reject("format", "the reply is neither a Python block nor a plain message", self._prose[:200])
+            self._reject("format", "the reply is no Python block and no plain message", self._prose[:200])
+        elif self._may_end and self._owes:
+            self._reject("fence", owed(self._owes))
         elif self._may_end:
             await self._executor.accept("await Return()")
             self.over = True
         else:
             self._reject("end", "the reply ends without Yld or Return")
+
+    @property
+    def _owes(self) -> Sequence[str]:
+        fenced = self._position().fenced
+        return fenced.owes if fenced is not None else ()
 
     async def _run(self, items: Sequence[ReplyItem]) -> None:
         for item in items:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from runtime.core.ids import parse_agent_id
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import BUILT_IN
@@ -13,6 +14,7 @@ from runtime.execution.free.position import CallShape, Position
 from runtime.execution.free.statement import assigned_names, called_names
 from runtime.execution.triggers.kinds import triggers_of
 from runtime.language.program import AgentSpec, PlaybookSpec
+from runtime.language.syntax.humans import humans_of
 from runtime.tape.frame_state import SHARED
 
 
@@ -107,6 +109,17 @@ class StatementScope:
             closed=self._closed,
             read_only=shared,
         )
+
+    def class_of(self, target: str) -> str | None:
+        """The class of the agent or declared human that a target means; None for others, and for who has written."""
+        state, program = self._machine.journal.state, self._machine.program
+        number = parse_agent_id(target)
+        spoken_to = state.agents.get(number) if number is not None else None
+        klass = spoken_to.klass if spoken_to is not None else target.strip()
+        wrote = {name for message in self._frame.state.inbox for name in (message.sender_class, str(message.sender_id))}
+        declared = next((human.declared for human in humans_of(program) if human.is_called(klass)), None)
+        known = declared or (klass if program.agent(klass) is not None else None)
+        return None if klass in wrote or number in wrote or klass == self._agent.name else known
 
     def _unlisted(self) -> frozenset[str]:
         machine = self._machine

@@ -10,6 +10,7 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import RaisedByPlaybook, described, site, unwrapped
+from runtime.execution.free.position import Fenced
 from runtime.execution.free.scope import StatementScope
 from runtime.execution.free.statement import MAX_MESSAGES, Lowered, SnippetBody, control_value, lower
 from runtime.sandbox.executor import Evaluation, HostCall, Snippet
@@ -34,6 +35,8 @@ class StatementRun:
         self._frame = frame
         self._scope = scope
         self._on_failure = on_failure
+        self.fenced: Callable[[], Fenced | None] = lambda: None
+        """What the present step lets its statements do."""
 
     async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
         """Write down a verified statement, and the remarks before it, and run it."""
@@ -60,7 +63,7 @@ class StatementRun:
         async with self._machine.sandbox.evaluate(snippet) as evaluation:
             body = SnippetBody(evaluation, index)
             try:
-                await drive(frame, body, _Within(self._machine, body), prefix=f"{index}.")
+                await drive(frame, body, _Within(self._machine, body, self.fenced()), prefix=f"{index}.")
             except NoWorker:
                 raise
             except SandboxError as error:
@@ -107,16 +110,22 @@ class StatementRun:
 
 @dataclass(frozen=True, slots=True)
 class _Within:
-    """The calls of one statement, as many messages among them as it may send."""
+    """The calls of one statement: those that its step lets it make, as many messages among them as it may send."""
 
     machine: ExecutionContext
     body: SnippetBody
+    fenced: Fenced | None
 
     def start(self, frame: Frame, call: Call, /) -> None:
-        if call.pos not in self.body.too_many:
+        """See `HostCalls`."""
+        first = call.args[0] if call.args else next(iter(call.kwargs.values()), None)
+        refused = self.fenced.refuses(call.name, first) if self.fenced is not None else None
+        if call.pos in self.body.too_many:
+            refused = f"one statement sends at most {MAX_MESSAGES} messages; this one was not sent"
+        if refused is None:
             self.machine.host.start(frame, call)
             return
-        error = PlaybookError(f"one statement sends at most {MAX_MESSAGES} messages; this one was not sent")
+        error = PlaybookError(refused)
         self.machine.journal.note(CallReturned(*site(frame, call), error=described(error)))
 
     async def give_up(self, frame: Frame, call: Call, /) -> None:

@@ -28,7 +28,8 @@ def verify(source: str, position: Position) -> Rejected | None:
         return Rejected("policy", f"{violation.message} ({violation.rule})", source)
     if position.ended:
         return Rejected("end", "nothing may follow Return or Yld", source)
-    for rule in (_check_names, _check_use, _check_calls, _check_steps, _check_end, _check_program_end):
+    rules = (_check_names, _check_use, _check_calls, _check_steps, _check_end, _check_program_end, _check_fence)
+    for rule in rules:
         rejected = rule(tree, position)
         if rejected is not None:
             return Rejected(rejected.rule, rejected.message, source)
@@ -39,6 +40,9 @@ def verify_say_head(target: str, position: Position) -> Rejected | None:
     """None when a `Say` to `target` may begin to be shown in `position`."""
     if position.ended:
         return Rejected("end", "nothing may follow Return or Yld")
+    refused = position.fenced.refuses("Say", target) if position.fenced is not None else None
+    if refused is not None:
+        return Rejected("fence", refused)
     return _check_literal(position.check_target, target, "target")
 
 
@@ -231,6 +235,35 @@ def _check_program_end(tree: ast.AST, position: Position) -> Rejected | None:
     if any(name == "EndProgram" for name, _ in calls_in(tree)):
         return Rejected("fence", "this step does not end the program; the block ends when the step is done")
     return None
+
+
+def _check_fence(tree: ast.AST, position: Position) -> Rejected | None:
+    """Whether the statement keeps to its step, as far as its text tells; what it really does is looked at again."""
+    fenced = position.fenced
+    if fenced is None:
+        return None
+    refused = [fenced.refuses(name, _first_text(node)) for name, node in calls_in(tree)]
+    changed = sorted((assigned_names(tree) | mutated_names(tree)) & position.variables)
+    refused += [fenced.fence.refuses_change(name) for name in changed]
+    if fenced.owes and isinstance(tree, ast.Module) and _returns(tree):
+        refused.append(owed(fenced.owes))
+    return next((Rejected("fence", one) for one in refused if one is not None), None)
+
+
+def owed(names: Sequence[str]) -> str:
+    """What a step lacks before it ends."""
+    return f"the step is not done: {' and '.join(f'${name}' for name in names)} has no value yet"
+
+
+def _first_text(node: ast.Call) -> str | None:
+    first = node.args[0] if node.args else node.keywords[0].value if node.keywords else None
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
+
+
+def _returns(tree: ast.Module) -> bool:
+    """Whether a statement ends the step rather than waits."""
+    last = tree.body[-1] if tree.body else None
+    return isinstance(last, ast.Expr) and any(name == "Return" for name, _ in calls_in(last))
 
 
 def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:

@@ -7,11 +7,11 @@ is followed on both sides; what stands there is asked under that condition.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from runtime.execution.processor.course import Course, Going
-from runtime.execution.questions.question import Question
+from runtime.execution.questions.question import Choice, Key, Question, Words
 from runtime.language.instructions.evaluation import Lenient, NotComputable
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import (
@@ -225,12 +225,20 @@ class _Walk:
         return behind if self.sides(line, part.test, way, behind) else None
 
     def sides(self, line: str, test: Operand, way: _Way, behind: str | None) -> bool:
-        """Follow both sides of a condition; True when control may reach `behind` from one of them."""
-        meets = False
+        """Follow both sides of a condition; True when control may come to `behind` from one of them."""
+        meets, tells = False, dict[Key, str]()
         for going, holds in ((self._course.into(line), True), (self._course.otherwise(line), False)):
             side = way.side(said_of(test, holds))
+            at = len(self._asked)
             meets = self.go(going.line, side, behind) or meets
+            if at < len(self._asked) and isinstance(self._asked[at], Words) and self._asked[at].when == side.when:
+                tells[self._asked[at].key] = "yes" if holds else "no"
             way.unknown |= side.unknown | {name for name, value in side.names.items() if way.names.get(name) != value}
+        if len(tells) == 2:  # whichever is said first, tells the side
+            self._asked[:] = [
+                replace(one, told_by=tells) if isinstance(one, Choice) and one.key == (line, "test") else one
+                for one in self._asked
+            ]
         return meets
 
     def _loop(self, line: str, part: Loop, way: _Way) -> str | None:

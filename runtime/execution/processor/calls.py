@@ -82,7 +82,7 @@ class Calls:
     def is_pure(self, name: str) -> bool:
         """Whether calling it again does no harm: it says so, or it only reads."""
         found = self._spec(name)
-        return name in _READING if found is None else bool(found.metadata.get("pure"))
+        return name in _READING if found is None else found.pure
 
     async def _arguments(self, line: str, part: Call) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of a call: exact ones evaluated, the others asked for together."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime.language.instructions.model import Code, Condition, Loop, Meaning, Node, Say, Side, Template
+from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.model import Code, Condition, Loop, Node, Side
+from runtime.language.instructions.wording import MEETING_ACTIVE
 
 LoopChanges = Mapping[str, Mapping[str, Any] | None]
 """What becomes of loops, by line: their new state, None for those that are left."""
@@ -30,10 +32,6 @@ class Course:
     def node(self, line: str) -> Node:
         """The instruction at a line, in its place."""
         return self._nodes[line]
-
-    def said_exactly(self) -> frozenset[str]:
-        """The lines of messages with exact words: a small model takes them for those that it is to write."""
-        return frozenset(line for line, node in self._nodes.items() if _is_exact_message(node.instruction.parts))
 
     def into(self, line: str) -> Going:
         """Control goes below an instruction; past it where there is nothing."""
@@ -85,6 +83,17 @@ class Course:
             parent = self._nodes[parent].parent
         return None
 
+    def past_meeting(self, line: str) -> Going | None:
+        """A wait has heard nothing but the end of its meeting: the loop that goes on while the meeting does is left,
+        for the rest of its round would deal with what nobody has said. None where there is no such loop."""
+        loop = self.loop_of(line)
+        while loop is not None:
+            head = self._nodes[loop].instruction.head
+            if isinstance(head, Loop) and isinstance(head.over, Expression) and MEETING_ACTIVE in head.over.names:
+                return self.past_loop(loop)
+            loop = self.loop_of(loop)
+        return None
+
     def _holding(self, line: str) -> set[str]:
         """The line itself, and all that it is part of."""
         found, current = set[str](), line
@@ -109,13 +118,3 @@ class Course:
     def _is_otherwise(self, line: str) -> bool:
         head = self._nodes[line].instruction.head
         return isinstance(head, Condition) and head.side is not Side.IF
-
-    def follows_condition(self, line: str) -> bool:
-        """Whether an else belongs to a condition before it."""
-        node = self._nodes[line]
-        at = node.beside.index(line)
-        return at > 0 and self._is_branch(node.beside[at - 1])
-
-
-def _is_exact_message(parts: Sequence[Meaning]) -> bool:
-    return all(isinstance(part, Say) and isinstance(part.words, Template) for part in parts)

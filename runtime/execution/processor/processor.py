@@ -27,6 +27,7 @@ from runtime.execution.triggers.kinds import Judged
 from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
+from runtime.language.instructions.fence import fence_of
 from runtime.language.instructions.model import (
     Ask,
     Call,
@@ -105,7 +106,9 @@ class Processor:
         self._playbook = playbook
         self._agent = agent
         self._course = Course(decode_playbook(playbook))
-        self._questioner = Questioner(known.types, playbook.returns, spaced(agent.name) if machine.alone else "")
+        self._questioner = Questioner(
+            known.types, playbook.returns, spaced(agent.name) if machine.alone else "", lambda: frame.state.heard
+        )
         self._interpreter = interpreter
         self._work = Work(machine, frame, playbook, self._place, self._interrupt)
         self._authored = Authored(self._work, interpreter.description)
@@ -216,12 +219,12 @@ class Processor:
         return None
 
     async def _ask(self, line: str, part: Ask) -> Outcome:
-        await self._talk.ask(line, await self._authored.filled(part))
-        return None
+        over = await self._talk.ask(line, await self._authored.filled(part))
+        return self._course.past_meeting(line) if over else None
 
     async def _wait(self, line: str, part: Wait) -> Outcome:
-        await self._talk.ask(line, Ask((), None, part.sources))
-        return None
+        over = await self._talk.ask(line, Ask((), None, part.sources))
+        return self._course.past_meeting(line) if over else None
 
     async def _set(self, line: str, part: Set) -> Outcome:
         if isinstance(part.value, Prose):
@@ -335,7 +338,9 @@ class Processor:
         await self._exchange.asking.close()
         ends = speaks_of_ending(part.text.text, self._playbook.notes) or self._course.after(line).line is None
         told = self._questioner.told(part.text.text, self._work.names())
-        await self._interpreter.carry_out(told, may_end_program=ends)
+        program = self._machine.servers.equipped(self._machine.program)
+        fence = fence_of(part.text.text, self._playbook.notes, self._agent, program, self._talk.triggered)
+        await self._interpreter.carry_out(told, fence, may_end_program=ends)
         self._exchange.keep_spoken()
         return None
 
@@ -350,8 +355,8 @@ class Processor:
     def _system(self) -> str:
         """The stable part of the prompt."""
         described = self._frame.state.description or self._playbook.description
-        left_out = self._course.said_exactly() if self._machine.alone else ()
-        return system_text(self._machine.program, self._agent, self._playbook, described, left_out)
+        told = not self._machine.alone  # a small model says lines of the script that it is not asked for
+        return system_text(self._machine.program, self._agent, self._playbook, described, with_script=told)
 
     def _typed(self, value: Any) -> Any:
         """The playbook's value, held to its declared type. Raises PlaybookError."""

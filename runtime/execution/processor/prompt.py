@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from runtime.core.message import Message
@@ -29,10 +29,9 @@ person, in their language. Take no other steps, promise none, and invent no fact
 
 
 def system_text(
-    program: Program, agent: AgentSpec, playbook: PlaybookSpec, described: str, left_out: Collection[str] = ()
+    program: Program, agent: AgentSpec, playbook: PlaybookSpec, described: str, *, with_script: bool = True
 ) -> str:
-    """What stays the same for all questions of a playbook, whose description is `described`. The lines `left_out` are
-    not in its script."""
+    """What stays the same for all questions of a playbook, whose description is `described`."""
     about = f" {agent.description}" if agent.description else ""
     lines = [_ROLE.format(name=spaced(agent.name), description=about)]
     others = [other.name for other in program.agents if other.name != agent.name and other.name in _text(playbook)]
@@ -40,9 +39,9 @@ def system_text(
         lines.append(f"Others who take part: {', '.join(others)}.")
     if described:
         lines.append(f"\nWhat this is about: {described}")
-    if playbook.steps:
+    if playbook.steps and with_script:
         lines.append(f"\nThe script ({spaced(playbook.name)}), for orientation:")
-        lines += [line for step in playbook.steps for line in _script(step, 0, left_out)]
+        lines += [line for step in playbook.steps for line in _script(step, 0)]
     if playbook.notes:
         lines.append("\nNotes to keep to:")
         lines += [f"- {re.sub(r'^N[0-9]+ ', '', note)}" for note in playbook.notes]
@@ -58,12 +57,12 @@ def spaced(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
 
 
-def _script(step: Step, depth: int, left_out: Collection[str]) -> Iterator[str]:
+def _script(step: Step, depth: int) -> Iterator[str]:
     text = step_words(step.text)
-    if text and step.line not in left_out:
+    if text:
         yield f"{'  ' * depth}- {text}"
     for child in step.children:
-        yield from _script(child, depth + 1, left_out)
+        yield from _script(child, depth + 1)
 
 
 def heard_text(state: SessionState, messages: list[Message]) -> str:

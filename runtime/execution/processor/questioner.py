@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from runtime.execution.prompt.artifacts import is_large
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.question import Choice, Key, Question, Understand, Value, Words
+from runtime.language.instructions.direct_speech import direct_speech
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Prose, Return, Say, Set, Think, Variable
 
@@ -31,10 +32,17 @@ YES_NO: Mapping[str, str] = {"yes": "", "no": ""}
 class Questioner:
     """Makes the questions of one playbook. `types` are the declared types of its agent's variables. `speaker` is the
     name of the agent for a small model: to other agents it speaks better than it writes a message, and a task has to be
-    stressed."""
+    stressed. It is told once more what it `heard` last."""
 
-    def __init__(self, types: Mapping[str, str], returns: str | None, speaker: str = "") -> None:
+    def __init__(
+        self,
+        types: Mapping[str, str],
+        returns: str | None,
+        speaker: str = "",
+        heard: Callable[[], str] = lambda: "",
+    ) -> None:
         self._types = types
+        self._heard = heard
         self._speaker = speaker
         self._returns = returns or ""
 
@@ -48,7 +56,9 @@ class Questioner:
             names = {name: value for name, value in names.items() if name not in wanted}
         told = self.told(part.words.text, names)
         this = "exactly this, all of it" if self._speaker else "this"
-        task = f"Write the next message to {to}. It must do {this}: {told}. {_BRIEF}"
+        example = direct_speech(part.words.text, names) if self._speaker and to == "the person" else None
+        such_as = f' For example: "{example}"' if example else ""
+        task = f"Write the next message to {to}. It must do {this}: {told}.{such_as} {_BRIEF}"
         if self._speaker and to != "the person":
             task = f"Speak to {to} now, as {self._speaker}: {told}. {_BRIEF_SPEECH}"
         return Words((line, "words"), task, may_be_silent=part.takes_part)
@@ -72,7 +82,7 @@ class Questioner:
     def given(self, line: str, awaited: Awaited) -> Value:
         """The question for the values that a person gave."""
         wanted = " and ".join(awaited.types)
-        task = f"The person was asked: {awaited.asked}. They wrote: {awaited.quoted} From this give {wanted}."
+        task = f"The person was asked: {awaited.asked} They wrote: {awaited.quoted} From this give {wanted}."
         return Value((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
 
     def gathered(self, key: Key, written: str, wanted: Mapping[str, str]) -> Value:
@@ -102,10 +112,10 @@ class Questioner:
         return self.holds((line, "test"), test.text, names)
 
     def holds(self, key: Key, text: str, names: Mapping[str, Any]) -> Choice:
-        """The question whether a statement is true."""
-        return Choice(
-            key, f'Decide by what is known and what was said last: is it true that "{self.told(text, names)}"?', YES_NO
-        )
+        """Whether something is so."""
+        last = f", {quoted(self._heard()).rstrip('.')}" if self._speaker and self._heard() else ""
+        known = f"Decide by what is known and what was said last{last}"
+        return Choice(key, f'{known}: is it true that "{self.told(text, names)}"?', YES_NO)
 
     def told(self, text: str, names: Mapping[str, Any]) -> str:
         """The author's words, with the values of the variables that they name."""
@@ -190,7 +200,7 @@ def understanding(line: str, awaited: Awaited) -> Understand:
         del outcomes["human"]
     return Understand(
         (line, f"understand{awaited.attempt}"),
-        f"The person was asked: {awaited.asked}. They wrote: {awaited.quoted} What did they answer?",
+        f"The person was asked: {awaited.asked} They wrote: {awaited.quoted} What did they answer?",
         outcomes,
         awaited.types,
         {name: params for name, (_, params) in awaited.triggers.items() if params},

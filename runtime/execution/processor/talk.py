@@ -6,7 +6,7 @@ hand-over to a person) follow Rasa's CALM, where flows are executed and a model 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -78,6 +78,11 @@ class Talk:
         self._alone = exchange.machine.alone
         self._understanding = Understanding(exchange, questioner, planned, known.patterns)
 
+    @property
+    def triggered(self) -> Collection[str]:
+        """The playbooks that begin when a model judges their trigger to hold."""
+        return {*self._triggers.by_message, *self._triggers.by_state}
+
     async def say(self, line: str, part: Say | Ask) -> str:
         """Say something to everybody whom a step names; returns the words."""
         part = await self._calls.informed(part)
@@ -98,8 +103,9 @@ class Talk:
 
     # -- asking
 
-    async def ask(self, line: str, part: Ask) -> None:
-        """Ask, wait, and interpret messages, until every wanted value is there."""
+    async def ask(self, line: str, part: Ask) -> bool:
+        """Ask, wait, and understand what comes, until everything wanted is there. True when nothing was heard but the
+        end of the meeting."""
         part = await self._calls.informed(part)
         asked = await self.say(line, part) if part.words is not None else ""
         asked_again = 0
@@ -107,12 +113,13 @@ class Talk:
         for attempt in range(MAX_ASIDES):
             heard = await self._hear(part.sources)
             if self._ends_wait(heard):
-                return
-            understood = await self._understand(line, part, heard, attempt)
+                return all(message.ends_meeting for message in heard)
+            question = quoted(asked) if self._alone and asked else f"{_asked(part)}."
+            understood = await self._understand(line, part, heard, _Attempt(attempt, "", question))
             if understood.does == "answer":
                 missing = await self._take(part, understood, given)
                 if not missing and await self._is_done(part):
-                    return
+                    return False
                 if missing:
                     asked_again += 1
                     if asked_again > MAX_ASKED_AGAIN:
@@ -120,7 +127,7 @@ class Talk:
                 await self._ask_again(line, part, missing, attempt)
             elif understood.does == "skip" and part.wants:
                 await self._skip([want for want in part.wants if want.name not in given])
-                return
+                return False
             else:
                 await self._aside(line, part, understood, _Attempt(attempt, self._aside_task(part, heard), asked))
         raise PlaybookError("too much else was said while an answer was waited for")
@@ -138,15 +145,15 @@ class Talk:
         """Whether the meeting in which something was awaited has ended."""
         return any(message.ends_meeting for message in heard)
 
-    async def _understand(self, line: str, part: Ask, heard: Sequence[Message], attempt: int) -> Understood:
-        """The meaning of the messages."""
+    async def _understand(self, line: str, part: Ask, heard: Sequence[Message], now: _Attempt) -> Understood:
+        """What was meant by what was heard."""
         triggers, names = self._by_message(heard), self._work.names()
         types = {want.name: self._questioner.type_of(want) for want in part.wants}
         correctable = self._correctable(types)
         awaited = Awaited(
-            asked=_asked(part),
+            asked=now.asked,
             heard="\n".join(message.content for message in heard),
-            attempt=attempt,
+            attempt=now.number,
             types=types,
             until=self._questioner.told(part.until.text, names) if isinstance(part.until, Prose) else "",
             triggers=triggers,
@@ -318,9 +325,7 @@ _ASIDE = (
     "few words, to what was asked, unless they want to stop. Only the message itself."
 )
 
-_ASIDE_ALONE = (
-    "The person wrote: {heard} Answer them in your role, with {source}, in a sentence or two. Only the message itself."
-)
+_ASIDE_ALONE = "Answer this in your role, with {source}, in a sentence or two: {heard} Only the message itself."
 
 
 @dataclass(frozen=True, slots=True)

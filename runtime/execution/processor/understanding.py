@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from runtime.core.message import Message, MessageType
@@ -18,6 +19,7 @@ from runtime.language.value_types import coerced
 
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
 _CODE = re.compile(r"(?=\S*\d)[\w#/.-]+")
+_WHEN = re.compile(r"\A(?:when(?:ever)?|if|once)\s+", re.IGNORECASE)
 _TOKEN = re.compile(r"\w{2,}|\d")
 _NUMBER_WORD = re.compile(
     r"\d|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty|sixty"
@@ -32,7 +34,7 @@ _NUMBERS: Mapping[str, float] = {
 }
 """Words that may stand for a number."""
 
-NONE = "none"
+NONE, OTHER = "none", "other"
 _OPEN, _DONE = "goes_on", "done"
 
 _SOMETHING_ELSE = {"question": "they ask a question of their own, or say something else"}
@@ -69,9 +71,12 @@ class Understanding:
 
         def plan() -> list[Question]:
             when = self._worded(part, question.outcomes, unread=awaited.unread)
-            asides = [self._questioner.reply(line, f"aside{awaited.attempt}", aside_task, when)] if when else []
-            following = self._planned(question, frozenset(awaited.types), None, "[1] is an answer")()
-            return [question, *asides, *following[1:]]
+            following = self._planned(question, frozenset(awaited.types), None, "[1] is an answer")()[1:]
+            if not when:
+                return [question, *following]
+            aside = self._questioner.reply(line, f"aside{awaited.attempt}", aside_task, when)
+            tells = {aside.key: OTHER} if OTHER not in self._patterns else {}
+            return [replace(question, told_by=tells), aside, *following]
 
         found: Understood = await self._exchange.answer(
             plan, load=lambda data: Understood(data["does"], data["values"]), store=lambda answer: answer.to_data()
@@ -80,7 +85,7 @@ class Understanding:
 
     def _worded(self, part: Ask, outcomes: Collection[str], *, unread: bool) -> str:
         """Under which answers to the first question the model words what is said next."""
-        names = ("other", "cancel", "human", *(() if part.wants else ("skip",)), *(("correct",) if unread else ()))
+        names = (OTHER, "cancel", "human", *(() if part.wants else ("skip",)), *(("correct",) if unread else ()))
         listed = [name for name in names if name in outcomes and name not in self._patterns]
         return f"[1] is `instead:` {' or '.join(listed)}" if listed else ""
 
@@ -114,7 +119,7 @@ class Understanding:
             corrected = await self._corrected(line, given, awaited)
             return Understood("correct", corrected) if corrected else Understood("answer", given)
         if isinstance(part.until, Prose):
-            return Understood("answer" if await self._is_done(line, part.until.text, awaited) else "other", {})
+            return Understood("answer" if await self._is_done(line, part.until.text, awaited) else OTHER, {})
         does = await self._done_instead(line, question, awaited)
         return Understood(does, await self._values(line, does, question, awaited))
 
@@ -144,8 +149,8 @@ class Understanding:
         return bool(await self._ask(Choice((line, f"done{awaited.attempt}"), task, options)) == _DONE)
 
     async def _done_instead(self, line: str, question: Understand, awaited: Awaited) -> str:
-        """The kind of message that is no answer."""
-        left_out = {"other", *awaited.triggers, *(["answer"] if awaited.types else [])}
+        """What somebody does who gives no answer."""
+        left_out = {OTHER, *awaited.triggers, *(["answer"] if awaited.types else [])}
         options = {
             **_SOMETHING_ELSE,
             **{name: text for name, text in question.outcomes.items() if name not in left_out},
@@ -158,7 +163,7 @@ class Understanding:
             options["correct"] = f"they say that {' or that '.join(values)} but something else"
         task = f"The person wrote: {awaited.quoted} Which of these is it?"
         found = await self._ask(Choice((line, f"does{awaited.attempt}"), task, options))
-        return "other" if found in _SOMETHING_ELSE else str(found)
+        return OTHER if found in _SOMETHING_ELSE else str(found)
 
     async def _triggered(self, line: str, awaited: Awaited) -> str:
         """The playbook whose trigger fits what somebody wrote. It interrupts a talk, so the model is asked twice."""
@@ -168,7 +173,7 @@ class Understanding:
         found = str(await self._ask(Choice((line, f"trigger{awaited.attempt}"), task, {**nothing, **options})))
         if found == NONE:
             return NONE
-        sure = f"The person wrote: {awaited.quoted} Is this so: {options[found].rstrip('.')}?"
+        sure = f"The person wrote: {awaited.quoted} Is this so: {_WHEN.sub('', options[found].rstrip('.'))}?"
         is_sure = await self._ask(Choice((line, f"sure{awaited.attempt}"), sure, YES_NO))
         return found if is_sure == "yes" else NONE
 

@@ -15,7 +15,7 @@ from runtime.execution.frames.frame import Frame
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
 from runtime.execution.questions.form import asked
-from runtime.execution.questions.question import Key, Question, Words, WrongAnswer
+from runtime.execution.questions.question import Choice, Key, Question, Understand, Understood, Words, WrongAnswer
 from runtime.execution.questions.reply import MissingAnswer, Reply
 from runtime.execution.questions.schema import schema_of
 from runtime.llm.client import ChatMessage, Completion, CompletionRequest
@@ -71,7 +71,11 @@ class Asking:
         """The checked answer to the first question of the plan. Raises NoUsableAnswer when none fits."""
 
         async def read(question: Question, reply: Reply, number: int) -> Any:
-            return read_answer(question, await reply.answer(number, MAX_ANSWER_CHARS))
+            try:
+                text = await reply.answer(number, MAX_ANSWER_CHARS)
+            except MissingAnswer as missing:
+                return self._told(question, missing)
+            return read_answer(question, text)
 
         return await self._tried(plan, read)
 
@@ -85,6 +89,14 @@ class Asking:
             await say(reply.words(number))
 
         await self._tried(plan, read)
+
+    def _told(self, question: Question, missing: MissingAnswer) -> Any:
+        """The answer that the next one in the reply tells. Raises MissingAnswer where it tells none."""
+        following = next((key for key, number in self._numbers.items() if number == missing.follows), None)
+        outcome = question.told_by.get(following) if following and isinstance(question, Choice | Understand) else None
+        if outcome is None:
+            raise missing
+        return Understood(outcome, {}) if isinstance(question, Understand) else outcome
 
     async def _tried(self, plan: Plan, read: Callable[[Question, Reply, int], Awaitable[Any]]) -> Any:
         wrong, tries, breaks = "", 0, 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from runtime.execution.questions.question import Choice, Question, Understand, Value, Words
+from runtime.execution.questions.question import Choice, Key, Question, Understand, Value, Words
 
 FROM_PROGRAM = "(From the program, not from a person.)"
 """Before a question, so that a model takes it for no message of a person's."""
@@ -22,8 +22,8 @@ MAX_BEGUN_CHARS = 6_000
 """So much is shown of the end of a message that broke off."""
 
 _TOGETHER = (
-    "Answer these in order. Begin each answer on a new line with its number in brackets, as `[1]`; leave out those "
-    "whose condition does not hold."
+    "Answer these in order: the first at once, each that follows on a new line that begins with its number in "
+    "brackets, as `[2]`. Leave out those whose condition does not hold."
 )
 
 
@@ -31,11 +31,14 @@ def asked(questions: Sequence[Question], wrong: str = "") -> str:
     """The text that asks. `wrong` is what was wrong with the last answer to it."""
     before = f"Your last answer could not be used: {wrong}. Answer again.\n" if wrong else ""
     if len(questions) == 1:
-        return before + _task(questions[0])
-    return "\n".join([before + _TOGETHER, *(f"[{n}] {_task(question)}" for n, question in enumerate(questions, 1))])
+        return before + _task(questions[0], {})
+    numbers = {question.key: number for number, question in enumerate(questions, 1)}
+    tasks = (f"[{numbers[question.key]}] {_task(question, numbers)}" for question in questions)
+    return "\n".join([before + _TOGETHER, *tasks])
 
 
-def _task(question: Question) -> str:
+def _task(question: Question, numbers: Mapping[Key, int]) -> str:
+    """What one question asks, with the numbers of those that are asked together."""
     when = f"Only if {question.when}: " if question.when else ""
     match question:
         case Words():
@@ -46,9 +49,13 @@ def _task(question: Question) -> str:
         case Value():
             return f"{when}{question.task} {_form(question.types, optional=question.optional)}"
         case Choice():
+            told = {outcome: numbers[key] for key, outcome in question.told_by.items() if key in numbers}
+            if told.keys() == question.options.keys():
+                ways = ", ".join(f"with [{number}] if {outcome}" for outcome, number in told.items())
+                return f"{when}{question.task} Write nothing for this, but go on {ways}."
             return f"{when}{question.task}{_options(question.options)}"
         case Understand():
-            return when + _understanding(question)
+            return when + _understanding(question, numbers)
 
 
 def _begun(text: str) -> str:
@@ -81,7 +88,8 @@ def _form(types: Mapping[str, str], *, optional: bool) -> str:
     return f"Answer with JSON alone: {{{fields}}}{null}."
 
 
-def _understanding(question: Understand) -> str:
+def _understanding(question: Understand, numbers: Mapping[Key, int]) -> str:
+    told = {outcome: numbers[key] for key, outcome in question.told_by.items() if key in numbers}
     instead = {name: meaning for name, meaning in question.outcomes.items() if name != "answer"}
     if question.types:
         head = f"{question.task} {_form(question.types, optional=True)}"
@@ -91,5 +99,6 @@ def _understanding(question: Understand) -> str:
     for name, meaning in instead.items():
         fields = question.correctable if name == "correct" else question.arguments.get(name, {})
         with_fields = f", then JSON with {', '.join(fields)}" if fields else ""
-        lines.append(f"- {name}{with_fields}: {meaning}")
+        at_once = f"; then leave out `instead:` and write [{told[name]}] at once" if name in told else ""
+        lines.append(f"- {name}{with_fields}: {meaning}{at_once}")
     return "\n".join(lines)

@@ -9,9 +9,6 @@ from typing import Any
 Key = tuple[str, str]
 """The identity of a question: the line of its instruction, and the part of it that is asked."""
 
-NOT_GIVEN = None
-"""The answer to a question for a value that nobody gave."""
-
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -38,12 +35,17 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several named outcomes, each with what it means ("" where its name says it)."""
+    """One of several named outcomes, each with what it means ("" where its name says it).
+
+    `told_by` are outcomes by the questions that are asked with this one and answered under that outcome alone: where
+    one of them is answered instead, this one is as well.
+    """
 
     key: Key
     task: str
     options: Mapping[str, str]
     when: str = ""
+    told_by: Mapping[Key, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Understand:
     """What a person means by what they wrote while something was awaited.
 
     `outcomes` are what it may be, each with what it means; `types` are the values that an answer gives;
-    `arguments` are those of the playbooks among the outcomes.
+    `arguments` are those of the playbooks among the outcomes. `told_by`: see `Choice`.
     """
 
     key: Key
@@ -63,6 +65,7 @@ class Understand:
     longest_chars: int = 10_000
     """A text that is longer was not given by the person."""
     when: str = ""
+    told_by: Mapping[Key, str] = field(default_factory=dict)
 
 
 Question = Words | Value | Choice | Understand

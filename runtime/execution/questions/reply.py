@@ -113,7 +113,11 @@ class Sections:
 
 
 class MissingAnswer(Exception):
-    """The reply has no answer to the question; `ended` says that the reply has ended."""
+    """The reply has no answer to the question; `follows` is the question that it answers next, None for none."""
+
+    def __init__(self, follows: int | None = None) -> None:
+        super().__init__(follows)
+        self.follows = follows
 
 
 class Reply:
@@ -162,7 +166,7 @@ class Reply:
             if isinstance(part, Begin):
                 if part.number > number:
                     self._parts.insert(0, part)
-                    raise MissingAnswer
+                    raise MissingAnswer(part.number)
                 self._at = part.number
         if self._at > number:
             raise MissingAnswer

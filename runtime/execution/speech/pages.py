@@ -83,9 +83,14 @@ class Pages:
         held = sum(page.status == "held" for page in self._journal.state.pages.values())
         return self._unfinished + held + self.signs.under_way
 
+    @property
+    def crowded(self) -> bool:
+        """Whether too many utterances are on their way."""
+        return self._unfinished >= MAX_UNFINISHED_PAGES
+
     async def room(self) -> None:
         """Wait while too many utterances are on their way."""
-        while self._unfinished >= MAX_UNFINISHED_PAGES:
+        while self.crowded:
             await self._next_shown()
 
     async def all_shown(self) -> None:

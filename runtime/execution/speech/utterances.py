@@ -166,6 +166,25 @@ class Utterances:
         if within_s is not None and said:
             await self.receipts.collect(frame, call, within_s)
 
+    def say_at_once(self, frame: Frame, call: Call) -> bool:
+        """`say` to one other agent, which takes it without being waited for, and where nobody sees it."""
+        named, text, ack = call_arguments(call, "target", "message", "ack_within_s", optional=1)
+        if not isinstance(text, str) or ack is not None or self._pages.crowded or frame.id in self._streams:
+            return False
+        if not text.strip() or self._is_over(frame, str(named)):
+            return False
+        target = self.target(frame, str(named))
+        channel = self._conduits.channel(frame.state.agent, target)
+        hearer = None if target.recipient is None else channel.participant(target.recipient)
+        if hearer is None or (frame.id, target.key) in self._turns or _has_people(channel):
+            return False
+        message = self._message(frame, call, target, _sayable(whole_characters(text)), None)
+        self._tell_routed(frame, call, channel, message.content)
+        channel.hand(message, hearer)  # first: an agent that cannot take it makes the call fail
+        self._note_said(frame, call, message, channel, target, {})
+        self._tell_delivered(frame, message)
+        return True
+
     def _is_over(self, frame: Frame, target: str) -> bool:
         """Whether a guest speaks to its meeting after the end: then nobody hears it."""
         meeting = self._journal.state.meetings.get(frame.state.meeting or "")
@@ -243,10 +262,13 @@ class Utterances:
         if target.meeting is not None:
             self._journal.note(MeetingAddressed(target.meeting, message))
         await self._journal.commit()
-        about: dict[str, Any] = {"agent_id": frame.state.agent, "playbook": frame.state.playbook}
-        about |= {"message_id": message.id, "chars": len(text)}
-        self._bus.publish("message.delivered", session_id=self._journal.session, **about)
+        self._tell_delivered(frame, message)
         return True
+
+    def _tell_delivered(self, frame: Frame, message: Message) -> None:
+        about: dict[str, Any] = {"agent_id": frame.state.agent, "playbook": frame.state.playbook}
+        about |= {"message_id": message.id, "chars": len(message.content)}
+        self._bus.publish("message.delivered", session_id=self._journal.session, **about)
 
     def _tell_routed(self, frame: Frame, call: Call, channel: Channel, text: str) -> None:
         spec = str(call_arguments(call, "target", "message", "ack_within_s", optional=1)[0])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import ast
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -61,6 +62,21 @@ Required = Mapping[str, Sequence[str]]
 def explain(instruction: Instruction, required: Required | None = None) -> tuple[Part, ...]:
     """The effects of an instruction, in order."""
     return tuple(part for meaning in instruction.parts for part in _parts(meaning, required or {}))
+
+
+def as_worded(instruction: Instruction, defined: Collection[str]) -> Instruction:
+    """An instruction as it is executed by an agent whose Python defines these names: where words name Python in
+    braces and nothing of it is there, they are left to a model."""
+    return replace(instruction, parts=tuple(_worded(part, defined) for part in instruction.parts))
+
+
+def _worded(part: Meaning, defined: Collection[str]) -> Meaning:
+    words = part.words if isinstance(part, Say | Ask) else None
+    if not isinstance(part, Say | Ask) or not isinstance(words, Template) or not words.otherwise:
+        return part
+    trees = [one.tree for one in words.parts if isinstance(one, Expression)]
+    named = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return part if named & {*defined} else replace(part, words=Prose(words.otherwise))
 
 
 def _parts(meaning: Meaning, required: Required) -> Iterator[Part]:

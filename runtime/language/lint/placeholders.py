@@ -25,7 +25,7 @@ class PlaceholderLint:
 
     def in_agent(self, agent: AgentSpec) -> Iterator[Finding]:
         """Findings in its playbooks."""
-        own = {*_defined(agent), *_variables(agent), *(playbook.name for playbook in agent.playbooks)}
+        own = {*defined_in(agent), *_variables(agent), *(playbook.name for playbook in agent.playbooks)}
         for playbook in agent.playbooks:
             if playbook.kind != "llm":
                 continue
@@ -62,8 +62,8 @@ def _variables(agent: AgentSpec) -> set[str]:
     return names
 
 
-def _defined(agent: AgentSpec) -> Iterator[str]:
-    """The names that the agent's Python defines, and the variables that it sets by `agent.state`."""
+def defined_in(agent: AgentSpec) -> Iterator[str]:
+    """What the agent's Python defines, and the variables that it sets by `agent.state`."""
     for fence in agent.fences:
         for node in ast.walk(parse_python(fence.source)):
             match node:

@@ -252,15 +252,14 @@ class Speech:
     def wait_for(self, target: str, said: str, *, several: bool = False) -> str:
         """The wait for an answer to what was said, by one of `several` agents or by the only one."""
         until = phrases.UNTIL.search(said)
-        if target == "meeting":
-            return f"; YLD for meeting; done when {until[1]}" if until else "; YLD for meeting"
         if target != "user":
             asked_for = {match[1] for match in phrases.ASKED_FOR.finditer(said)}
             named = [] if several else dict.fromkeys(phrases.VARIABLE.findall(said))
             new = [f"${name}" for name in named if name not in self.given or name in asked_for]
-            when = [f"{target} gave {' and '.join(new)}"] if new else []
+            who, waited = ("the meeting", "meeting") if target == "meeting" else (target, f"agent {target}")
+            when = [f"{who} gave {' and '.join(new)}"] if new else []
             when += [until[1]] if until else []
-            return f"; YLD for agent {target}" + (f"; done when {' and '.join(when)}" if when else "")
+            return f"; YLD for {waited}" + (f"; done when {' and '.join(when)}" if when else "")
         asked = phrases.ASKS_INSIDE.search(said) if phrases.TELL.match(said) else None
         wanted = self._wanted(said[asked.start() :] if asked else said)
         gave = "the user gave " + " and ".join(f"${name}" for name in wanted) if wanted else "the user answered"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from runtime.language.problems import Problems, SourceLine
 
 _HEADING = re.compile(r"^ {0,3}(#{1,3})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _GLUED = re.compile(r"^ {0,3}(#{1,3})([A-Z][A-Za-z0-9_]*(?:[:(].*)?)\s*$")
+_UNDERLINE = re.compile(r"^ {0,3}(={3,}|-{3,})[ \t]*$")
+_NAME_ALONE = re.compile(r"^ {0,3}[A-Z]\w*(?: \w+){0,4}(?:\([^()]*\))?(?: ?-> ?\w+)?[ \t]*$")
 _FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})([^`]*)$")
 
 
@@ -72,6 +75,20 @@ def split(blocks: Sequence[Block], level: int) -> tuple[list[Block], list[Sectio
         else:
             before.append(block)
     return before, sections
+
+
+def underlined(blocks: Sequence[Block]) -> Iterator[tuple[SourceLine, str]]:
+    """Lines that stand alone with `===` or `---` below them, as headings do elsewhere, each with the heading that it
+    would be. What may be a setting or a list above a rule is none."""
+    above: Block | None = None
+    for one, two in pairwise(blocks):
+        alone = above is None or not isinstance(above, Text) or not above.line.text.strip()
+        above = one
+        if not isinstance(one, Text) or not isinstance(two, Text) or not alone:
+            continue
+        rule = _UNDERLINE.match(two.line.text)
+        if rule and _NAME_ALONE.match(one.line.text):
+            yield one.line, f"{'#' if rule[1][0] == '=' else '##'} {one.line.text.strip()}"
 
 
 class _Scanner:

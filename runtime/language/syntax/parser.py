@@ -13,7 +13,7 @@ from runtime.language.diagnostics import Span
 from runtime.language.participants import PARTICIPANT_NAME
 from runtime.language.problems import Problems
 from runtime.language.program import AgentKind, PythonFence
-from runtime.language.syntax.blocks import Block, Fence, Heading, Section, Text, scan, split
+from runtime.language.syntax.blocks import Block, Fence, Heading, Section, Text, scan, split, underlined
 from runtime.language.syntax.fences import PUBLIC_JSON, is_python, read_fence
 from runtime.language.syntax.listing import is_item, is_rule, read_list
 from runtime.language.syntax.metadata import (
@@ -45,7 +45,11 @@ _FIRST = "A program starts with an agent: # Name"
 def parse(source: Source) -> ParsedProgram:
     """The tree of a program. Raises ProgramRejected with everything that is wrong with it."""
     problems = Problems()
-    before, sections = split(scan(source.lines, problems), 1)
+    blocks = scan(source.lines, problems)
+    before, sections = split(blocks, 1)
+    for line, meant in underlined(blocks):
+        tell = problems.warn if sections and line.number > sections[0][0].line.number else problems.at
+        tell(line, "an underlined line is no heading here", hint=f"Write `{meant}`.")
     for block in before:
         if isinstance(block, Heading):
             what = "a playbook" if block.level == 2 else "a section"

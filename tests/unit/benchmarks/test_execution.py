@@ -36,4 +36,4 @@ def test_its_prompts_are_short(held: Held) -> None:
 
 def test_little_is_written_that_nobody_sees(held: Held) -> None:
     assert held.record.cost.chars_out <= 1.6 * held.record.cost.chars_shown
-    assert held.unseen[0] <= 12
+    assert max(held.unseen) <= 12

@@ -192,6 +192,16 @@ class RedisConnection:
 
         return await self._patiently(_serving(channels[0]), call)
 
+    @asynccontextmanager
+    async def in_another_loop(self) -> AsyncIterator[RedisConnection]:
+        """A connection to the same servers for the loop that asks, which knows what this one has seen of the shards.
+
+        It waits for servers without a limit, and says nothing of it: this one does.
+        """
+        async with _opened(partial(RedisConnection, self._location, sealing=self.sealing)) as other:
+            other.histories = self.histories
+            yield other
+
     def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Have something done for many callers, which ends with the connection. It must not raise."""
         self._tasks.start_soon(work)
@@ -251,10 +261,15 @@ async def open_connection(
     ConfigError when it is left open what is meant.
     """
     place = locate(location)
+    make = partial(RedisConnection, place, on_event=on_event, patience_s=patience_s, clock=clock, sealing=sealing)
+    async with _opened(make) as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def _opened(make: Callable[[TaskGroup], RedisConnection]) -> AsyncIterator[RedisConnection]:
     async with beside() as tasks:
-        connection = RedisConnection(
-            place, tasks, on_event=on_event, patience_s=patience_s, clock=clock, sealing=sealing
-        )
+        connection = make(tasks)
         try:
             yield connection
         finally:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnection
+from redis.asyncio import BlockingConnectionPool, Connection, Redis, SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.connection import HiredisRespSerializer
 
 from runtime.core.errors import ConfigError
 
@@ -20,6 +21,28 @@ Endpoint = tuple[str, int]
 
 _PORT = 6379
 CREDENTIALS = ("username", "password")
+
+_PACKER = HiredisRespSerializer()
+
+
+class _Packed:
+    """A connection whose commands are packed in C, as the library does it only where it blocks."""
+
+    def pack_command(self, *parts: Any) -> list[bytes]:
+        packed: list[bytes] = _PACKER.pack(*parts)
+        return packed
+
+
+class _Plain(_Packed, Connection): ...
+
+
+class _Encrypted(_Packed, SSLConnection): ...
+
+
+class _Local(_Packed, UnixDomainSocketConnection): ...
+
+
+_CONNECTIONS = {Connection: _Plain, SSLConnection: _Encrypted, UnixDomainSocketConnection: _Local}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +66,7 @@ class Location:
         host, port = endpoint
         place = {"host": host, "port": port} if port else {"path": host}
         options = {name: value for name, value in self.options.items() if name not in without}
+        options["connection_class"] = _CONNECTIONS[options.get("connection_class", Connection)]
         pool = BlockingConnectionPool(
             max_connections=size,
             timeout=None,

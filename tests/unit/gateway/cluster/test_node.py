@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import ClassVar
 
 import anyio
@@ -10,14 +10,17 @@ import pytest
 
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.node import Node
+from gateway.cluster.renewal import Renewal
 from gateway.cluster.roster import Roster
 from runtime.bus import Bus
+from runtime.core.background import beside
 from runtime.storage.memory.nodes import MemoryNodeStore
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import InboxEntry
-from runtime.stores.sessions import SHARDS, Lease, LeaseHolder
+from runtime.stores.sessions import SHARDS, Lease, LeaseHolder, LeaseStore
 from tests.contract.storage_samples import SHARD, event
 from tests.fakes.clock import FakeClock
+from tests.fakes.renewing import renewing
 from tests.fakes.shard_server import IdleServer
 
 pytestmark = pytest.mark.anyio
@@ -38,10 +41,18 @@ class Parts:
         return Roster(self.nodes, LeaseHolder(name, TTL_S), self.clock)
 
     def node(self, name: str) -> Node:
-        return Node(self.leases, self.inbox, self.roster(name), Bus(self.clock))
+        return Node(self.leases, self.inbox, self.roster(name), self.renewal(name), Bus(self.clock))
 
-    def bots(self, name: str) -> BotLeases:
-        return BotLeases(self.leases, self.roster(name))
+    def renewal(self, name: str, leases: LeaseStore | None = None) -> Renewal:
+        return renewing(leases or self.leases, self.nodes, LeaseHolder(name, TTL_S), self.clock)
+
+    async def hold(self, name: str, body: Callable[[], Awaitable[None]], roster: Roster | None = None) -> None:
+        """Hold a bot on a node of this name for as long as the body takes."""
+        renewal = self.renewal(name)
+        async with beside() as tasks:
+            tasks.start_soon(renewal.run)
+            async with BotLeases(self.leases, roster or self.roster(name), renewal).hold("telegram"):
+                await body()
 
 
 class Handed(IdleServer):
@@ -203,7 +214,7 @@ async def test_a_node_that_cannot_renew_its_leases_says_in_time_that_they_are_no
     leases, heard = Stuck(parts.clock), list[str]()
     bus = Bus(parts.clock)
     bus.subscribe("node.*", lambda event: heard.append(event.name))
-    node = Node(leases, parts.inbox, parts.roster("a"), bus)
+    node = Node(leases, parts.inbox, parts.roster("a"), parts.renewal("a", leases), bus)
     node.on_sure = lambda: heard.append("sure")
     async with anyio.create_task_group() as tasks:
         await node.run(tasks, IdleServer())
@@ -254,10 +265,12 @@ async def test_a_bots_lease_is_waited_for_and_kept(parts: Parts) -> None:
     may_end = anyio.Event()
 
     async def hold(name: str) -> None:
-        async with parts.bots(name).hold("telegram"):
+        async def body() -> None:
             log.append(f"{name} holds")
             if name == "a":
                 await may_end.wait()
+
+        await parts.hold(name, body)
         log.append(f"{name} ended")
 
     async with anyio.create_task_group() as tasks:
@@ -274,12 +287,14 @@ async def test_a_bots_lease_is_waited_for_and_kept(parts: Parts) -> None:
 async def test_the_body_is_cancelled_when_a_bots_lease_is_lost(parts: Parts) -> None:
     log: list[str] = []
 
+    async def body() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            log.append("cancelled")
+
     async def hold() -> None:
-        async with parts.bots("a").hold("telegram"):
-            try:
-                await anyio.sleep_forever()
-            finally:
-                log.append("cancelled")
+        await parts.hold("a", body)
         log.append("after the block")
 
     async with anyio.create_task_group() as tasks:
@@ -292,9 +307,11 @@ async def test_the_body_is_cancelled_when_a_bots_lease_is_lost(parts: Parts) -> 
 
 
 async def test_an_error_under_a_bots_lease_comes_out_as_it_is_and_frees_the_bot(parts: Parts) -> None:
+    async def body() -> None:
+        raise ZeroDivisionError
+
     with pytest.raises(ZeroDivisionError):
-        async with parts.bots("a").hold("telegram"):
-            raise ZeroDivisionError
+        await parts.hold("a", body)
     assert await parts.leases.acquire("bot:telegram", LeaseHolder("b", TTL_S)) is not None
 
 
@@ -305,16 +322,16 @@ async def test_a_bots_connection_is_given_up_before_another_node_may_have_it(par
             return True
 
     leases, log = Stuck(parts.clock), list[str]()
+    parts.leases = leases
 
-    async def hold() -> None:
-        async with BotLeases(leases, parts.roster("a")).hold("telegram"):
-            try:
-                await anyio.sleep_forever()
-            finally:
-                log.append(f"cancelled; held by {leases.node('bot:telegram')}")
+    async def body() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            log.append(f"cancelled; held by {leases.node('bot:telegram')}")
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(hold)
+        tasks.start_soon(parts.hold, "a", body)
         await parts.clock.advance(TTL_S)
         tasks.cancel_scope.cancel()
     assert log == ["cancelled; held by a"]
@@ -325,9 +342,11 @@ async def test_a_bots_lease_goes_to_the_next_node_as_soon_as_it_is_given_back(pa
     may_end = anyio.Event()
 
     async def hold(name: str, roster: Roster) -> None:
-        async with BotLeases(parts.leases, roster).hold("telegram"):
+        async def body() -> None:
             log.append(name)
             await may_end.wait()
+
+        await parts.hold(name, body, roster)
 
     async with anyio.create_task_group() as tasks:
         for name in ("a", "b"):

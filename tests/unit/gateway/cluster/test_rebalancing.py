@@ -20,6 +20,7 @@ from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.nodes import Living
 from runtime.stores.sessions import SHARDS, Lease, LeaseHolder
 from tests.fakes.clock import FakeClock
+from tests.fakes.renewing import renewing
 from tests.fakes.shard_server import IdleServer
 
 pytestmark = pytest.mark.anyio
@@ -113,8 +114,9 @@ class World:
 
     async def _live(self, name: str, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         stores = Mortal(self)
-        roster = Roster(stores, LeaseHolder(name, TTL_S), self.clock)
-        node = Node(stores, MemoryInbox(self.leases), roster, Bus(self.clock), park_s=PARK_S)
+        holder = LeaseHolder(name, TTL_S)
+        roster, renewal = Roster(stores, holder, self.clock), renewing(stores, stores, holder, self.clock)
+        node = Node(stores, MemoryInbox(self.leases), roster, renewal, Bus(self.clock), park_s=PARK_S)
         busy = frozenset(self.random.sample(range(SHARDS), 8))
         async with anyio.create_task_group() as tasks:
             self.living[name] = (node, stores, tasks.cancel_scope)

@@ -20,12 +20,15 @@ TTL_S = 9.0
 
 
 class Away(MemoryNodeStore):
-    """Answers nothing while `away`."""
+    """Answers nothing while `away`, takes nothing while it is `full`."""
 
     away = False
+    full = False
 
     async def announce(self, holder: LeaseHolder, /) -> Living:
         await self._back()
+        while self.full:
+            await self._clock.sleep_until(self._clock.monotonic() + 0.5)
         return await super().announce(holder)
 
     async def living(self) -> Living:
@@ -70,6 +73,19 @@ async def test_nobody_is_taken_for_dead_because_the_store_was_away() -> None:
         store.away = True
         await clock.advance(2 * TTL_S)
         store.away = False
+        for _ in range(20):
+            await clock.advance(0.5)
+            assert [roster.nodes for roster in made] == [3, 3, 3]
+
+
+async def test_nobody_is_taken_for_dead_because_the_store_answered_questions_and_took_no_word() -> None:
+    async with rosters("a", "b", "c") as (clock, store, made):
+        store.full = True
+        for _ in range(4):
+            await clock.advance(TTL_S / 2)
+            await store.tell()
+        assert [roster.nodes for roster in made] == [3, 3, 3]
+        store.full = False
         for _ in range(20):
             await clock.advance(0.5)
             assert [roster.nodes for roster in made] == [3, 3, 3]

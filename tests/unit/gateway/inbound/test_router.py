@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
+from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import help_text
 from gateway.inbound.routing import Route, Routes
@@ -14,8 +17,10 @@ from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull, StorageUnavailable
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment, Quote
-from runtime.stores.inbox import FORK, FORK_WANTED
+from runtime.stores.inbox import FORK, FORK_WANTED, InboxEvent
 from runtime.stores.meeting_places import HeldMeeting
+from tests.fakes.clock import FakeClock
+from tests.fakes.records import MemoryRecords
 from tests.unit.gateway.inbound.arrivals import TEXTS, Door, event, opened, people
 
 pytestmark = pytest.mark.anyio
@@ -438,3 +443,37 @@ async def test_commands_are_named_as_people_write_them_on_the_platform() -> None
     assert unknown == "I do not know the command !nonsense. !help lists what you can do here."
     assert "\n!new: end this conversation and start another" in help_
     assert "/" not in help_
+
+
+async def test_events_of_several_conversations_are_taken_at_the_same_time_and_each_ones_in_order() -> None:
+    door = Door(await opened("open"))
+    inbox, all_there = door.inbox, anyio.Event()
+    under_way: list[str] = []
+    kept_before = inbox.add
+
+    async def add(kept: InboxEvent, /) -> bool:
+        under_way.append(kept.text)
+        if len(under_way) == 3:
+            all_there.set()
+        await all_there.wait()
+        return await kept_before(kept)
+
+    inbox.add = add  # type: ignore[method-assign]
+    with anyio.fail_after(5):
+        await door.router.take_together([event(f"{turn} {chat}", chat=chat) for turn in "12" for chat in "abc"])
+    assert set(under_way[:3]) == {"1 a", "1 b", "1 c"}
+    for chat in "abc":
+        assert [kept.text for kept in inbox.events if kept.address.conversation == chat] == [f"1 {chat}", f"2 {chat}"]
+
+
+async def test_of_requests_that_arrive_together_only_as_many_are_open_as_may_be() -> None:
+    class Slow(MemoryRecords):
+        async def all(self) -> Mapping[str, str]:
+            found = await super().all()
+            await anyio.lowlevel.checkpoint()
+            return found
+
+    store = People(MemoryRecords(), Slow(), MemoryRecords(), FakeClock())
+    door = Door(await opened("pairing", store, owners=frozenset({"1"}), open_requests=2), store=store)
+    await door.router.take_together([event(person=str(number), chat=str(number)) for number in range(10, 20)])
+    assert len(await store.requests()) == 2

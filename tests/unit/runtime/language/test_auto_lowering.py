@@ -30,7 +30,7 @@ SOURCE = """# Clerk
 # Cook
 
 ## Bake
-- Hurry the waiter along
+- Mull over how to reason with the oven
 """
 SEAT = "Clerk.Main:02:QUE Say(user, Seat the guest at once)"
 
@@ -56,15 +56,15 @@ def free(result: CompileResult) -> list[str]:
 
 
 async def test_free_steps_of_all_agents_are_decided_in_one_request(tmp_path: Path) -> None:
-    model = ScriptedModel(f"{SEAT}\n- Cook.Bake:01:TNK Hurry the waiter along\n")
+    model = ScriptedModel(f"{SEAT}\n- Cook.Bake:01:TNK Mull over how to reason with the oven\n")
     result = await compiled(tmp_path, model)
     assert "- 02:QUE Say(user, Seat the guest at once)\n- 03:EXE Frobnicate the gizmo 3 times" in result.program.pbasm
-    assert "- 01:TNK Hurry the waiter along" in result.program.pbasm
+    assert "- 01:TNK Mull over how to reason with the oven" in result.program.pbasm
     assert free(result) == ["Frobnicate the gizmo 3 times"]
     assert len(model.asked) == 1
     task = model.asked[0].messages[-1].content
     assert "Clerk.Main:02 Seat the guest at once\nClerk.Main:03 Frobnicate" in task
-    assert "Cook.Bake:01 Hurry the waiter along" in task
+    assert "Cook.Bake:01 Mull over how to reason with the oven" in task
     assert "Greet the user\n" not in task.partition("Decide these steps")[2]
 
 
@@ -95,8 +95,31 @@ async def test_decisions_are_kept_and_not_asked_for_again(tmp_path: Path) -> Non
 )
 async def test_an_answer_that_loses_or_invents_something_leaves_the_step_free(tmp_path: Path, answer: str) -> None:
     result = await compiled(tmp_path, ScriptedModel(answer))
-    assert free(result) == ["Seat the guest at once", "Frobnicate the gizmo 3 times", "Hurry the waiter along"]
+    assert free(result) == [
+        "Seat the guest at once",
+        "Frobnicate the gizmo 3 times",
+        "Mull over how to reason with the oven",
+    ]
     assert "- 02:EXE Seat the guest at once" in result.program.pbasm
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "QUE Pay(sum=Polish the brass until noon)",
+        "QUE Pay(Polish the brass until noon); YLD for call",
+        "QUE Say(user, Polish the brass until noon)",
+        "TNK Polish the brass until noon",
+        "RET Polish the brass until noon",
+        "QUE Say(user, Polish the brass until noon); YLD for exit",
+    ],
+)
+async def test_what_an_author_gave_no_reason_for_leaves_the_step_free(tmp_path: Path, answer: str) -> None:
+    text = "# Desk\n\n## Main\n- Polish the brass until noon\n- End program\n\n## Pay($sum)\n- Return $sum\n"
+    (tmp_path / "desk.pb").write_text(text)
+    lowerer = AutoLowerer(ScriptedModel(f"Desk.Main:01:{answer}"))
+    result = await compile_program([tmp_path / "desk.pb"], lowerer=lowerer)
+    assert free(result) == ["Polish the brass until noon"]
 
 
 async def test_the_report_says_which_steps_a_model_decided_also_out_of_the_cache(tmp_path: Path) -> None:
@@ -120,6 +143,8 @@ async def test_without_a_model_everything_is_compiled_with_more_free_steps(tmp_p
 
 async def test_a_model_that_cannot_be_asked_is_asked_the_next_time(tmp_path: Path) -> None:
     down = Unreachable()
-    assert len(free(await compiled(tmp_path, down))) == 3
+    offline = await compiled(tmp_path, down)
+    assert len(free(offline)) == 3
+    assert all(note.reason.endswith(", and the model could not be asked") for note in offline.report.unclassified)
     assert len(down.asked) == 1
     assert "Seat the guest at once" not in free(await compiled(tmp_path, ScriptedModel(SEAT)))

@@ -88,6 +88,26 @@ async def test_a_line_has_its_authors_words_and_why_it_is_free(tmp_path: Path) -
     assert chat["lines"][0]["parts"][0]["why"] == "the playbook is executed in react mode, where steps are guidance"
 
 
+async def test_why_a_step_is_free_is_what_the_check_says(tmp_path: Path) -> None:
+    file = tmp_path / "desk.pb"
+    file.write_text("# Desk\n\n## Main\ncli_entry: true\n- Ask $first to begin\n")
+    result = await compile_program([file], lowerer=RulesLowerer())
+    [free] = result.report.unclassified
+    [line] = explanation_of(result.program, result.report)[0]["lines"]
+    assert free.reason
+    assert line["parts"] == [{"kind": "free", "does": line["parts"][0]["does"], "why": free.reason}]
+
+
+@pytest.mark.parametrize(("code", "kind"), [("from datetime import date", "alone"), ("import math", "words")])
+async def test_python_in_braces_that_nothing_defines_is_left_to_a_model(tmp_path: Path, code: str, kind: str) -> None:
+    file = tmp_path / "clock.pb"
+    python = f"```python\n{code}\n```\n"
+    file.write_text(f'# Clock\n{python}\n## Main\ncli_entry: true\n- Say "It is {{date.today():%Y}}"\n')
+    result = await compile_program([file], lowerer=RulesLowerer())
+    [line] = explanation_of(result.program, result.report)[0]["lines"]
+    assert [part["kind"] for part in line["parts"]] == [kind]
+
+
 async def test_a_terminal_shows_the_kinds_in_colour_and_a_pipe_does_not(tmp_path: Path) -> None:
     explained = await _explained(tmp_path)
     terminal, pipe = io.StringIO(), io.StringIO()
@@ -101,12 +121,12 @@ async def test_a_terminal_shows_the_kinds_in_colour_and_a_pipe_does_not(tmp_path
 async def test_what_a_model_decided_is_told_from_what_the_rules_did(tmp_path: Path) -> None:
     file = tmp_path / "desk.pb"
     file.write_text("# Desk\n\n## Main\n- Greet the user\n- Seat the guest at once and then\n  - Smile\n")
-    model = ScriptedModel("Desk.Main:02:TNK Seat the guest at once and then")
+    model = ScriptedModel("Desk.Main:02:QUE Say(user, Seat the guest at once and then)")
     result = await compile_program([file], lowerer=AutoLowerer(model))
-    explained = explanation_of(result.program, result.report.decided)
+    explained = explanation_of(result.program, result.report)
     assert [(line["location"], line["by"]) for line in explained[0]["lines"]] == [
         ("01:QUE", "rules"),
-        ("02:TNK", "model"),
+        ("02:QUE", "model"),
         ("02.01:EXE", "rules"),
     ]
     terminal, pipe = io.StringIO(), io.StringIO()

@@ -120,7 +120,7 @@ class HostileModel:
     def _answer(self, task: str) -> str:
         if "`instead:`" in task:
             return self._rng.choice(self._understood)
-        if "alone: yes, no" in task:
+        if "alone: yes, no" in task or "Write nothing for this" in task:
             return self._rng.choice(("yes", "no", "No.", '{"answer": true}'))
         if "with tip alone" in task:
             return self._rng.choice(('{"tip": 3}', "4", '{"tip": "5"}'))

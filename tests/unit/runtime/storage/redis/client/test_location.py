@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis.asyncio import SSLConnection, UnixDomainSocketConnection
@@ -17,7 +18,7 @@ def test_user_password_database_and_tls_go_to_every_host() -> None:
     assert found.master == "green"
     for endpoint in found.seeds:
         pool = found.client(endpoint, size=7, connect_s=1, read_s=2).connection_pool
-        assert pool.connection_class is SSLConnection
+        assert issubclass(pool.connection_class, SSLConnection)
         wanted = {"username": "ada", "password": "g/heim", "db": 3, "ssl_ca_certs": "/ca.pem", "host": endpoint[0]}
         assert wanted.items() <= pool.connection_kwargs.items()
         assert pool.max_connections == 7
@@ -37,8 +38,18 @@ def test_a_socket_is_a_path(location: Path | str) -> None:
     found = locate(location)
     assert found.seeds == (("/run/valkey.sock", 0),)
     pool = found.client(found.seeds[0], size=1, connect_s=1, read_s=1).connection_pool
-    assert pool.connection_class is UnixDomainSocketConnection
+    assert issubclass(pool.connection_class, UnixDomainSocketConnection)
     assert pool.connection_kwargs["path"] == "/run/valkey.sock"
+
+
+@pytest.mark.parametrize("location", [Path("/run/valkey.sock"), "redis://one", "rediss://one"])
+def test_a_command_is_packed_in_one_piece_as_the_servers_protocol_has_it(location: Path | str) -> None:
+    found = locate(location)
+    pool: Any = found.client(found.seeds[0], size=1, connect_s=1, read_s=1).connection_pool
+    text = "ü" * 5_000
+    packed = pool.make_connection().pack_command("CLIENT SETINFO", "LIB-NAME", text, 3)
+    parts = [b"CLIENT", b"SETINFO", b"LIB-NAME", text.encode(), b"3"]
+    assert packed == [b"*5\r\n" + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)]
 
 
 @pytest.mark.parametrize("url", ["http://host", "redis://:geh/eim@host", "redis://host:port", "redis://one,two:x"])

@@ -1,0 +1,157 @@
+"""What the words of a free step let a model do: which playbooks it may call, whom it may speak to, what it may set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
+
+_REASONS: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for names, pattern in (
+        (("SendFile",), r"\b(?:files?|documents?|send\w*|attach\w*|upload\w*|download\w*|export\w*|csv|reports?)\b"),
+        (("Remind", "Sleep"), r"\b(?:remind\w*|later|tomorrow|wait\w*|pause\w*|(?:second|minute|hour|day|week)s?)\b"),
+        (("CreateAgent", "IdleAgent"), r"\b(?:creat\w*|new|spawn\w*|start\w*|idle|agents?)\b"),
+        (("Share",), r"\b(?:shar\w*|shared)\b"),
+        (("InviteToMeeting",), r"\b(?:invit\w*|meetings?|join\w*|bring)\b"),
+        (("EndMeeting",), r"\b(?:meetings?|end|close|adjourn)\b"),
+        (("LeaveMeeting",), r"\b(?:meetings?|leaves?)\b"),
+    )
+    for name in names
+}
+"""Built-in calls that do more than talk, read and remember, each with the words that give a reason for it."""
+
+_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
+_MADE = re.compile(
+    r"\b(?:set|assign|determine|fill(?: in)?|find out)\s+\$([A-Za-z_]\w*)"
+    r"|\b(?:save|store|keep|remember|put|record|write|note)\b[^.;$]*?\b(?:as|in|into|to|under)\s+\$([A-Za-z_]\w*)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """What the statements of one free step may do.
+
+    `playbooks` may be called, `others` may not; those of other agents are written `Agent.Playbook`. `strangers` are the
+    agents and declared humans that are not spoken to, by class. `reasons` are the built-in calls that there is a reason
+    for, of those that need one. `guarded` are variables that are not set, `makes` those that have a value in the end.
+    """
+
+    playbooks: frozenset[str]
+    others: frozenset[str]
+    strangers: frozenset[str]
+    reasons: frozenset[str]
+    guarded: frozenset[str]
+    makes: tuple[str, ...]
+
+    def refuses_call(self, name: str) -> str | None:
+        """Why something is not called here; None where it may be."""
+        if name in self.others:
+            return f"this step does not name {name}; {self.may_call()}"
+        if name in _REASONS and name not in self.reasons:
+            return f"this step gives no reason for {name}"
+        return None
+
+    def refuses_change(self, name: str) -> str | None:
+        """Why a variable is not set here; None where it may be."""
+        if name in self.guarded:
+            return f"this step does not speak of ${name}; it sets what its words name"
+        return None
+
+    def refuses_speech(self, name: str) -> str | None:
+        """Why an agent, or a declared human, is not spoken to here; None where they may be. `name` is the class."""
+        if name in self.strangers:
+            return f"this step does not name {name}, and speaks to whom it names, and to the people here"
+        return None
+
+    def may_call(self) -> str:
+        """What may be called, in words."""
+        return f"it may call {', '.join(sorted(self.playbooks))}" if self.playbooks else "it calls no playbook"
+
+
+def fence_of(text: str, notes: Sequence[str], agent: AgentSpec, program: Program, triggered: Collection[str]) -> Fence:
+    """The fence of a free step. `triggered` are the playbooks that a model starts where their trigger fits."""
+    words = "\n".join((text, *notes))
+    callable_now = dict(_callable(agent, program))
+    strangers = [other for other in program.agents if other.name != agent.name]
+    spoken_to = {one.name for one in strangers if _mentions(words, one.name, str(one.metadata.get("name") or one.name))}
+    named = {name for name, one in callable_now.items() if _names(words, one.name, name) or _owner(name) in spoken_to}
+    wanted = named or _left_to_models(agent, program, callable_now)
+    harmless = {name for name, one in callable_now.items() if one.pure}
+    playbooks = frozenset({*wanted, *harmless, *(name for name in triggered if name in callable_now)})
+    reached = spoken_to | {_owner(name) for name in named}
+    return Fence(
+        playbooks=playbooks,
+        others=frozenset(callable_now) - playbooks,
+        strangers=frozenset(other.name for other in strangers) - reached,
+        reasons=frozenset(name for name, reason in _REASONS.items() if f"{name}(" in words or reason.search(words)),
+        guarded=frozenset(name for name in _variables(agent) if not _speaks_of(words, name)),
+        makes=tuple(dict.fromkeys(one for found in _MADE.findall(text) for one in found if one)),
+    )
+
+
+def _left_to_models(agent: AgentSpec, program: Program, playbooks: Mapping[str, PlaybookSpec]) -> set[str]:
+    """The agent's own playbooks, and tools of servers, that no step names and no trigger starts: they are there for a
+    model."""
+    said = "\n".join(step.text for playbook in agent.playbooks for step in playbook.walk_steps())
+    open_to_all = {"", *program.remote_agents}
+    there = {name: one for name, one in playbooks.items() if _owner(name) in open_to_all and not one.triggers}
+    return {name for name, one in there.items() if not _names(said, one.name, name)}
+
+
+def _owner(name: str) -> str:
+    """The agent of `Agent.Playbook`, "" for one's own."""
+    return name.rpartition(".")[0]
+
+
+def _callable(agent: AgentSpec, program: Program) -> Iterator[tuple[str, PlaybookSpec]]:
+    for playbook in agent.playbooks:
+        if not playbook.hidden:
+            yield playbook.name, playbook
+    for other in program.agents:
+        if other.name != agent.name and other.kind is not AgentKind.HUMAN:
+            yield from ((f"{other.name}.{one.name}", one) for one in other.playbooks if one.public and not one.hidden)
+
+
+_BETWEEN = r"(?:[\s_-]+(?:a|an|the|their)\b)?[\s_-]*"
+"""What may stand between the words of a name."""
+
+
+@lru_cache(maxsize=4096)
+def _spelt(name: str) -> re.Pattern[str]:
+    """A name however it is spelt: FindOrder, find_order, "find the order"."""
+    words = [re.escape(word) for word in _parts(name)]
+    return re.compile(rf"\b{_BETWEEN.join(words)}(?:s|es)?\b", re.IGNORECASE)
+
+
+def _parts(name: str) -> list[str]:
+    return re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name.replace("_", " ")) or [name]
+
+
+def names_playbook(words: str, playbook: str) -> bool:
+    """Whether words name a playbook, however they spell it."""
+    return _spelt(playbook).search(words) is not None
+
+
+def _names(words: str, playbook: str, called: str) -> bool:
+    return called in words or names_playbook(words, playbook)
+
+
+def _mentions(words: str, *names: str) -> bool:
+    return any(_spelt(one).search(words) for name in names for one in (name, name.removesuffix("Agent") or name))
+
+
+def _variables(agent: AgentSpec) -> Iterator[str]:
+    """The variables that the text of an agent speaks of."""
+    for playbook in agent.playbooks:
+        yield from (param.name for param in playbook.params if param.state)
+        texts = [*(step.text for step in playbook.walk_steps()), *(trigger.text for trigger in playbook.triggers)]
+        yield from (name for text in (*texts, *playbook.notes) for name in _VARIABLE.findall(text))
+
+
+def _speaks_of(words: str, variable: str) -> bool:
+    return f"${variable}" in words or _spelt(variable).search(words) is not None

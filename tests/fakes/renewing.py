@@ -1,0 +1,26 @@
+"""Leases renewed in the test's own loop, so that the test's clock says when."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from gateway.cluster.renewal import Renewal, Stores
+from runtime.core.clock import Clock
+from runtime.stores.nodes import NodeStore
+from runtime.stores.sessions import LeaseHolder, LeaseStore
+
+
+async def in_this_loop(work: Callable[[], Awaitable[None]]) -> None:
+    """Run work where it is asked for."""
+    await work()
+
+
+def renewing(leases: LeaseStore, nodes: NodeStore, holder: LeaseHolder, clock: Clock) -> Renewal:
+    """What renews over these stores."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Stores]:
+        yield leases, nodes
+
+    return Renewal(opened, holder, clock, runner=in_this_loop)
