@@ -87,7 +87,7 @@ class FileCalls:
         id_ = await self._files.keep(data, media_type, self._address)
         await self._pages.room()
         page = self._pages.with_file(frame.id, Attachment(clean, media_type, FILE_URL + id_, len(data)))
-        self._journal.note(PageFinished(*site(frame, call), page.id, str(text or "")))
+        self._journal.note(PageFinished(page.id, str(text or ""), *site(frame, call)))
         self._pages.show(page)
         await self._journal.commit()
 
