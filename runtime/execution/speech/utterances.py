@@ -181,7 +181,7 @@ class Utterances:
         message = self._message(frame, call, target, _sayable(whole_characters(text)), None)
         self._tell_routed(frame, call, channel, message.content)
         channel.hand(message, hearer)  # first: an agent that cannot take it makes the call fail
-        self._note_said(frame, call, message, channel, target, {})
+        self._note_said(frame, call, message, channel, target, None)
         self._tell_delivered(frame, message)
         return True
 
