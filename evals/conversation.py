@@ -28,7 +28,7 @@ from runtime.sessions.node_context import NodeContext
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
-from runtime.tape.fold import apply
+from runtime.tape.fold import apply_fact
 from runtime.tape.state import SessionState
 
 HERE = Address("evals", "conversation")
@@ -91,7 +91,7 @@ class _Store(MemorySessionStore):
         state = SessionState()
         if self.latest is not None:
             async for fact in self.read_session(self.latest):
-                apply(state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
+                apply_fact(state, fact)
         return state
 
 

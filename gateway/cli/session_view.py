@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 from gateway.cli.database import say_json, shortened
 from gateway.cli.output.terminal import say
 from runtime.core.errors import Divergence
-from runtime.tape.fold import apply
+from runtime.tape.facts.pages import PageClosed, PageFinished
+from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.registry import read_as
+from runtime.tape.fold import apply_fact
 from runtime.tape.state import MeetingState, SessionState
 from runtime.tape.step_listing import stretches
 from runtime.tape.tape import last_facts
@@ -33,7 +36,7 @@ def view_of(whole: WholeSession) -> dict[str, Any]:
     for fact in whole.facts:
         said.extend(_said(state, fact))
         try:
-            apply(state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
+            apply_fact(state, fact)
         except (Divergence, LookupError) as error:
             trouble = str(error)
             break
@@ -75,13 +78,15 @@ def _shown(playbook: str, step: str | None) -> str:
 
 def _said(state: SessionState, fact: Fact) -> list[dict[str, str]]:
     """The message that a fact finishes, if it does."""
-    data, at = fact.data, fact.at.isoformat()
-    if fact.kind == "heard":
-        return [{"at": at, "who": data["name"], "text": data["text"]}]
-    page = state.pages.get(data.get("page", ""))
-    if fact.kind in ("fin", "close") and page is not None and data["text"]:
+    at = fact.at.isoformat()
+    heard = read_as(fact, MessageHeard)
+    if heard is not None:
+        return [{"at": at, "who": heard.name, "text": heard.text}]
+    finished = read_as(fact, PageFinished) or read_as(fact, PageClosed)
+    page = None if finished is None else state.pages.get(finished.page)
+    if finished is not None and page is not None and finished.text:
         agent = state.agents.get(page.agent)
-        return [{"at": at, "who": agent.klass if agent is not None else "Parley", "text": data["text"]}]
+        return [{"at": at, "who": agent.klass if agent is not None else "Parley", "text": finished.text}]
     return []
 
 

@@ -14,6 +14,9 @@ from runtime.stores.catalog import KnownSession, SessionCatalog, busy_session
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.session_file import files_of
 from runtime.stores.traces import Traces, Whose
+from runtime.tape.facts.meetings import MeetingPlaced
+from runtime.tape.facts.people import MessageHeard, PersonMet
+from runtime.tape.facts.registry import read_as
 from runtime.tape.tape import UNREADABLE, Fact, TapeStore, opened, session_tape
 
 InRoom = Callable[[Address], bool]
@@ -83,11 +86,11 @@ class Erasure:
         told_by = session_tape(known.record.id)
         async for found in self._facts(known) if known.record.archived else self._tapes.read_tape(told_by):
             fact = opened(found)
-            if fact.kind == "person":
-                people.add(fact.data["id"])
-                names |= {fact.data["name"]} if fact.data["id"] == person else set()
-            elif fact.kind == "heard":
-                private = private or bool(fact.data["private"])
+            if (met := read_as(fact, PersonMet)) is not None:
+                people.add(met.id)
+                names |= {met.name} if met.id == person else set()
+            elif (heard := read_as(fact, MessageHeard)) is not None:
+                private = private or heard.private
             elif fact.kind == UNREADABLE and re.search(rf"(?<![\w-]){re.escape(person)}(?![\w-])", str(fact.data)):
                 people.add(person)
         return person in people, private and people == {person}
@@ -134,7 +137,8 @@ class Erasure:
             if parent is None or fact.seq > parent.seq:
                 messages |= dict.fromkeys(_messages(fact))
             files |= set(files_of([fact]))
-            places += [Address(*fact.data["place"])] if fact.kind == "place" else []
+            placed = read_as(fact, MeetingPlaced)
+            places += [] if placed is None else [placed.place]
         rooms = {one.conversation for one in (address, *places) if self._in_room(one)}
         if rooms and successor is not None:
             messages = await self._without_those_of(successor, messages)
@@ -186,6 +190,7 @@ def _refuse_busy(known: Iterable[KnownSession], force: bool) -> None:
 def _messages(fact: Fact) -> list[str]:
     """The ids on the platform that a fact tells. A room that was opened begins with a message of the name by which it
     was opened."""
-    began = fact.data.get("nonce") if fact.kind == "place" else None
+    placed = read_as(fact, MeetingPlaced)
+    began = None if placed is None else placed.nonce
     found = [fact.data.get("pid"), began, *(fact.data.get("parts") or {}).values()]
     return [pid for pid in found if isinstance(pid, str)]

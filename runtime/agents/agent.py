@@ -16,13 +16,16 @@ from runtime.channels.participant import AgentParticipant
 from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
-from runtime.core.message import Message, MessageType, message_to_data
+from runtime.core.message import Message, MessageType
 from runtime.core.plain_text import error_text
 from runtime.core.texts import Texts
 from runtime.execution.calls.builtins import as_they_are
 from runtime.execution.frames.outcomes import described, reason
 from runtime.execution.host import Executable
 from runtime.execution.prompt.message_text import heard_content
+from runtime.tape.facts.agents import AgentPaused, AgentRestarted, MessageQueued, MessagesDropped
+from runtime.tape.facts.content import NOTHING
+from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.journal import Journal
 from runtime.tape.state import AgentState
 
@@ -140,7 +143,7 @@ class Agent:
     def accept(self, message: Message) -> None:
         """Take a message; durable with the next commit, in the queue when it is due. Raises QueueFull."""
         self._batcher.add(message)
-        self._journal.note("in", agent=self.id, message=message_to_data(message))
+        self._journal.note(MessageQueued(self.id, message))
 
     def _is_addressed(self, message: Message) -> bool:
         return message.addresses(self.id) or self._named.search(message.content) is not None
@@ -206,7 +209,7 @@ class Agent:
         """Those that are not about what is over: a question, or a meeting whose playbook it has done."""
         over = [message.id for message in messages if message.type in _OVER or self._is_left_behind(message)]
         if over:
-            self._journal.note("dropped", agent=self.id, mids=over)
+            self._journal.note(MessagesDropped(self.id, over))
         return [message for message in messages if message.id not in over]
 
     def _is_left_behind(self, message: Message) -> bool:
@@ -218,7 +221,7 @@ class Agent:
     async def _attend(self, invitation: Message) -> None:
         found = await self._keeper.reception.received(self.id, invitation)
         if found is None:
-            self._journal.note("dropped", agent=self.id, mids=[invitation.id])
+            self._journal.note(MessagesDropped(self.id, [invitation.id]))
             return
         executable, arguments = found
         frame = self._note_start(executable, (), arguments, meeting=str(invitation.meeting_id), mids=[invitation.id])
@@ -228,7 +231,7 @@ class Agent:
         """Execute the playbook whose time has come."""
         executable = self._keeper.triggered(self.state.klass, message.content)
         if executable is None:
-            self._journal.note("dropped", agent=self.id, mids=[message.id])
+            self._journal.note(MessagesDropped(self.id, [message.id]))
             return
         await self._start(executable, (), mids=[message.id])
 
@@ -248,12 +251,12 @@ class Agent:
     def _begin_anew(self, messages: Sequence[Message]) -> None:
         text = "\n".join(heard_content(message) for message in messages)
         mids = [message.id for message in messages]
-        self._journal.note("anew", agent=self.id, mids=mids, set={"startup_message": text})
+        self._journal.note(AgentRestarted(self.id, messages=mids, variables={"startup_message": text}))
 
     async def _handle(self, messages: Sequence[Message]) -> None:
         over = [message for message in messages if self._is_over(message)]
         if over:
-            self._journal.note("dropped", agent=self.id, mids=[message.id for message in over])
+            self._journal.note(MessagesDropped(self.id, [message.id for message in over]))
             messages = [message for message in messages if message not in over]
         if messages:
             await self._take(messages)
@@ -271,38 +274,49 @@ class Agent:
         )
         mids = [message.id for message in messages]
         if handler is None:
-            self._journal.note("dropped", agent=self.id, mids=mids)
+            self._journal.note(MessagesDropped(self.id, mids))
             if any(message.from_human for message in messages):
                 await self._keeper.tell("session.finished", agent=self.state.klass)
             return
         text = "\n".join(heard_content(message) for message in messages)
         await self._start(handler, (text,) if takes_text else (), mids=mids)
 
-    async def _start(self, executable: Executable, args: tuple[Any, ...], **more: Any) -> None:
+    async def _start(
+        self, executable: Executable, args: tuple[Any, ...], *, begins: bool = False, mids: Sequence[str] = ()
+    ) -> None:
         try:
-            frame = self._note_start(executable, args, **more)
+            frame = self._note_start(executable, args, begins=begins, mids=mids)
         except PlaybookError as error:  # what begins it does not fit its parameters
-            self._journal.note("dropped", agent=self.id, mids=list(more.get("mids", ())))
+            self._journal.note(MessagesDropped(self.id, mids))
             await self._failed(executable, error)
         else:
             await self._run(frame, executable)
 
     def _note_start(
-        self, executable: Executable, args: tuple[Any, ...], named: Mapping[str, Any] | None = None, **more: Any
+        self,
+        executable: Executable,
+        args: tuple[Any, ...],
+        named: Mapping[str, Any] = NOTHING,
+        *,
+        begins: bool = False,
+        meeting: str | None = None,
+        mids: Sequence[str] = (),
     ) -> str:
-        bound, kwargs, variables = executable.bind(args, named or {})
+        bound, kwargs, variables = executable.bind(args, dict(named))
         frame = f"{self.id}.{self.state.roots}"
-        self._journal.note(
-            "start",
-            f=frame,
-            agent=self.id,
-            pb=executable.name,
-            args=bound,
-            kwargs=kwargs,
-            version=executable.version,
-            set=variables,
-            **more,
+        started = FrameStarted(
+            frame,
+            self.id,
+            executable.name,
+            bound,
+            kwargs,
+            executable.version,
+            variables,
+            begins=begins,
+            meeting=meeting,
+            messages=mids,
         )
+        self._journal.note(started)
         return frame
 
     async def _run(self, frame: str, executable: Executable) -> None:
@@ -321,7 +335,7 @@ class Agent:
 
     async def _failed(self, executable: Executable, failure: BaseException) -> None:
         self._publish("playbook.failed", executable, error=error_text(failure))
-        self._journal.note("paused", agent=self.id)
+        self._journal.note(AgentPaused(self.id))
         again = "_again" if self._keeper.beginning(self.state.klass) else ""
         error = reason((described(failure)[0], error_text(failure)), self._keeper.texts)
         await self._keeper.tell(f"session.playbook_failed{again}", playbook=executable.name, error=error)
@@ -329,7 +343,7 @@ class Agent:
     async def _refuse_invitations(self) -> None:
         """Those that came while it had nothing to do, and another was taken before them."""
         for message in [waiting for waiting in self.state.queue if waiting.type == MessageType.MEETING_INVITATION]:
-            self._journal.note("dropped", agent=self.id, mids=[message.id])
+            self._journal.note(MessagesDropped(self.id, [message.id]))
             self.forget({message.id})
             await self._keeper.reception.busy(self.id, message)
 

@@ -11,6 +11,9 @@ from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import described
 from runtime.language.pbasm.versions import differences, outline
 from runtime.language.program import Program
+from runtime.tape.facts.agents import MessagesDropped
+from runtime.tape.facts.frames import FrameReturned
+from runtime.tape.facts.session import ProgramAdopted, SessionEnded
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 
@@ -51,16 +54,11 @@ class Continuity:
         versions = await self._versions()
         self._check_agents()
         if not any(self._program.agent(agent.klass) for agent in state.agents.values()):
-            self._journal.note("ended")
+            self._journal.note(SessionEnded())
             return
         begun = {agent: len(self._library.beginning(state.agents[agent].klass)) for agent in self._begun()}
         self._journal.note(
-            "adopted",
-            program=self._program.digest,
-            playbooks=now,
-            versions=versions,
-            begun=begun,
-            news=differences(state.playbooks, now),
+            ProgramAdopted(self._program.digest, now, versions, begun, differences(state.playbooks, now))
         )
 
     def dismiss(self) -> None:
@@ -93,9 +91,9 @@ class Continuity:
     def _leave_out(self, root: FrameState, error: ProgramChanged) -> None:
         """The guest does no more; what was said to one that is no longer in the program, nobody reads."""
         agent = self._journal.state.agents[root.agent]
-        self._journal.note("ret", f=root.id, exc=described(error))
+        self._journal.note(FrameReturned(root.id, error=described(error)))
         if agent.queue and self._program.agent(agent.klass) is None:
-            self._journal.note("dropped", agent=agent.id, mids=[message.id for message in agent.queue])
+            self._journal.note(MessagesDropped(agent.id, [message.id for message in agent.queue]))
         self._left_out.append(agent.id)
 
     async def _adopted(self, state: FrameState) -> str:

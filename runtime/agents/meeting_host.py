@@ -14,7 +14,7 @@ from runtime.channels.registry import Channels
 from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError, QueueFull, UnknownTarget
 from runtime.core.ids import AgentId, MeetingId, parse_meeting_id
-from runtime.core.message import Message, message_to_data
+from runtime.core.message import Message
 from runtime.core.plain_text import enumerated
 from runtime.execution.calls.ask import Questions
 from runtime.execution.frames.frame import Call, Frame
@@ -28,6 +28,8 @@ from runtime.meetings.meeting import absence, may_join, meeting_of, missing
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.places import Places
 from runtime.meetings.showing import OpenToPeople
+from runtime.tape.facts.calls import CallReturned
+from runtime.tape.facts.meetings import HostCued, MeetingAddressed, NoticeHeard
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState
@@ -94,7 +96,7 @@ class MeetingHost:
         if said is None:
             return False
         await self.channel(meeting.id).send(said)
-        self._journal.note("spoke", id=meeting.id, message=message_to_data(said))
+        self._journal.note(MeetingAddressed(meeting.id, said))
         return True
 
     # -- channels
@@ -133,17 +135,16 @@ class MeetingHost:
         """See `Attendance`. A model is told with its first turn, code by its first wait."""
         frame = next((f for f in self._journal.state.roots(agent) if f.meeting == meeting.id), None)
         if frame is not None and self._is_prose(frame):
-            self._journal.note("hears", f=frame.id, message=message_to_data(history))
+            self._journal.note(NoticeHeard(frame.id, history))
         else:
             self.hear(agent, history)
 
     def cue(self, meeting: MeetingState, message: Message) -> None:
         """See `Attendance`. A model is told with its first turn, code by its first wait, unless it has begun."""
-        data = message_to_data(message)
         if self._is_prose(self._journal.state.frames[meeting.frame]):
-            self._journal.note("hears", f=meeting.frame, message=data)
+            self._journal.note(NoticeHeard(meeting.frame, message))
         else:
-            self._journal.note("cue", id=meeting.id, f=meeting.frame, message=data)
+            self._journal.note(HostCued(meeting.id, message, meeting.frame))
 
     def _is_prose(self, frame: FrameState) -> bool:
         """Whether a frame executes a meeting playbook in natural language."""
@@ -279,17 +280,17 @@ class MeetingHost:
             attendees, named = named, attendees
         meeting = self._meeting_of(frame, named)
         asked = await self.invite(meeting, frame.state.agent, names_of(attendees))
-        self._journal.note("res", **site(frame, call), val=[self.name(who) for who in asked])
+        self._journal.note(CallReturned(*site(frame, call), value=[self.name(who) for who in asked]))
 
     async def _end_meeting(self, frame: Frame, call: Call) -> None:
         (named,) = call_arguments(call, "meeting", optional=1)
         self.meetings.end(self._meeting_of(frame, named), by=frame.state.agent)
-        self._journal.note("res", **site(frame, call), val=None)
+        self._journal.note(CallReturned(*site(frame, call)))
 
     async def _leave_meeting(self, frame: Frame, call: Call) -> None:
         (named,) = call_arguments(call, "meeting", optional=1)
         self.meetings.leave(self._meeting_of(frame, named), frame.state.agent)
-        self._journal.note("res", **site(frame, call), val=None)
+        self._journal.note(CallReturned(*site(frame, call)))
 
     def _meeting_of(self, frame: Frame, named: Any) -> MeetingState:
         """The meeting that a playbook means, which its agent is in, or was in when it ended."""

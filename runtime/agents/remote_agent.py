@@ -16,7 +16,8 @@ from runtime.channels.participant import AgentParticipant
 from runtime.core.clock import Clock
 from runtime.core.errors import MailboxFull, QueueFull, RoutingError
 from runtime.core.ids import AgentId
-from runtime.core.message import Message, message_to_data
+from runtime.core.message import Message
+from runtime.tape.facts.agents import MessageQueued, MessagesDropped, MessagesFetched, MessagesPosted
 from runtime.tape.journal import Journal
 from runtime.tape.state import AgentState, MeetingState
 
@@ -84,7 +85,7 @@ class RemoteAgent:
                 f"{SEAT_CAPACITY} messages are waiting for {self.state.participant}, who plays "
                 f"{self.state.klass}; another was not taken"
             )
-        self._journal.note("in", agent=self.id, message=message_to_data(message))
+        self._journal.note(MessageQueued(self.id, message))
         self.look()
 
     def look(self) -> None:
@@ -128,11 +129,11 @@ class RemoteAgent:
         try:
             await self._mailboxes.put(participant, Letter(self.seat, message.id, self._content(message)))
         except MailboxFull as error:
-            self._journal.note("dropped", agent=self.id, mids=[message.id])
+            self._journal.note(MessagesDropped(self.id, [message.id]))
             await self._returns.undelivered(message, self.id, str(error))
             self._publish("participant.refused", **about, participant=participant)
         else:
-            self._journal.note("posted", agent=self.id, mids=[message.id])
+            self._journal.note(MessagesPosted(self.id, [message.id]))
             self._publish("participant.posted", **about, participant=participant)
 
     def fetched(self, message_ids: Collection[str]) -> None:
@@ -140,7 +141,7 @@ class RemoteAgent:
         over."""
         mids = [message.id for message in self.state.queue if message.id in message_ids]
         if mids:
-            self._journal.note("fetched", agent=self.id, mids=mids)
+            self._journal.note(MessagesFetched(self.id, mids))
 
     def _content(self, message: Message) -> Mapping[str, Any]:
         """A message as the participant reads it; see docs/remote-participants.md."""

@@ -34,6 +34,7 @@ from runtime.execution.speech.targets import Target
 from runtime.language.participants import participant_of
 from runtime.language.program import AgentKind, AgentSpec, Program, TriggerKind
 from runtime.language.syntax.humans import ANYBODY, humans_of
+from runtime.tape.facts.agents import AgentCreated, AgentStopped
 from runtime.tape.frame_state import counts
 from runtime.tape.journal import Journal
 
@@ -147,20 +148,19 @@ class Supervisor:
             return
         for root in roots:
             await self._host.reap(root.id)
-        self._journal.note("stop", agent=agent.id, drop=list(drop), past=list(past), idle=not roots)
+        self._journal.note(AgentStopped(agent.id, dropped=list(drop), past=list(past), idle=not roots))
         agent.forget(drop)
         agent.interrupt()
 
     def _make(self, klass: str, first: Message | None = None, *, variables: Mapping[str, Any] | None = None) -> AgentId:
         id_ = AgentId(str(FIRST_AGENT + len(self._journal.state.agents)))
-        more: dict[str, Any] = {"vars": dict(variables or {})}
-        if first is not None:
-            more = {"vars": {"startup_message": heard_content(first)}, "answering": first.platform_id}
-            more["person"] = first.sender_id
         spec = self._program.agent(klass)
-        if spec is not None and (played_by := participant_of(spec)) is not None:
-            more["participant"] = played_by
-        self._journal.note("agent", id=id_, **{"class": klass}, **more)
+        played_by = None if spec is None else participant_of(spec)
+        created = AgentCreated(id_, klass, dict(variables or {}), participant=played_by)
+        if first is not None:
+            begins = {"startup_message": heard_content(first)}
+            created = AgentCreated(id_, klass, begins, first.platform_id, str(first.sender_id), played_by)
+        self._journal.note(created)
         self._wake(id_)
         return id_
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from runtime.core.errors import LLMError
 from runtime.execution.model_calls import ModelCalls
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
+from runtime.tape.facts.frames import TranscriptCompacted
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 
@@ -61,7 +62,7 @@ class Compaction:
         if not turns:
             return False
         summary = await self._summary(past[:turns])
-        self._journal.note("compact", f=frame.id, turns=turns, summary=summary)
+        self._journal.note(TranscriptCompacted(frame.id, turns, summary))
         await self._journal.commit()
         return True
 

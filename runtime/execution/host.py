@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any, Literal, Protocol
 
 import anyio
@@ -17,6 +17,8 @@ from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call
 from runtime.execution.speech.pages import Pages
+from runtime.tape.facts.calls import CallDropped, CallReturned
+from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.frame_state import CallSite, FrameState
 from runtime.tape.journal import Journal, as_data
 from runtime.tape.rules.frames import TURN, call_key
@@ -164,7 +166,7 @@ class Host:
         except (StorageError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
-            self._journal.note("res", **site(frame, call), exc=described(error))
+            self._journal.note(CallReturned(*site(frame, call), error=described(error)))
             done = True
         if done:
             self._journal.hurry()
@@ -180,7 +182,7 @@ class Host:
         if scope is not None:
             scope.cancel()
         agents = self._executing(f"{frame.id}:{call.pos}")
-        self._journal.note("drop", **site(frame, call), exc=["Cancelled", ""])
+        self._journal.note(CallDropped(*site(frame, call), error=("Cancelled", "")))
         self.on_returned(agents)
 
     async def reap(self, frame: str) -> None:
@@ -203,7 +205,7 @@ class Host:
             except (StorageError, JournalError):
                 raise
             except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
-                self._journal.note("res", **site(frame, call), exc=described(error))
+                self._journal.note(CallReturned(*site(frame, call), error=described(error)))
                 await self._journal.commit()
         if self._scopes.get((frame.id, call.pos)) is scope:
             del self._scopes[frame.id, call.pos]
@@ -231,17 +233,18 @@ class Host:
             self._check_room(frame, playbook)
             args, kwargs, variables = playbook.bind(call.args, call.kwargs)
             self._journal.note(
-                "start",
-                f=id_,
-                agent=agent,
-                pb=playbook.name,
-                args=args,
-                kwargs=kwargs,
-                version=playbook.version,
-                set=variables,
-                fired=self.fired_by(agent, variables) if variables else [],
-                up=asdict(CallSite(frame.id, call.pos, call.name, call.digest, hidden)),
-                meeting=self._meeting_of(frame, agent),
+                FrameStarted(
+                    id_,
+                    agent,
+                    playbook.name,
+                    args,
+                    kwargs,
+                    playbook.version,
+                    variables=variables,
+                    fired=self.fired_by(agent, variables) if variables else [],
+                    caller=CallSite(*site(frame, call), hidden),
+                    meeting=self._meeting_of(frame, agent),
+                )
             )
         doing = shown_call(call.name, self._pages.texts)
         if hidden:
@@ -292,19 +295,19 @@ class Host:
         frame = Frame(self._journal, id_, self._moving)
         about = self.events.taken_up(frame, playbook.kind)
         failure: BaseException | None = None
-        outcome: dict[str, Any] = {}
+        outcome: FrameReturned | None = None
         try:
             if self.watcher is not None:
                 await self.watcher.entered(frame)
             await self.around("before", frame)
-            outcome = {"val": as_data(await playbook.run(frame))}
+            outcome = FrameReturned(id_, as_data(await playbook.run(frame)))
             if frame.alive:  # a playbook that has ended the program is no more
-                await self._returns(frame, outcome["val"])
+                await self._returns(frame, outcome.value)
         except (StorageError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - a failing playbook is its caller's business
             failure = error
-            outcome = {"exc": described(error)}
+            outcome = FrameReturned(id_, error=described(error))
             if self.watcher is not None:
                 await self.watcher.failed(frame, error)
         finally:
@@ -312,8 +315,8 @@ class Host:
             self.events.let_go(about, outcome)
         await self.reap(id_)
         agents = self._executing(id_)
-        if agents:
-            self._journal.note("ret", f=id_, **outcome, **self._kept(id_, outcome))
+        if agents and outcome is not None:
+            self._journal.note(self._kept(outcome))
         self.on_returned(agents)
         return failure
 
@@ -328,27 +331,28 @@ class Host:
         state = self._journal.state
         return {state.frames[id_].agent for id_ in state.below(frame)}
 
-    def _kept(self, id_: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
+    def _kept(self, outcome: FrameReturned) -> FrameReturned:
         """The additions of a return's fact for the frame that continues."""
         state = self._journal.state
-        frame = state.frames[id_]
+        frame = state.frames[outcome.frame]
         caller = state.frames.get(frame.caller.frame) if frame.caller is not None else None
-        kept = self._account(frame, caller)
-        if "val" not in outcome or frame.caller is None or frame.caller.hidden:
-            return kept
-        return kept | kept_result(caller, outcome["val"])
+        outcome = self._accounted(outcome, frame, caller)
+        if outcome.error is not None or frame.caller is None or frame.caller.hidden:
+            return outcome
+        kept, artifacts = kept_result(caller, outcome.value)
+        return replace(outcome, kept=kept, artifacts=artifacts)
 
-    def _account(self, frame: FrameState, caller: FrameState | None) -> dict[str, Any]:
+    def _accounted(self, outcome: FrameReturned, frame: FrameState, caller: FrameState | None) -> FrameReturned:
         """What happened in a frame: what its playbook wrote of it, else for a model the last of what was said in it.
 
         The words stay with the agent. A playbook that shows a person what was said to them tells nothing new.
         """
         if frame.summary:
-            return {"sum": frame.summary}
+            return replace(outcome, summary=frame.summary)
         if caller is None or frame.caller is None or frame.caller.delivers or caller.agent != frame.agent:
-            return {}
+            return outcome
         did = told(frame.talk) if caller.version.startswith("llm") else ""
-        return {"did": did} if did else {}
+        return replace(outcome, did=did) if did else outcome
 
 
 async def _nothing(_when: str, _frame: Frame) -> None:

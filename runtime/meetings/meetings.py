@@ -16,6 +16,16 @@ from runtime.core.message import Message, MessageType
 from runtime.core.plain_text import enumerated
 from runtime.meetings.invitations import BUSY, JOINED, NO_ANSWER, due_after, is_last, is_silent
 from runtime.meetings.meeting import is_over, may_become, may_join, solo
+from runtime.tape.facts.meetings import (
+    InvitationAnswered,
+    InvitingBegun,
+    MeetingBegun,
+    MeetingCreated,
+    MeetingEnded,
+    ParticipantAsked,
+    ParticipantJoined,
+    ParticipantLeft,
+)
 from runtime.tape.journal import Journal
 from runtime.tape.state import AskState, MeetingState
 
@@ -90,8 +100,8 @@ class Meetings:
     def create(self, host: str, frame: str, type_: str, topic: str) -> MeetingState:
         """A meeting that `host` holds by executing `frame`, of the playbook `type_`."""
         number = str(FIRST_MEETING + len(self._journal.state.meetings))
-        about = {"id": number, "topic": topic, "host": host, "f": frame, "type": type_}
-        self._journal.note("meeting", **about, at=self._clock.now().timestamp(), status="created")
+        at = self._clock.now().timestamp()
+        self._journal.note(MeetingCreated(number, topic, host, frame, type_, at, "created"))
         self._bus.publish("meeting.started", session_id=self._journal.session, meeting_id=number)
         return self.get(number)
 
@@ -99,14 +109,14 @@ class Meetings:
         """Its place is there: people and agents can be asked. `own` are arguments of its frame that are ours alone."""
         if not may_become(meeting, "inviting"):
             return False
-        self._journal.note("inviting", id=meeting.id, own=list(own))
+        self._journal.note(InvitingBegun(meeting.id, own=list(own)))
         return True
 
     def start(self, meeting: MeetingState) -> None:
         """Everybody who was needed is here; the host is asked to begin."""
         if not may_become(meeting, "active"):
             return
-        self._journal.note("meeting_active", id=meeting.id)
+        self._journal.note(MeetingBegun(meeting.id))
         self._tell(meeting, STARTED, but=(meeting.host,))
         text = f"Meeting has started. {self._attendance.name(meeting.host)}, please start the meeting."
         self._attendance.cue(meeting, self.message(meeting, text, MessageType.MEETING_NOTICE))
@@ -123,7 +133,7 @@ class Meetings:
                 self._attendance.hear(who, notice)
         if meeting.people:
             self._attendance.announce(meeting, text)
-        self._note(meeting, "meeting_end", why=why)
+        self._journal.note(MeetingEnded(meeting.id, why, self._frame(meeting)))
         self._bus.publish("meeting.ended", session_id=self._journal.session, meeting_id=meeting.id)
 
     # -- coming and going
@@ -143,8 +153,7 @@ class Meetings:
         self._ask(meeting, who, meeting.asks[who])
 
     def _ask(self, meeting: MeetingState, who: str, ask: AskState) -> None:
-        asked = {"by": ask.by, "times": ask.times, "due": ask.due, "required": ask.required}
-        self._journal.note("asked", id=meeting.id, who=who, **asked)
+        self._journal.note(ParticipantAsked(meeting.id, who, ask.by, ask.times, ask.due, ask.required))
 
     def tell_of_invitations(self, meeting: MeetingState, by: str, asked: Sequence[str]) -> None:
         """Tell the participants of an active meeting whom `by` has invited."""
@@ -163,7 +172,7 @@ class Meetings:
         if ask is None or ask.due is None:
             return
         final = answer != BUSY
-        self._note(meeting, "invite", who=asked_as, answer=answer, again=not final)
+        self._journal.note(InvitationAnswered(meeting.id, asked_as, answer, not final, self._frame(meeting)))
         if final:
             self._tell_absence(meeting, asked_as)
 
@@ -176,7 +185,7 @@ class Meetings:
             ask = meeting.asks.get(named or who)
             text = f"{self._attendance.name(who)}{is_agent} has joined the meeting"
             self._tell(meeting, text, wakes=None if ask is None else ask.by)
-        self._note(meeting, "joined", who=who, **({"named": named} if named else {}))
+        self._journal.note(ParticipantJoined(meeting.id, who, named or None, self._frame(meeting)))
         if meeting.history and who.isdecimal():
             history = self.message(meeting, self._history(meeting), MessageType.MEETING_NOTICE)
             self._attendance.welcome(meeting, who, history)
@@ -185,7 +194,7 @@ class Meetings:
         """`who` is gone; the others are told, and the last one is asked whether to go on."""
         if who not in meeting.joined or meeting.status == "ended":
             return
-        self._journal.note("left", id=meeting.id, who=who)
+        self._journal.note(ParticipantLeft(meeting.id, who))
         text = f"{self._called(meeting, who)} has left the meeting{f' ({why})' if why else ''}"
         self._tell(meeting, text, gone=PersonId(who))
         if is_over(meeting):
@@ -196,7 +205,7 @@ class Meetings:
     def not_waited_for(self, meeting: MeetingState, who: str) -> None:
         """They were asked often enough."""
         answer = meeting.invited.get(who) or NO_ANSWER
-        self._note(meeting, "invite", who=who, answer=answer)
+        self._journal.note(InvitationAnswered(meeting.id, who, answer, frame=self._frame(meeting)))
         self._tell_absence(meeting, who)
 
     def to_ask_again(self) -> list[tuple[MeetingState, str]]:
@@ -286,7 +295,6 @@ class Meetings:
         cut = len(text) > MAX_HISTORY_CHARS
         return "What was said before you came:\n" + ("…" + text[-MAX_HISTORY_CHARS:] if cut else text)
 
-    def _note(self, meeting: MeetingState, kind: str, **data: object) -> None:
-        """A fact that the host may be waiting for."""
-        frame = {"f": meeting.frame} if meeting.frame in self._journal.state.frames else {}
-        self._journal.note(kind, id=meeting.id, **frame, **data)
+    def _frame(self, meeting: MeetingState) -> str | None:
+        """The host's frame, as a fact names it for which the host may be waiting."""
+        return meeting.frame if meeting.frame in self._journal.state.frames else None

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from runtime.core.errors import PlaybookError, SharedStateConflict
+from runtime.tape.facts.meetings import StateShared
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState, SessionState, SharedValue
 
@@ -41,7 +42,7 @@ class SharedState:
         if expected is not None and before.version != expected:
             raise SharedStateConflict(self._conflict(meeting, name, before, expected))
         _check_size(meeting, name, value)
-        self._journal.note("shared", id=meeting.id, name=name, value=value, by=by)
+        self._journal.note(StateShared(meeting.id, name, value, by))
         return meeting.shared[name].version
 
     def _conflict(self, meeting: MeetingState, name: str, before: SharedValue, expected: int) -> str:

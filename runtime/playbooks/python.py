@@ -22,6 +22,7 @@ from runtime.language.program import Param, PlaybookSpec
 from runtime.playbooks.playbook import bound, check_signature, state_values, typed, typed_result
 from runtime.playbooks.python_body import executing, exits
 from runtime.playbooks.turns import Again
+from runtime.tape.facts.frames import TurnEnded
 from runtime.tape.journal import Journal, as_data
 
 
@@ -89,7 +90,7 @@ class PythonPlaybook:
             if not isinstance(value, Again):
                 return value
             values = self._bound(value.args, {})
-            self._journal.note("turn", f=frame.id, args=[], kwargs=values)
+            self._journal.note(TurnEnded(frame.id, args=[], kwargs=values))
 
     async def _once(self, frame: Frame) -> Any:
         failure: Exception | None = None

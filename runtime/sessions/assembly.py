@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from anyio.abc import TaskGroup
 
@@ -43,6 +42,7 @@ from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
 from runtime.stores.inbox import Inbox
 from runtime.stores.sessions import SessionRecord
+from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
 
 
@@ -68,7 +68,7 @@ class Assembly:
     logs: LogCalls
 
 
-Hearer = Callable[[str, Mapping[str, Any]], None]
+Hearer = Callable[[Content], None]
 """A listener to every fact."""
 
 
@@ -94,8 +94,8 @@ def assembled(
 
     frames = builtins.events = FrameEvents(journal, around.bus, conversation=record.address.key, program=record.program)
     hearers: list[Hearer] = [frames.noted, intake.noted, builtins.utterances.receipts.noted]
-    hearers += [builtins.utterances.delivery.noted, lambda _kind, _data: places.noted(), minutes.noted]
-    hearers += [lambda kind, _data: reminders.noted(kind), *([] if watcher is None else [watcher.noted])]
+    hearers += [builtins.utterances.delivery.noted, lambda _: places.noted(), minutes.noted]
+    hearers += [lambda fact: reminders.noted(fact), *([] if watcher is None else [watcher.noted])]
     journal.watch = _telling(hearers)
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
     reminders = Reminders(journal, supervisor.remind, around.clock, times)
@@ -164,9 +164,9 @@ def assembled(
 
 
 def _telling(hearers: Sequence[Hearer]) -> Hearer:
-    def tell(kind: str, data: Mapping[str, Any]) -> None:
+    def tell(fact: Content) -> None:
         for hear in hearers:
-            hear(kind, data)
+            hear(fact)
 
     return tell
 

@@ -28,6 +28,8 @@ from runtime.sessions.succession import Succession
 from runtime.stores.inbox import FORK, FORK_WANTED, MERGED, PARTICIPANT, Inbox, InboxEntry, InboxEvent
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.stores.timers import TIMER
+from runtime.tape.facts.people import FileReceived
+from runtime.tape.facts.session import NewsTold, ProgramBroken, ResultReturned, SessionBegun, SessionLoaded
 from runtime.tape.journal import Batch, Journal
 
 SETTLED_WITHIN_S = 20.0
@@ -180,8 +182,8 @@ class Session:
         if not self._journal.at_work():
             self._journal.rested = self._journal.state.seq
         if self._succession is not None:
-            self._journal.note("branch", **self._succession.fact)
-        self._journal.note("wake")
+            self._journal.note(self._succession.fact)
+        self._journal.note(SessionLoaded())
         await self._parts.places.restore(self._succession)
         self._parts.minutes.restore()
         self._parts.pages.repair()
@@ -193,7 +195,7 @@ class Session:
             self._parts.supervisor.restore()  # for what was said to other processes
         elif self._broken is not None:
             await self._parts.pages.close_all()
-            self._journal.note("broken", why=self._broken)
+            self._journal.note(ProgramBroken(self._broken))
         else:
             self._parts.supervisor.restore()
             self._parts.continuity.dismiss()
@@ -214,7 +216,7 @@ class Session:
         program, event = self._program, entry.event
         self._consume(entry)
         self._spoken_with = True
-        self._journal.note("begin", program=program.digest, playbooks=outline(program))
+        self._journal.note(SessionBegun(program.digest, playbooks=outline(program)))
         self._note_person(event)
         if event.kind == "message" or event.text:
             self._parts.intake.begun(event, 0)
@@ -333,7 +335,7 @@ class Session:
         self._parts.pages.tell(undoing.notice)
         self._parts.places.undone(self._parts.places.all)
         if self._journal.state.home is not None:
-            self._journal.note("returned")  # nothing came of a fork that was undone as a whole
+            self._journal.note(ResultReturned())  # nothing came of a fork that was undone as a whole
         await self._parts.builtins.end(wanted=True)
         self.unfinished.remove(entry)
         return Outcome.ENDED
@@ -377,14 +379,14 @@ class Session:
         self._parts.intake.binding.meet(event)
         for file in event.attachments:
             size = file.get("size_bytes")
-            self._journal.note("file", name=file["name"], type=file["media_type"], url=file["url"], size=size)
+            self._journal.note(FileReceived(file["name"], file["media_type"], file["url"], size_bytes=size))
 
     async def _hear(self, event: InboxEvent, since: int) -> None:
         news = self._journal.state.news
         if news:
             changes = [self._say(f"program_{kind}", names=listed(names)) for kind, names in news.items()]
             self._parts.pages.tell(self._say("program_news", changes="; ".join(changes)))
-            self._journal.note("told")
+            self._journal.note(NewsTold())
         await self._parts.intake.take(event, since)
         self._tell_received(event)
 

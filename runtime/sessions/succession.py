@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.stores.sessions import SessionRecord
+from runtime.tape.facts.session import SessionBranched
 
 WORDS_CHARS = 120
 """So much of what somebody said is kept to be quoted by us."""
@@ -37,14 +36,13 @@ class Succession:
     taken_in: str = ""
 
     @property
-    def fact(self) -> Mapping[str, Any]:
+    def fact(self) -> SessionBranched:
         """The fact about it on the tape. Raises ValueError for a record without a parent."""
         parent = self.record.parent
         if parent is None:
             raise ValueError(f"session {self.record.id} continues no other")
-        fact = {"session": parent.session, "seq": parent.seq, "why": "fork" if self.replaces is None else "undo"}
-        home = self.home
-        return fact if home is None else {**fact, "home": [home.platform, home.conversation, home.thread]}
+        why = "fork" if self.replaces is None else "undo"
+        return SessionBranched(parent.session, parent.seq, why, self.home)
 
 
 def name_within(name: str) -> str:

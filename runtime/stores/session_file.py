@@ -24,7 +24,7 @@ from runtime.core.files import FILE_URL, FileContent, file_id
 from runtime.core.ids import SessionId, TapeId
 from runtime.stores.catalog import WholeSession
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.fold import apply
+from runtime.tape.fold import apply_fact
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact
 
@@ -173,7 +173,7 @@ class SessionFile:
         if reading.about is None or fact.tape.rpartition("/")[0] != reading.about["id"]:
             raise self._wrong(number, f"the tape {fact.tape} is not one of this session")
         try:
-            apply(reading.state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
+            apply_fact(reading.state, fact)
         except (Divergence, LookupError) as error:
             raise self._wrong(number, f"this fact cannot follow the ones before: {error}") from error
         reading.facts.append(fact)

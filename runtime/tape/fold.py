@@ -1,103 +1,91 @@
-"""The fold: one pure function from facts to state, used live and in recovery.
-
-Kinds, by what they are about (data keys in brackets; `f` is a frame, `pos` a call's position in it):
-session   wake · broken[why] · begin[program, playbooks] ·
-          adopted[program, playbooks, versions, begun, news] · told ·
-          person[id, name, since?, alike?] · bound[id, human] ·
-          file[name, type, url, size] · ended · heard[person, name, private, agent, message, text, pid?, place?]
-lineage   branch[session, seq, why, home?] · returned · exchange[seq, person, name, text, pid?] · during[pid] ·
-          thread[event, platform, conversation, thread?, seq] · forked[event] ·
-          merged[agent, message, session, first, last]
-agent     agent[id, class, participant?] · anew[agent, mids?, set?] · paused[agent] · in[agent, message] ·
-          dropped[agent, mids] · changed[agent, message, text, pid] · recalled[agent, message, pid] ·
-          aside[agent, message] · posted[agent, mids] · fetched[agent, mids] · altered[agent, set]
-frame     start[f, agent, pb, args, kwargs, version, up?, mids?, begins?] · ret[f, val|exc, keep?, art?, sum?, did?] ·
-          drop[f, pos, …] · turn[f, said?, heard?, gave?, waits?, args?, kwargs?] ·
-          step[f, at, op, loops?, heard?, notes?, said?] · back[f, to, op, notes?, said?] ·
-          compact[f, turns, summary] · park[f, waits] · steer[f, mids] · stop[agent, drop?, past?, idle?]
-statement stmt[f, src, re?] · done[f, loc, prelude?] · failed[f, exc] · rej[f, rule, …] · end[f, how, val] ·
-          described[f, text]
-call      res[f, pos, name, dig, val|exc, set?, art?, to?] · set[f, pos, name, val, fired] ·
-          intent[f, pos, name, dig, key]
-waiting   wait[f, pos, name, dig, source, due] · took[f, pos, mids, val, asides?, cue?, as?, heard?, notes?, said?] ·
-          ask[f, pos, page, options, of?, each?] ·
-          answered[f, pos, mids, who, text] · reask[f, pos, page] · remind[agent, due, text, trigger?] · unremind[id] ·
-          acks[f, pos, name, dig, message, who, page?, to, due]
-sign      marking[pid, mark, place?] · marked[pid] ·
-          closed[page, agent, text, free, reply, parts, place?] · settled[page]
-page      page[f, agent, to, file?, reply?, choices?, place?] · opening[page, part, text] · sent[page, part, pid] ·
-          held[page, text, due, + res] · fin[page, text, + res] · close[page, text] ·
-          moved[page] · shown[page]
-meeting   meeting[id, topic, host, f, type, at, status] · inviting[id, own?] ·
-          asked[id, who, by, times, due, required] · invite[id, who, answer, again?] · joined[id, who, named?] ·
-          meeting_active[id] · spoke[id, message] · hears[f, message] · cue[id, f, message] · left[id, who] ·
-          meeting_end[id, why?] · place[id, place, nonce] · place_lost[id] · shared[id, name, value, by]
-"""
+"""The fold: one pure function from facts to state, used live and in recovery. Its rules are in `runtime.tape.rules`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from runtime.core.errors import Divergence
-from runtime.core.message import message_from_data
-from runtime.tape.rules.compaction import RULES as COMPACTION_RULES
-from runtime.tape.rules.course import RULES as COURSE_RULES
-from runtime.tape.rules.frames import RULES as FRAME_RULES
+from runtime.tape.facts.agents import (
+    AgentCreated,
+    AgentPaused,
+    AgentRestarted,
+    MessageQueued,
+    MessagesDropped,
+    ReminderRemoved,
+    ReminderSet,
+    VariablesAltered,
+)
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.registry import KINDS, content_of
+from runtime.tape.facts.session import (
+    NewsTold,
+    ProgramAdopted,
+    ProgramBroken,
+    SessionBegun,
+    SessionEnded,
+    SessionLoaded,
+)
+from runtime.tape.rules import compaction, course, lineage, participants, people, turns  # noqa: F401 - their rules
 from runtime.tape.rules.frames import prune, take_messages
-from runtime.tape.rules.lineage import RULES as LINEAGE_RULES
-from runtime.tape.rules.meetings import RULES as MEETING_RULES
 from runtime.tape.rules.meetings import close_meeting
-from runtime.tape.rules.participants import RULES as PARTICIPANT_RULES
-from runtime.tape.rules.people import RULES as PEOPLE_RULES
-from runtime.tape.rules.turns import RULES as TURN_RULES
+from runtime.tape.rules.registry import RULES, rule
 from runtime.tape.state import AgentState, ReminderState, SessionState
+from runtime.tape.tape import Fact
 
-Data = Mapping[str, Any]
 
-
-def apply(state: SessionState, seq: int, kind: str, data: Data, at_s: float = 0.0) -> None:
+def apply(state: SessionState, seq: int, content: Content, at_s: float = 0.0) -> None:
     """Make fact number `seq` true in `state`, at a time in seconds since the epoch.
 
     Raises Divergence for a fact that cannot follow.
     """
     if seq != state.seq + 1:
-        raise Divergence(f"fact {seq} ({kind}) follows fact {state.seq}: the tape has a gap")
-    rule = _RULES.get(kind)
-    if rule is None:
-        raise Divergence(f"fact {seq} is of the unknown kind {kind!r}; was it written by a newer version?")
+        raise Divergence(f"fact {seq} ({content.kind}) follows fact {state.seq}: the tape has a gap")
     state.at_s = at_s
-    rule(state, seq, data)
+    RULES[type(content)](state, seq, content)
     state.seq = seq
 
 
-def _wake(state: SessionState, _: int, __: Data) -> None:
+def apply_fact(state: SessionState, fact: Fact) -> None:
+    """Make a stored fact true in `state`.
+
+    Raises Divergence for one that cannot follow, or of a kind that is not known, LookupError for one without a key.
+    """
+    if fact.kind not in KINDS:
+        raise Divergence(f"fact {fact.seq} is of the unknown kind {fact.kind!r}; was it written by a newer version?")
+    apply(state, fact.seq, content_of(fact.kind, fact.data), fact.at.timestamp())
+
+
+@rule(SessionLoaded)
+def _wake(state: SessionState, _: int, __: SessionLoaded) -> None:
     state.broken = None
 
 
-def _broken(state: SessionState, _: int, data: Data) -> None:
-    state.broken = data["why"]
+@rule(ProgramBroken)
+def _broken(state: SessionState, _: int, fact: ProgramBroken) -> None:
+    state.broken = fact.why
 
 
-def _begin(state: SessionState, _: int, data: Data) -> None:
+@rule(SessionBegun)
+def _begin(state: SessionState, _: int, fact: SessionBegun) -> None:
     state.started = True
-    state.program, state.playbooks = data["program"], dict(data.get("playbooks") or {})
+    state.program, state.playbooks = fact.program, dict(fact.playbooks)
 
 
-def _adopted(state: SessionState, _: int, data: Data) -> None:
-    state.program, state.playbooks = data["program"], dict(data["playbooks"])
-    state.news = {kind: list(names) for kind, names in data["news"].items()}
-    for frame, version in data["versions"].items():
+@rule(ProgramAdopted)
+def _adopted(state: SessionState, _: int, fact: ProgramAdopted) -> None:
+    state.program, state.playbooks = fact.program, dict(fact.playbooks)
+    state.news = {kind: list(names) for kind, names in fact.news.items()}
+    for frame, version in fact.versions.items():
         state.frames[frame].version = version
-    for agent, begun in data["begun"].items():
+    for agent, begun in fact.begun.items():
         state.agents[agent].begun = begun
 
 
-def _told(state: SessionState, _: int, __: Data) -> None:
+@rule(NewsTold)
+def _told(state: SessionState, _: int, __: NewsTold) -> None:
     state.news = {}
 
 
-def _ended(state: SessionState, _: int, __: Data) -> None:
+@rule(SessionEnded)
+def _ended(state: SessionState, _: int, __: SessionEnded) -> None:
     state.ended = True
     for frame in [f.id for f in state.frames.values() if f.caller is None]:
         prune(state, frame)
@@ -105,69 +93,51 @@ def _ended(state: SessionState, _: int, __: Data) -> None:
         close_meeting(state, meeting, meeting.why)
 
 
-def _agent(state: SessionState, _: int, data: Data) -> None:
-    agent = state.agents[data["id"]] = AgentState(data["id"], data["class"], dict(data.get("vars") or {}))
-    agent.person, agent.answering, agent.since = data.get("person"), data.get("answering"), state.at_s
-    agent.participant = data.get("participant")
+@rule(AgentCreated)
+def _agent(state: SessionState, _: int, fact: AgentCreated) -> None:
+    agent = state.agents[fact.id] = AgentState(fact.id, fact.klass, dict(fact.variables))
+    agent.person, agent.answering, agent.since = fact.person, fact.answering, state.at_s
+    agent.participant = fact.participant
 
 
-def _anew(state: SessionState, _: int, data: Data) -> None:
-    agent = state.agents[data["agent"]]
-    take_messages(state, agent.id, data.get("mids") or [])
+@rule(AgentRestarted)
+def _anew(state: SessionState, _: int, fact: AgentRestarted) -> None:
+    agent = state.agents[fact.agent]
+    take_messages(state, agent.id, fact.messages)
     agent.begun, agent.paused, agent.talk = 0, False, []
-    agent.variables.update(data.get("set") or {})
+    agent.variables.update(fact.variables)
 
 
-def _altered(state: SessionState, _: int, data: Data) -> None:
-    agent = state.agents[data["agent"]]
-    for name, value in data["set"].items():
+@rule(VariablesAltered)
+def _altered(state: SessionState, _: int, fact: VariablesAltered) -> None:
+    agent = state.agents[fact.agent]
+    for name, value in fact.variables.items():
         agent.variables[name] = value
         agent.artifacts.pop(name, None)
 
 
-def _paused(state: SessionState, _: int, data: Data) -> None:
-    state.agents[data["agent"]].paused = True
+@rule(AgentPaused)
+def _paused(state: SessionState, _: int, fact: AgentPaused) -> None:
+    state.agents[fact.agent].paused = True
 
 
-def _in(state: SessionState, _: int, data: Data) -> None:
-    message = message_from_data(data["message"])
-    state.agents[data["agent"]].queue.append(message)
+@rule(MessageQueued)
+def _in(state: SessionState, _: int, fact: MessageQueued) -> None:
+    message = fact.message
+    state.agents[fact.agent].queue.append(message)
     state.reminders.pop(message.id, None)
 
 
-def _remind(state: SessionState, seq: int, data: Data) -> None:
-    state.reminders[f"remind.{seq}"] = ReminderState(data["agent"], data["due"], data["text"], data.get("trigger"))
+@rule(ReminderSet)
+def _remind(state: SessionState, seq: int, fact: ReminderSet) -> None:
+    state.reminders[f"remind.{seq}"] = ReminderState(fact.agent, fact.due, fact.text, fact.trigger)
 
 
-def _unremind(state: SessionState, _: int, data: Data) -> None:
-    state.reminders.pop(data["id"], None)
+@rule(ReminderRemoved)
+def _unremind(state: SessionState, _: int, fact: ReminderRemoved) -> None:
+    state.reminders.pop(fact.id, None)
 
 
-def _dropped(state: SessionState, _: int, data: Data) -> None:
-    take_messages(state, data["agent"], data["mids"], read=False)
-
-
-_RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
-    **PEOPLE_RULES,
-    **FRAME_RULES,
-    **COURSE_RULES,
-    **TURN_RULES,
-    **COMPACTION_RULES,
-    **MEETING_RULES,
-    **LINEAGE_RULES,
-    **PARTICIPANT_RULES,
-    "wake": _wake,
-    "broken": _broken,
-    "begin": _begin,
-    "adopted": _adopted,
-    "told": _told,
-    "ended": _ended,
-    "agent": _agent,
-    "anew": _anew,
-    "altered": _altered,
-    "paused": _paused,
-    "in": _in,
-    "remind": _remind,
-    "unremind": _unremind,
-    "dropped": _dropped,
-}
+@rule(MessagesDropped)
+def _dropped(state: SessionState, _: int, fact: MessagesDropped) -> None:
+    take_messages(state, fact.agent, fact.messages, read=False)

@@ -13,32 +13,15 @@ from anyio.abc import TaskGroup
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
-from runtime.core.ids import SessionId
+from runtime.core.ids import SessionId, TapeId
 from runtime.core.plain_text import whole_characters
 from runtime.core.signals import Signal
 from runtime.tape.bounds import MAX_FACT_CHARS, with_short_reasons
-from runtime.tape.fold import apply
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.session import SessionEnded
+from runtime.tape.fold import apply, apply_fact
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
-
-_OWED: Mapping[str, tuple[str, str]] = {
-    "opening": ("page", ""),
-    "fin": ("page", ""),
-    "closed": ("page", "choices."),
-    "marking": ("pid", "mark."),
-}
-_PAID: Mapping[str, tuple[str, str]] = {
-    "shown": ("page", ""),
-    "settled": ("page", "choices."),
-    "marked": ("pid", "mark."),
-}
-"""Facts by which the outbox gains and loses: which key of theirs names what, and with which prefix."""
-
-_SESSION_KINDS = frozenset(
-    {"wake", "broken", "begin", "adopted", "told", "person", "bound", "file", "heard", "ended", "agent"}
-    | {"branch", "exchange", "during", "thread", "forked", "returned"}
-)
-
 
 MAX_PENDING = 100
 """While so many facts wait to be written, calls wait for the store."""
@@ -115,15 +98,16 @@ class _Copy:
             raise TypeError("a large value")
 
 
-def _outbox(facts: Sequence[Fact]) -> Mapping[str, bool]:
-    """The additions (True) and removals of the outbox; of several facts about the same thing the last one counts."""
-    owed: dict[str, bool] = {}
-    for fact in facts:
-        for kinds in (_OWED, _PAID):
-            if fact.kind in kinds:
-                key, prefix = kinds[fact.kind]
-                owed[f"{prefix}{fact.data[key]}"] = kinds is _OWED
-    return owed
+def _settled(content: Content) -> tuple[Mapping[str, Any], Content]:
+    """The stored form of a fact and what it says, as they read after a restart. Raises as `as_data` does."""
+    try:
+        settled = content.settled(_Copy().of)
+    except (TypeError, RecursionError):
+        settled = None
+    if settled is not None:
+        return settled
+    data: Mapping[str, Any] = as_data(with_short_reasons(content.data()))
+    return data, content.read(data)
 
 
 def digest_of(name: str, args: object, kwargs: object) -> str:
@@ -158,6 +142,8 @@ class Journal:
         self._clock = clock
         self._committer = committer
         self._facts: list[Fact] = []
+        self._owed: dict[str, bool] = {}
+        """What the outbox gains (True) and what it loses; of several facts about the same thing the last one counts."""
         self._consume: list[str] = []
         self._committed = 0
         self._writing = OnDemand(self._write)
@@ -170,7 +156,7 @@ class Journal:
         """What the store has, as far as is known."""
         self.rested = 0
         """The last fact on the tape at which nothing was going on, as far as is known: others can go on from there."""
-        self.watch: Callable[[str, Mapping[str, Any]], None] = lambda _kind, _data: None
+        self.watch: Callable[[Content], None] = lambda _: None
         """Told of every fact when it was noted."""
         self.written: Callable[[], None] = lambda: None
         """Told of every commit when it was made."""
@@ -202,25 +188,30 @@ class Journal:
 
     def restore(self, fact: Fact) -> None:
         """Apply a fact that is on the tape already."""
-        apply(self.state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
+        apply_fact(self.state, fact)
         self._committed = fact.seq
 
-    def note(self, kind: str, **data: Any) -> int:
-        """Make a fact true now and durable with the next commit; returns its `seq`. `data` must be JSON data.
+    def note(self, content: Content) -> int:
+        """Make a fact true now and durable with the next commit; returns its `seq`. What it says must be JSON data.
 
         Raises ValueError for more than a fact takes."""
         if self._failed is not None:
             raise self._failed
-        plain: Mapping[str, Any] = as_data(with_short_reasons(data))
+        data, plain = _settled(content)
         seq = self.state.seq + 1
-        tape = self._tape(kind, plain)
+        tape = self._tape(plain)
         now = self._clock.now()
-        apply(self.state, seq, kind, plain, now.timestamp())
-        self._facts.append(Fact(tape, seq, kind, now, plain))
-        frame = plain.get("f")
+        apply(self.state, seq, plain, now.timestamp())
+        self._facts.append(Fact(tape, seq, plain.kind, now, data))
+        owed, paid = plain.owes(), plain.pays()
+        if owed is not None:
+            self._owed[owed] = True
+        elif paid is not None:
+            self._owed[paid] = False
+        frame = plain.frame_id()
         if frame is not None:
             self._tell(frame)
-        self.watch(kind, plain)
+        self.watch(plain)
         return seq
 
     def consume(self, entry_id: str) -> None:
@@ -309,7 +300,7 @@ class Journal:
         facts, self._facts = self._facts, []
         consume, self._consume = self._consume, []
         self._awake = self.awake()
-        owed = _outbox(facts)
+        owed, self._owed = self._owed, {}
         return Batch(
             expect=self._committed,
             facts=tuple(facts),
@@ -317,7 +308,7 @@ class Journal:
             outbox_add=tuple(name for name, gained in owed.items() if gained),
             outbox_done=tuple(name for name, gained in owed.items() if not gained),
             awake=self._awake,
-            ended=any(f.kind == "ended" for f in facts),
+            ended=any(f.kind == SessionEnded.kind for f in facts),
         )
 
     def _announce(self) -> None:
@@ -331,16 +322,16 @@ class Journal:
         if caller and caller in self._listeners:
             self._listeners[caller]()
 
-    def _tape(self, kind: str, data: Mapping[str, Any]) -> Any:
-        if kind in _SESSION_KINDS:
+    def _tape(self, content: Content) -> TapeId:
+        if content.on_session_tape:
             return session_tape(self.session)
-        frame = self.state.frames.get(data.get("f", ""))
+        frame = self.state.frames.get(content.frame_id() or "")
         if frame is not None:
             return agent_tape(self.session, frame.agent)
-        page = self.state.pages.get(data.get("page", ""))
+        page = self.state.pages.get(content.page_id() or "")
         if page is not None:
             return agent_tape(self.session, page.agent)
-        owner = data.get("agent") or data.get("host")
+        owner = content.agent_id()
         return agent_tape(self.session, owner) if owner else session_tape(self.session)
 
 

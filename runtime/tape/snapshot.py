@@ -34,7 +34,7 @@ class Snapshot:
 @cache
 def rules_version() -> str:
     """The version of the snapshots that this code writes and reads."""
-    folders = (files("runtime.tape"), files("runtime.tape.rules"))
+    folders = (files("runtime.tape"), files("runtime.tape.rules"), files("runtime.tape.facts"))
     code = [entry for folder in folders for entry in folder.iterdir() if entry.name.endswith(".py")]
     code += [entry for entry in files("runtime.core").iterdir() if entry.name.partition(".")[0] == "message"]
     digest = hashlib.sha256()

@@ -8,13 +8,20 @@ then what happened. The notation is that of PBAsm's traces: `Step["Main:01:QUE"]
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from runtime.core.errors import Divergence
 from runtime.core.message import Message
+from runtime.tape.facts.agents import AgentStopped
+from runtime.tape.facts.calls import CallReturned, VariableSet, WaitBegun, WaitEnded
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import FrameReturned, FrameStarted, StepReached, StepReturned
+from runtime.tape.facts.pages import PageFinished, PageHeld
+from runtime.tape.facts.registry import content_of
+from runtime.tape.facts.session import SessionEnded
 from runtime.tape.fold import apply
 from runtime.tape.frame_state import FrameState
 from runtime.tape.rules.frames import TURN
@@ -101,33 +108,47 @@ class _Listing:
         self._fired: set[tuple[str, str]] = set()
         """Updates that were printed with the triggers that they fired."""
         self._recaps: dict[str, str] = {}
-        self._before: Mapping[str, Callable[[Fact], None]] = {
-            "start": self._before_start,
-            "ret": self._before_ret,
-            "step": self._before_step,
-            "back": self._before_step,
-            "res": self._before_res,
-            "fin": self._before_fin,
-            "held": self._before_fin,
-            "took": self._before_took,
-        }
-        self._after: Mapping[str, Callable[[Fact], None]] = {
-            "start": self._after_start,
-            "step": self._after_step,
-            "back": self._after_step,
-            "set": self._after_set,
-            "wait": self._after_wait,
-            "stop": self._after_stop,
-            "ended": self._after_ended,
-        }
+        self._at_time = datetime.fromtimestamp(0, UTC)
 
     def note(self, fact: Fact) -> None:
         """The next fact. Raises Divergence and LookupError for one that cannot follow."""
-        if fact.kind in self._before:
-            self._before[fact.kind](fact)
-        apply(self._state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
-        if fact.kind in self._after:
-            self._after[fact.kind](fact)
+        content = content_of(fact.kind, fact.data)
+        self._at_time = fact.at
+        self._before(content)
+        apply(self._state, fact.seq, content, fact.at.timestamp())
+        self._after(content)
+
+    def _before(self, fact: Content) -> None:
+        match fact:
+            case FrameStarted():
+                self._recaps[fact.frame] = _heard(self._messages(fact.agent, fact.messages))
+            case FrameReturned():
+                self._before_return(fact)
+            case StepReached() | StepReturned():
+                self._before_step(fact)
+            case CallReturned():
+                self._before_result(fact)
+            case PageFinished(name="Say") | PageHeld(name="Say"):
+                opened = self._at(fact)
+                if opened is not None:
+                    self._said(opened, fact.to, fact.text)
+            case WaitEnded():
+                self._before_took(fact)
+
+    def _after(self, fact: Content) -> None:
+        match fact:
+            case FrameStarted():
+                self._after_start(fact)
+            case StepReached() | StepReturned():
+                self._after_step(fact)
+            case VariableSet():
+                self._after_set(fact)
+            case WaitBegun():
+                self._after_wait(fact)
+            case AgentStopped():
+                self._after_stop(fact)
+            case SessionEnded():
+                self._after_ended()
 
     # -- stretches
 
@@ -137,20 +158,20 @@ class _Listing:
             frame = self._state.frames[frame.caller.frame]
         return frame
 
-    def _at(self, fact: Fact) -> _Open | None:
+    def _at(self, fact: Content) -> _Open | None:
         """The stretch that a fact belongs to; one begins where none is open."""
-        frame = self._state.frames.get(fact.data.get("f") or "")
-        return self._opened(fact, self._owner(frame)) if frame is not None else None
+        frame = self._state.frames.get(fact.frame_id() or "")
+        return self._opened(self._owner(frame)) if frame is not None else None
 
-    def _opened(self, fact: Fact, owner: FrameState) -> _Open:
+    def _opened(self, owner: FrameState) -> _Open:
         if owner.id not in self._open:
             recap = self._recaps.pop(owner.id, f"{owner.playbook} goes on.")
-            self._begin(fact, owner, recap, owner.step or owner.playbook)
+            self._begin(owner, recap, owner.step or owner.playbook)
         return self._open[owner.id]
 
-    def _begin(self, fact: Fact, frame: FrameState, recap: str, plan: str) -> None:
+    def _begin(self, frame: FrameState, recap: str, plan: str) -> None:
         agent = self._state.agents[frame.agent]
-        stretch = Stretch(fact.at, agent.id, agent.klass, frame.id, frame.playbook, recap, plan)
+        stretch = Stretch(self._at_time, agent.id, agent.klass, frame.id, frame.playbook, recap, plan)
         self.found.append(stretch)
         self._open[frame.id] = _Open(stretch)
 
@@ -189,19 +210,15 @@ class _Listing:
 
     # -- frames
 
-    def _before_start(self, fact: Fact) -> None:
-        data = fact.data
-        self._recaps[data["f"]] = _heard(self._messages(data["agent"], data.get("mids") or ()))
-
-    def _after_start(self, fact: Fact) -> None:
-        frame = self._state.frames[fact.data["f"]]
+    def _after_start(self, fact: FrameStarted) -> None:
+        frame = self._state.frames[fact.frame]
         heard = self._recaps.pop(frame.id, "")
         caller = frame.caller
         if caller is None:
-            self._begin(fact, frame, heard or f"{frame.playbook} begins.", frame.playbook)
+            self._begin(frame, heard or f"{frame.playbook} begins.", frame.playbook)
             return
         owner = self._owner(self._state.frames[caller.frame])
-        opened = self._opened(fact, owner)
+        opened = self._opened(owner)
         for name in frame.fired:
             self._trigger(opened, name)
         call = f"{caller.name}({_arguments(frame.args, frame.kwargs)})"
@@ -218,7 +235,7 @@ class _Listing:
             self._close(owner.id, "yld call")
             triggered = judged or caller.hidden
             recap = f"The trigger of {frame.playbook} holds." if triggered else f"{owner.playbook} calls {call}."
-            self._begin(fact, frame, recap, frame.playbook)
+            self._begin(frame, recap, frame.playbook)
 
     def _flush(self, opened: _Open) -> None:
         """Print what a person did instead of answering, when it is dealt with."""
@@ -226,10 +243,8 @@ class _Listing:
         if outcome and by_person:
             self._line(opened, f"what? {outcome}")
 
-    def _before_ret(self, fact: Fact) -> None:
-        data = fact.data
-        frame = self._state.frames[data["f"]]
-        error = data.get("exc")
+    def _before_return(self, fact: FrameReturned) -> None:
+        frame, error = self._state.frames[fact.frame], fact.error
         if frame.version.startswith("llm") or frame.caller is None:
             opened = self._at(fact)
             assert opened is not None
@@ -239,35 +254,35 @@ class _Listing:
                 self._line(opened, f"what? {error[0]}: {_shortened(error[1])}")
                 self._close(frame.id, "yld exit" if frame.caller is None else "yld return")
             else:
-                self._act(opened, f"Return[{_shown(data['val']) if data.get('val') is not None else ''}]")
-                if data.get("did"):
-                    self._act(opened, f"Var[$__, {_shown(data['did'])}]")
+                self._act(opened, f"Return[{_shown(fact.value) if fact.value is not None else ''}]")
+                if fact.did:
+                    self._act(opened, f"Var[$__, {_shown(fact.did)}]")
                 self._close(frame.id, "yld return")
         if frame.caller is not None:
             owner = self._owner(self._state.frames[frame.caller.frame])
-            value = "" if data.get("val") is None else f" {_shown(data['val'])}"
+            value = "" if fact.value is None else f" {_shown(fact.value)}"
             gave = f"failed: {_shortened(error[1])}" if error else f"returned{value}."
             self._recaps[owner.id] = f"{frame.playbook} {gave}"
 
-    def _after_ended(self, _fact: Fact) -> None:
+    def _after_ended(self) -> None:
         for frame in list(self._open):
             self._close(frame, "yld exit")
 
-    def _after_stop(self, fact: Fact) -> None:
-        stopped = [id_ for id_, opened in self._open.items() if opened.stretch.agent == fact.data["agent"]]
+    def _after_stop(self, fact: AgentStopped) -> None:
+        stopped = [id_ for id_, opened in self._open.items() if opened.stretch.agent == fact.agent]
         for frame in stopped:
             self._close(frame, "yld exit")
 
     # -- steps and values
 
-    def _before_step(self, fact: Fact) -> None:
+    def _before_step(self, fact: StepReached | StepReturned) -> None:
         opened = self._at(fact)
         if opened is not None:
             self._settle(opened)
 
-    def _after_step(self, fact: Fact) -> None:
+    def _after_step(self, fact: StepReached | StepReturned) -> None:
         opened = self._at(fact)
-        location = self._state.frames[fact.data["f"]].step
+        location = self._state.frames[fact.frame].step
         if opened is not None and location is not None:
             self._step(opened, location)
 
@@ -278,45 +293,43 @@ class _Listing:
         opened.stretch.lines.append(f'`Step["{location}"]`')
         opened.step_line, opened.quiet = True, False
 
-    def _after_set(self, fact: Fact) -> None:
-        data, opened = fact.data, self._at(fact)
+    def _after_set(self, fact: VariableSet) -> None:
+        opened = self._at(fact)
         if opened is None:
             return
-        self._update(opened, data)
-        self._fired.add((data["f"], data["pos"]))
-        for name in data["fired"]:
+        self._update(opened, fact, [fact.name])
+        self._fired.add((fact.frame, fact.pos))
+        for name in fact.fired:
             self._trigger(opened, name)
 
-    def _update(self, opened: _Open, data: Mapping[str, Any]) -> None:
+    def _update(self, opened: _Open, fact: VariableSet | CallReturned, names: Iterable[str]) -> None:
         self._flush(opened)
-        names = [data["name"]] if data["name"] != "Var" else list(data.get("set") or {})
-        call = self._calls.pop(data["f"], None)
+        call = self._calls.pop(fact.frame, None)
         for name in names:
-            if call is not None and data["pos"] == str(call.pos + 1):
+            if call is not None and fact.pos == str(call.pos + 1):
                 lines = call.stretch.lines
                 lines[call.line] = lines[call.line].replace(f"`{call.text}`", f"`${name} = {call.text}`", 1)
-            self._line(opened, f"`Var[${name}, {_shown(data.get('val'))}]`")
+            self._line(opened, f"`Var[${name}, {_shown(fact.value)}]`")
             opened.quiet = False
 
-    def _before_res(self, fact: Fact) -> None:
-        data = fact.data
-        opened = self._at(fact) if not data.get("hidden") else None
+    def _before_result(self, fact: CallReturned) -> None:
+        opened = self._at(fact) if not fact.hidden else None
         if opened is None:
             return
-        name, value = data["name"], data.get("val")
+        name, value = fact.name, fact.value
         if name == "Step" and value:
             self._settle(opened)
             self._step(opened, str(value))
         elif name == "Answer":
             self._answer(opened, value)
-        elif name == "Var" and not data.get("exc"):
-            printed = (data["f"], data["pos"])
+        elif name == "Var" and not fact.error:
+            printed = (fact.frame, fact.pos)
             if printed in self._fired:
                 self._fired.remove(printed)
             else:
-                self._update(opened, data)
+                self._update(opened, fact, fact.sets)
         elif name == "Say":
-            self._said(opened, data)
+            self._said(opened, fact.to, fact.text)
         elif name not in _SHOWN_OTHERWISE:
             self._flush(opened)
             self._act(opened, f"{name}(…)")
@@ -331,31 +344,21 @@ class _Listing:
 
     # -- talk
 
-    def _before_fin(self, fact: Fact) -> None:
-        if fact.data.get("pos") is None or fact.data.get("name") != "Say":
-            return
-        opened = self._at(fact)
-        if opened is not None:
-            self._said(opened, fact.data)
-
-    def _said(self, opened: _Open, data: Mapping[str, Any]) -> None:
-        text = data.get("text")
+    def _said(self, opened: _Open, to: str | None, text: str | None) -> None:
         if not text:
             return
         self._flush(opened)
-        to = str(data.get("to") or "human")
-        target = "" if to == "human" else f"{to}, "
+        target = "" if to in (None, "", "human") else f"{to}, "
         self._act(opened, f"Say({target}{_shown(text)})")
 
-    def _after_wait(self, fact: Fact) -> None:
-        data = fact.data
-        frame = self._state.frames.get(data["f"])
-        if frame is not None and data["pos"] == TURN:
-            self._close(self._owner(frame).id, f"yld {_source(data.get('source') or {})}")
+    def _after_wait(self, fact: WaitBegun) -> None:
+        frame = self._state.frames.get(fact.frame)
+        if frame is not None and fact.pos == TURN:
+            self._close(self._owner(frame).id, f"yld {_source(fact.source or {})}")
 
-    def _before_took(self, fact: Fact) -> None:
-        frame = self._state.frames[fact.data["f"]]
-        heard = _heard(self._messages(frame.agent, fact.data.get("mids") or ()))
+    def _before_took(self, fact: WaitEnded) -> None:
+        frame = self._state.frames[fact.frame]
+        heard = _heard(self._messages(frame.agent, fact.messages))
         owner = self._owner(frame)
         if heard and owner.id not in self._open:
             self._recaps[owner.id] = heard

@@ -20,7 +20,7 @@ from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import InboxEntry
 from runtime.stores.sessions import Lease
-from runtime.tape.fold import apply
+from runtime.tape.fold import apply_fact
 from runtime.tape.state import SessionState
 from tests.contract.stands.stand import Stand
 from tests.fakes.talk import Model, Talk, talking
@@ -95,7 +95,7 @@ async def test_everybody_who_takes_part_is_known_by_name_and_id_and_told_apart(s
         assert talk.chat == [f"{item.person_name} is {item.person_id}: {item.text}" for item in items[1:]]
         state = SessionState()
         for fact in talk.world.facts:
-            apply(state, fact.seq, fact.kind, fact.data)
+            apply_fact(state, fact)
     assert {id_: person.name for id_, person in state.people.items()} == {
         ada.person_id: ada.person_name,
         bob.person_id: bob.person_name,

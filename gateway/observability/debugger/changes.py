@@ -10,6 +10,7 @@ from gateway.observability.debugger.wire import Request
 from runtime.core.errors import DebugError
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.value_types import coerced
+from runtime.tape.facts.agents import VariablesAltered
 
 
 async def set_variable(request: Request, references: References, expressions: Expressions) -> dict[str, Any]:
@@ -31,7 +32,7 @@ async def set_variable(request: Request, references: References, expressions: Ex
         raise DebugError(f"${name} {error}") from error
     if watch.stand is None:
         raise DebugError("its session is running again; pause it to change something")
-    watch.journal.note("altered", agent=agent.id, set={name: value})
+    watch.journal.note(VariablesAltered(agent.id, {name: value}))
     await watch.journal.commit()
     body = shown(references, watch, name, value)
     return {key: one for key, one in body.items() if key not in ("name", "evaluateName")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -20,6 +19,12 @@ from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.step_watcher import Watched
 from runtime.execution.free.statement import control_value
 from runtime.language.program import Op, PlaybookSpec, Step
+from runtime.tape.facts.agents import AgentCreated, AgentStopped, MessageQueued
+from runtime.tape.facts.calls import CallDropped
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import FrameReturned
+from runtime.tape.facts.pages import PageFinished
+from runtime.tape.facts.session import SessionLoaded
 from runtime.tape.frame_state import FrameState
 
 
@@ -156,27 +161,28 @@ class SessionWatch:
         if frame.alive:
             await self._at(self._moment("failed", frame, about=f"{type(error).__name__}: {error}"))
 
-    def noted(self, kind: str, data: Mapping[str, Any], /) -> None:
+    def noted(self, fact: Content, /) -> None:
         """See `StepWatcher`. Tells what agents say, and of agents that come."""
-        if kind in ("ret", "drop", "stop"):
+        if isinstance(fact, FrameReturned | CallDropped | AgentStopped):
             self.places = {frame: place for frame, place in self.places.items() if frame in self.journal.state.frames}
         editor = self._post.editor
         if editor is None:
             return
         with suppress(Exception):  # what an editor is told must not break what it is told of
-            self._tell(editor, kind, data)
+            self._tell(editor, fact)
 
-    def _tell(self, editor: Attached, kind: str, data: Mapping[str, Any]) -> None:
+    def _tell(self, editor: Attached, fact: Content) -> None:
         state = self.journal.state
-        if kind == "fin":
-            editor.said(self, state.pages[data["page"]].agent, data["text"])
-        elif kind == "in" and not data["message"].get("human"):
-            editor.said(self, data["agent"], f"(from {data['message']['class']}) {data['message']['text']}")
-        elif kind == "agent":
-            editor.came(self, str(data["id"]))
-        elif kind == "wake":
-            for agent in state.agents:
-                editor.came(self, agent)
+        match fact:
+            case PageFinished():
+                editor.said(self, state.pages[fact.page].agent, fact.text)
+            case MessageQueued() if not fact.message.from_human:
+                editor.said(self, fact.agent, f"(from {fact.message.sender_class}) {fact.message.content}")
+            case AgentCreated():
+                editor.came(self, fact.id)
+            case SessionLoaded():
+                for agent in state.agents:
+                    editor.came(self, agent)
 
     def left(self, /) -> None:
         editor = self._post.editor

@@ -14,6 +14,7 @@ from runtime.execution.host import Builtin, Callees, Host
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import Program
 from runtime.language.value_types import coerced
+from runtime.tape.facts.calls import CallReturned
 from runtime.tape.journal import Journal
 
 MAX_AGENTS = 1000
@@ -74,7 +75,7 @@ class Company:
                 raise PlaybookError(f"${name} of {klass} {error}") from error
 
     def _note_agent(self, frame: Frame, call: Call, id_: str) -> None:
-        self._journal.note("res", **site(frame, call), val=f"agent {id_}")
+        self._journal.note(CallReturned(*site(frame, call), value=f"agent {id_}"))
 
     async def call(self, frame: Frame, call: Call) -> None:
         """Call a public playbook of one agent, by its number; gives what the playbook gives."""

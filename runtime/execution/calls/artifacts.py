@@ -12,6 +12,7 @@ from runtime.execution.frames.signatures import call_arguments
 from runtime.execution.host import Builtin
 from runtime.execution.prompt.artifacts import is_large, size_bytes
 from runtime.execution.triggers.triggers import VariableRules
+from runtime.tape.facts.calls import CallReturned
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 from runtime.tape.rules.frames import is_unnamed
@@ -86,7 +87,7 @@ class ArtifactCalls:
         if clean not in known:
             there = ", ".join(sorted(key for key, value in known.items() if is_large(value))) or "none"
             raise PlaybookError(f"there is no artifact {name!r}; there are {there}")
-        self._journal.note("res", **site(frame, call), val=known[clean])
+        self._journal.note(CallReturned(*site(frame, call), value=known[clean]))
 
 
 def named_values(state: SessionState, frame: FrameState) -> Mapping[str, Any]:

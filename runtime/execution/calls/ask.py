@@ -17,6 +17,15 @@ from runtime.execution.host import Builtin
 from runtime.execution.speech.delivery import addressed
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.invitations import LEFT
+from runtime.tape.facts.calls import (
+    CallReturned,
+    QuestionAnswered,
+    QuestionAsked,
+    QuestionAskedAgain,
+    WaitBegun,
+    WaitEnded,
+)
+from runtime.tape.facts.pages import PageFinished
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState, QuestionState
 from runtime.tape.rules.frames import call_key
@@ -61,7 +70,7 @@ class Questions:
             people = list(each.values()) or ([] if person is None else [person])
             away = {who for who in people if self._has_left(frame, who)}
             if people and len(away) == len(people):
-                self._journal.note("res", **site(frame, call), val=dict.fromkeys(each) if each else None)
+                self._journal.note(CallReturned(*site(frame, call), value=dict.fromkeys(each) if each else None))
                 return
             labels = [] if options is None else _labels(options)
             await self._put(frame, call, self._addressed(str(text), people), labels, (person, each), within_s)
@@ -70,13 +79,13 @@ class Questions:
         question = self._journal.state.questions[key]
         if question.each:
             await self._collect(frame, call, question, within_s)
-            self._journal.note("took", **site(frame, call), mids=[], val=question.answers)
+            self._journal.note(WaitEnded(*site(frame, call), messages=[], value=question.answers))
             await self._journal.commit()
             return
         taken = await self._answer(frame, call, within_s)
         answer = answer_of(taken[0], question.options) if taken else None
         mids = [message.id for message in taken or ()]
-        self._journal.note("took", **site(frame, call), mids=mids, val=answer)
+        self._journal.note(WaitEnded(*site(frame, call), messages=mids, value=answer))
         await self._journal.commit()
 
     async def _collect(self, frame: Frame, call: Call, question: QuestionState, within_s: float | None) -> None:
@@ -90,15 +99,15 @@ class Questions:
             if message.gone is not None:
                 self._note_gone(frame, call, who)
                 continue
-            said = {"mids": [message.id], "who": who, "text": answer_of(message, question.options)}
-            self._journal.note("answered", f=frame.id, pos=call.pos, **said)
+            said = answer_of(message, question.options)
+            self._journal.note(QuestionAnswered(frame.id, call.pos, [message.id], who, said))
             place = self._journal.state.written_at.get(message.platform_id or "")
             self._tell_count("session.question_answered", who, question, place)
             await self._journal.commit()
 
     def _note_gone(self, frame: Frame, call: Call, who: str) -> None:
         """Record that one of several people will not answer."""
-        self._journal.note("answered", f=frame.id, pos=call.pos, mids=[], who=who, text=None)
+        self._journal.note(QuestionAnswered(frame.id, call.pos, [], who, None))
         question = self._journal.state.questions[call_key(frame.id, call.pos)]
         self._tell_count("session.question_left", who, question, question.place)
 
@@ -142,7 +151,7 @@ class Questions:
         meeting = self._journal.state.meetings.get(frame.state.meeting or "")
         source |= {"within": meeting.id} if meeting is not None and meeting.status != "ended" else {}
         due = None if within_s is None else self._builtins.now_s() + within_s
-        self._journal.note("wait", **site(frame, call), source=source, due=due)
+        self._journal.note(WaitBegun(*site(frame, call), source, due))
 
     def _addressed(self, text: str, people: Sequence[str]) -> str:
         """The question with whom it is for before it, where others read along."""
@@ -165,9 +174,8 @@ class Questions:
         `of` is whose answer counts, by id; `each` are several of whom each is asked, ids by name.
         """
         page = self._pages.question(frame, self._prefix, labels)
-        more = {"each": dict(each)} if each else {}
-        self._journal.note("ask", f=frame, pos=pos, page=page.id, text=text, options=list(labels), of=of, **more)
-        self._journal.note("fin", page=page.id, text=text)
+        self._journal.note(QuestionAsked(frame, pos, page.id, text, list(labels), of, dict(each)))
+        self._journal.note(PageFinished(page.id, text))
         self._pages.show(page)
         return page
 
@@ -184,9 +192,9 @@ class Questions:
             options = question.options
             page = self._pages.question(question.frame, self._prefix, options)
             self._journal.note(
-                "reask", f=question.frame, pos=key.removeprefix(call_key(question.frame, "")), page=page.id
+                QuestionAskedAgain(question.frame, key.removeprefix(call_key(question.frame, "")), page.id)
             )
-            self._journal.note("fin", page=page.id, text=question.text)
+            self._journal.note(PageFinished(page.id, question.text))
             self._pages.show(page)
 
     @property

@@ -21,6 +21,10 @@ from runtime.execution.host import AtOnce, Builtin
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Population, wait_source
 from runtime.execution.speech.utterances import Conduits, Utterances
+from runtime.tape.facts.agents import MessagesDropped
+from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
+from runtime.tape.facts.pages import PageFinished
+from runtime.tape.facts.session import SessionEnded
 from runtime.tape.frame_state import WaitState, takes
 from runtime.tape.journal import Journal
 from runtime.tape.rules.frames import TURN, call_key
@@ -98,13 +102,13 @@ class Builtins:
     async def step(self, frame: Frame, call: Call) -> None:
         """The frame goes to a step."""
         (location,) = call_arguments(call, "location")
-        self._journal.note("res", **site(frame, call), val=location)
+        self._journal.note(CallReturned(*site(frame, call), value=location))
         self._publish("step.executed", frame, step=location)
 
     async def trigger(self, frame: Frame, call: Call) -> None:
         """A trigger was found to hold; its playbook is called next."""
         (code,) = call_arguments(call, "code")
-        self._journal.note("res", **site(frame, call), val=code)
+        self._journal.note(CallReturned(*site(frame, call), value=code))
         self._publish("trigger.fired", frame, trigger=code)
 
     async def var(self, frame: Frame, call: Call) -> None:
@@ -114,19 +118,19 @@ class Builtins:
         if self.on_variable is not None:
             await self.on_variable(frame, call, name, value)
         else:
-            self._journal.note("res", **site(frame, call), val=value, set={name: value})
+            self._journal.note(CallReturned(*site(frame, call), value=value, sets={name: value}))
 
     async def now(self, frame: Frame, call: Call) -> None:
         """The present time, ISO 8601 in UTC."""
-        self._journal.note("res", **site(frame, call), val=self._clock.now().isoformat())
+        self._journal.note(CallReturned(*site(frame, call), value=self._clock.now().isoformat()))
 
     async def random(self, frame: Frame, call: Call) -> None:
         """A random number in [0, 1)."""
-        self._journal.note("res", **site(frame, call), val=random.random())
+        self._journal.note(CallReturned(*site(frame, call), value=random.random()))
 
     async def end_program(self, frame: Frame, call: Call) -> None:
         """End the session."""
-        self._journal.note("res", **site(frame, call), val=None)
+        self._journal.note(CallReturned(*site(frame, call)))
         await self.end()
 
     async def end(self, *, wanted: bool = False) -> None:
@@ -139,14 +143,14 @@ class Builtins:
             message.from_human for agent in self._journal.state.agents.values() for message in agent.queue
         ):
             self._pages.tell(self._pages.texts("session.unread"))
-        self._journal.note("ended")
+        self._journal.note(SessionEnded())
         await self._journal.commit()
         self.on_end()
 
     async def notice(self, frame: Frame, text: str) -> None:
         """Tell the people of the conversation something that the program did not say."""
         page = await self._pages.adopt(frame.id, "notice")
-        self._journal.note("fin", page=page.id, text=text)
+        self._journal.note(PageFinished(page.id, text))
         self._pages.show(page)
 
     async def wait_for_message(self, frame: Frame, call: Call) -> None:
@@ -179,7 +183,7 @@ class Builtins:
 
     def _note_wait(self, frame: Frame, call: Call, source: Mapping[str, Any], timeout_s: float | None) -> None:
         due = None if timeout_s is None else self.now_s() + timeout_s
-        self._journal.note("wait", **site(frame, call), source=source, due=due)
+        self._journal.note(WaitBegun(*site(frame, call), source, due))
 
     def _note_taken(self, frame: Frame, call: Call, taken: Sequence[Message] | None) -> None:
         values = None if taken is None else [_as_value(message) for message in taken]
@@ -187,7 +191,7 @@ class Builtins:
         if values and asides:
             values[0]["asides"] = asides
         mids = [message.id for message in taken or ()]
-        self._journal.note("took", **site(frame, call), mids=mids, val=values, asides=bool(asides))
+        self._journal.note(WaitEnded(*site(frame, call), messages=mids, value=values, asides=bool(asides)))
 
     def _cued(self, frame: Frame, call: Call, source: Mapping[str, Any]) -> bool:
         """Whether this is the host's first wait in its meeting, by which it is asked to begin."""
@@ -195,7 +199,7 @@ class Builtins:
         cue = None if meeting is None or meeting.host != frame.state.agent else meeting.cue
         if meeting is None or cue is None or ("any" not in source and source.get("meeting") != meeting.id):
             return False
-        self._journal.note("took", **site(frame, call), mids=[], val=[_as_value(cue)], cue=meeting.id)
+        self._journal.note(WaitEnded(*site(frame, call), messages=[], value=[_as_value(cue)], cue=meeting.id))
         return True
 
     def now_s(self) -> float:
@@ -209,14 +213,14 @@ class Builtins:
         key = call_key(frame.id, call.pos)
         if key not in self._journal.state.waits:
             due = self._clock.now().timestamp() + seconds
-            self._journal.note("wait", **site(frame, call), source=None, due=due)
+            self._journal.note(WaitBegun(*site(frame, call), None, due))
         await self._journal.commit()
         wait = self._journal.state.waits[key]
         self.events.waits(frame, wait)
         with self._pages.presence.waiting(frame.id):
             await until(self._clock, wait.due or 0.0, at_most_s=seconds)
         self.events.goes_on(frame)
-        self._journal.note("took", **site(frame, call), mids=[], val=None)
+        self._journal.note(WaitEnded(*site(frame, call), messages=[]))
 
     async def receive(
         self, frame: Frame, pos: str, *, at_most: int = MAX_WAITED_MESSAGES, within_s: float | None = None
@@ -265,7 +269,7 @@ class Builtins:
             if message.type == MessageType.TRIGGER:
                 if self.on_trigger is not None:
                     await self.on_trigger(frame, Call(f"{pos}:{message.id}", message.content))
-                self._journal.note("dropped", agent=frame.state.agent, mids=[message.id])
+                self._journal.note(MessagesDropped(frame.state.agent, [message.id]))
         return rest
 
     async def _with_others(

@@ -17,6 +17,8 @@ from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call_arguments
 from runtime.execution.host import Builtin
 from runtime.execution.speech.pages import Pages
+from runtime.tape.facts.calls import CallReturned
+from runtime.tape.facts.pages import PageFinished
 from runtime.tape.journal import Journal
 
 MAX_READ_BYTES = 8 * 1024 * 1024
@@ -71,7 +73,7 @@ class FileCalls:
             text = f"[{attachment.name} cannot be read: it contains no text. ReadFile reads text files only]"
         elif len(text) > limit:
             text = f"{text[:limit]}\n… (cut: {limit} of {len(text)} characters)"
-        self._journal.note("res", **site(frame, call), val=text)
+        self._journal.note(CallReturned(*site(frame, call), value=text))
         await self._journal.commit()
 
     async def send_file(self, frame: Frame, call: Call) -> None:
@@ -85,7 +87,7 @@ class FileCalls:
         id_ = await self._files.keep(data, media_type, self._address)
         await self._pages.room()
         page = self._pages.with_file(frame.id, Attachment(clean, media_type, FILE_URL + id_, len(data)))
-        self._journal.note("fin", page=page.id, text=str(text or ""), **site(frame, call), val=None)
+        self._journal.note(PageFinished(page.id, str(text or ""), *site(frame, call)))
         self._pages.show(page)
         await self._journal.commit()
 

@@ -10,6 +10,7 @@ from runtime.core.errors import PlaybookError
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.host import Builtin
+from runtime.tape.facts.calls import CallReturned
 from runtime.tape.journal import Journal, as_data
 
 MAX_LOGGED_VALUES = 50
@@ -34,7 +35,7 @@ class LogCalls:
         line, values = _line_of(call)
         about = {"frame": frame.id, "agent_id": frame.state.agent, "agent": frame.agent.klass}
         about |= {"playbook": frame.state.playbook, "program": self._program}
-        seq = self._journal.note("res", **site(frame, call), val=None)
+        seq = self._journal.note(CallReturned(*site(frame, call)))
         self._lines.append((seq, {**about, "line": line, "values": values}))
         self._journal.hurry()
 

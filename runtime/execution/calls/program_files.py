@@ -14,6 +14,7 @@ from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call_arguments
 from runtime.execution.host import Builtin
 from runtime.language.program import AgentSpec, Program
+from runtime.tape.facts.calls import CallReturned
 from runtime.tape.journal import Journal
 
 
@@ -43,7 +44,7 @@ class ProgramFiles:
             raise PlaybookError(f"{path} is not text")
         if len(text) > MAX_READ_CHARS:
             raise PlaybookError(f"{path} has {len(text):,} characters; {MAX_READ_CHARS:,} can be loaded")
-        self._journal.note("res", **site(frame, call), val=text)
+        self._journal.note(CallReturned(*site(frame, call), value=text))
         await self._journal.commit()
 
     def _place(self, klass: str, path: str) -> Path:

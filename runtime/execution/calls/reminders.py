@@ -20,6 +20,9 @@ from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call_arguments
 from runtime.execution.host import Builtin
 from runtime.execution.triggers.kinds import TimeTrigger
+from runtime.tape.facts.agents import AgentCreated, ReminderRemoved, ReminderSet
+from runtime.tape.facts.calls import CallReturned
+from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
 from runtime.tape.state import ReminderState
 
@@ -61,13 +64,13 @@ class Reminders:
             raise PlaybookError(f"a reminder may have {MAX_REMINDER_CHARS} characters, this one has {len(str(text))}")
         if len(self._journal.state.reminders) >= MAX_REMINDERS:
             raise PlaybookError(f"{MAX_REMINDERS} reminders are still to come; no more can be set")
-        self._journal.note("remind", agent=frame.state.agent, due=due.timestamp(), text=str(text))
-        self._journal.note("res", **site(frame, call), val=due.isoformat())
+        self._journal.note(ReminderSet(frame.state.agent, due.timestamp(), str(text)))
+        self._journal.note(CallReturned(*site(frame, call), value=due.isoformat()))
         self._look()
 
-    def noted(self, kind: str) -> None:
+    def noted(self, fact: Content) -> None:
         """Hears every fact: a new agent may have playbooks that are executed at times."""
-        if kind == "agent" and self._times:
+        if isinstance(fact, AgentCreated) and self._times:
             self._look()
 
     def start(self, tasks: TaskGroup) -> None:
@@ -90,7 +93,7 @@ class Reminders:
             for code, times in self._times.get(agent.klass, {}).items():
                 if (agent.id, code) not in planned:
                     due = times.next_after(now).timestamp()
-                    self._journal.note("remind", agent=agent.id, due=due, text="", trigger=code)
+                    self._journal.note(ReminderSet(agent.id, due, "", trigger=code))
                     self._journal.hurry()
 
     async def _tell_due(self) -> None:
@@ -119,7 +122,7 @@ class Reminders:
         )
         try:
             if self._is_told(reminder) or not self._deliver(agent, message):
-                self._journal.note("unremind", id=id_)
+                self._journal.note(ReminderRemoved(id_))
         except QueueFull:
             await self._clock.sleep_until(self._clock.monotonic() + LOOK_S)
             return

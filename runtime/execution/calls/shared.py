@@ -12,6 +12,7 @@ from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call_arguments
 from runtime.execution.host import Builtin
 from runtime.meetings.shared_state import MISSING, SharedState, who
+from runtime.tape.facts.calls import CallReturned
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState, SharedValue
 
@@ -35,7 +36,7 @@ class SharedCalls:
             raise PlaybookError(f"expected is the number of a version, not {expected!r}")
         by = frame.state.agent
         version = self._state.write(meeting, _name(name), value, by=by, expected=expected)
-        self._journal.note("res", **site(frame, call), val=version)
+        self._journal.note(CallReturned(*site(frame, call), value=version))
 
     async def shared(self, frame: Frame, call: Call) -> None:
         """The value of a name, None when nobody has written it; all of them by name when none is given.
@@ -53,7 +54,7 @@ class SharedCalls:
             found = {known: shown(value) for known, value in meeting.shared.items()}
         else:
             found = shown(meeting.shared.get(_name(name), MISSING))
-        self._journal.note("res", **site(frame, call), val=found)
+        self._journal.note(CallReturned(*site(frame, call), value=found))
 
     def _whole(self, shared: SharedValue) -> Mapping[str, Any]:
         by = who(self._journal.state, shared.by) if shared.version else None

@@ -8,6 +8,8 @@ from typing import Any
 
 from runtime.bus import Bus
 from runtime.execution.frames.frame import Frame
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.frame_state import WaitState
 from runtime.tape.journal import Journal
 
@@ -25,10 +27,10 @@ class FrameEvents:
         self._session = {"session_id": journal.session, **session}
         self._begun: set[str] = set()
 
-    def noted(self, kind: str, data: Mapping[str, Any]) -> None:
+    def noted(self, fact: Content) -> None:
         """Take every fact."""
-        if kind == "start":
-            self._begun.add(data["f"])
+        if isinstance(fact, FrameStarted):
+            self._begun.add(fact.frame)
 
     def taken_up(self, frame: Frame, kind: str) -> About:
         """A frame is in memory: it has started, or continues where it was."""
@@ -52,16 +54,15 @@ class FrameEvents:
             self._bus.publish("frame.restored", **about, arguments=arguments)
         return about
 
-    def let_go(self, about: About, outcome: Mapping[str, Any]) -> None:
-        """It is no more in memory: `val` is what it returned, `exc` what it raised; neither: it was stopped, or its
-        session leaves memory."""
-        if "val" in outcome:
-            self._bus.publish("frame.returned", **about, value=outcome["val"])
-        elif "exc" in outcome:
-            error_type, error = outcome["exc"]
-            self._bus.publish("frame.failed", **about, error_type=error_type, error=error)
-        else:
+    def let_go(self, about: About, outcome: FrameReturned | None) -> None:
+        """It is no more in memory; without an outcome it was stopped, or its session leaves memory."""
+        if outcome is None:
             self._bus.publish("frame.stopped", **about)
+        elif outcome.error is None:
+            self._bus.publish("frame.returned", **about, value=outcome.value)
+        else:
+            error_type, error = outcome.error
+            self._bus.publish("frame.failed", **about, error_type=error_type, error=error)
 
     def waits(self, frame: Frame, wait: WaitState) -> None:
         """It waits, and may do so for long."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from runtime.core.errors import (
     LLMKeyRefused,
@@ -46,16 +45,16 @@ def waits_by(error: Exception, texts: Texts) -> str:
     return texts("session.model_gone", error=texts(of_model))
 
 
-def site(frame: Frame, call: Call) -> dict[str, Any]:
-    """The keys of a fact about `call`."""
-    return {"f": frame.id, "pos": call.pos, "name": call.name, "dig": call.digest}
+def site(frame: Frame, call: Call) -> tuple[str, str, str, str]:
+    """What a fact says of which call it is about: frame, position, name and digest."""
+    return frame.id, call.pos, call.name, call.digest
 
 
-def described(error: BaseException) -> list[str]:
+def described(error: BaseException) -> tuple[str, str]:
     """An exception as data: its type's name and its text, cut when it is long."""
     if isinstance(error, RaisedByPlaybook):
-        return [error.type_name, error.text]
-    return [type(error).__name__, error_text(error)]
+        return error.type_name, error.text
+    return type(error).__name__, error_text(error)
 
 
 def reason(error: Sequence[str], texts: Texts) -> str:

@@ -15,6 +15,7 @@ from runtime.core.errors import JournalError, OutcomeUnknown, PlaybookError, Sto
 from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import described, rebuilt, site
+from runtime.tape.facts.calls import CallReturned, EffectIntended
 from runtime.tape.frame_state import CallRecord, IntentState
 from runtime.tape.journal import Journal, as_data
 from runtime.tape.rules.frames import call_key
@@ -52,7 +53,7 @@ class Outside:
         if intent is None:
             intent = await self._intend(frame, call)
         elif not effect.repeatable:
-            self._record(frame, call, exc=described(_unknown(effect)))
+            self._record(frame, call, error=described(_unknown(effect)))
             await self._journal.commit()
             return
         try:
@@ -60,9 +61,9 @@ class Outside:
         except (StorageError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it raises is its result, for the code that made the call
-            self._record(frame, call, exc=described(error))
+            self._record(frame, call, error=described(error))
         else:
-            self._record(frame, call, val=value)
+            self._record(frame, call, value)
         await self._journal.commit()
 
     async def value(self, frame: Frame, call: Call, effect: Effect) -> Any:
@@ -75,14 +76,14 @@ class Outside:
 
     async def _intend(self, frame: Frame, call: Call) -> IntentState:
         key = f"{self._journal.session}.{self._journal.state.seq + 1}"
-        self._journal.note("intent", **site(frame, call), key=key)
+        self._journal.note(EffectIntended(*site(frame, call), key))
         intent = self._journal.state.intents[call_key(frame.id, call.pos)]
         await self._journal.commit()
         return intent
 
-    def _record(self, frame: Frame, call: Call, **outcome: Any) -> None:
+    def _record(self, frame: Frame, call: Call, value: Any = None, error: tuple[str, str] | None = None) -> None:
         if frame.alive:
-            self._journal.note("res", **site(frame, call), **outcome)
+            self._journal.note(CallReturned(*site(frame, call), value, error))
 
 
 async def _data(effect: Effect, key: str) -> Any:

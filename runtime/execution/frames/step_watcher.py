@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from runtime.execution.frames.frame import Call, Frame
 from runtime.language.program import Program
+from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
 
 
@@ -57,7 +58,7 @@ class StepWatcher(Protocol):
         """A playbook has failed; its caller hears of it next."""
         ...
 
-    def noted(self, kind: str, data: Mapping[str, Any], /) -> None:
+    def noted(self, fact: Content, /) -> None:
         """A fact was noted."""
         ...
 

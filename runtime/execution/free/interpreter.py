@@ -16,7 +16,7 @@ from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import RaisedByPlaybook, waits_by
 from runtime.execution.free.placeholders import AuthorsPython, Description
 from runtime.execution.free.position import CallShape, Fenced, Position, Rejected
-from runtime.execution.free.prompt import build_prompt, heard_text, rejection_data, results_text, said_text
+from runtime.execution.free.prompt import build_prompt, heard_text, results_text, said_text
 from runtime.execution.free.raw import RawAnswer
 from runtime.execution.free.reply_run import ReplyRun
 from runtime.execution.free.scope import StatementScope
@@ -29,10 +29,15 @@ from runtime.execution.triggers.triggers import declared_types
 from runtime.language.instructions.fence import Fence
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
+from runtime.tape.facts.calls import WaitBegun, WaitEnded
+from runtime.tape.facts.frames import EndReached, FrameParked, FrameSteered, StatementRejected, TurnEnded
 from runtime.tape.rules.frames import TURN
 
 MAX_REJECTIONS = 2
 """A turn's reply is refused at most this often: the model gets one corrective turn."""
+
+MAX_SOURCE_CHARS = 500
+"""So much of a statement that was refused is kept."""
 
 MAX_BREAKS = 2
 """A reply that breaks off in the middle is asked for again at most this often in a row."""
@@ -129,12 +134,10 @@ class Interpreter:
         journal = self._machine.journal
         key = f"{self._frame.id}|{TURN}"
         if key not in journal.state.waits:
-            journal.note(
-                "wait", f=self._frame.id, pos=TURN, name="Yld", dig="", source=self._frame.state.waits_for, due=None
-            )
+            journal.note(WaitBegun(self._frame.id, TURN, "Yld", "", self._frame.state.waits_for, None))
         taken = await self._machine.builtins.receive(self._frame, TURN)
         mids = [message.id for message in taken or ()]
-        journal.note("took", f=self._frame.id, pos=TURN, mids=mids)
+        journal.note(WaitEnded(self._frame.id, TURN, messages=mids))
         await journal.commit()
 
     async def _yield(self, source: str) -> None:
@@ -153,15 +156,10 @@ class Interpreter:
         if waits is None and state.unwaited - self._unwaited >= most:
             raise VerificationError(f"{self._playbook.name} went on for {most} turns without waiting for anybody")
         journal.note(
-            "turn",
-            f=frame.id,
-            heard=heard_text(state),
-            said=said_text(state),
-            gave=results_text(state),
-            waits=waits,
+            TurnEnded(frame.id, heard=heard_text(state), said=said_text(state), gave=results_text(state), waits=waits)
         )
         if waits is None and (steering := self._steering()):
-            journal.note("steer", f=frame.id, mids=[message.id for message in steering])
+            journal.note(FrameSteered(frame.id, [message.id for message in steering]))
             self._machine.builtins.forget(self._agent_id, steering)
 
     def _stands_still(self) -> bool:
@@ -230,7 +228,7 @@ class Interpreter:
         done = state.statements and state.statements[-1].done and not state.statements[-1].error
         if not done or not self._steering():
             return False
-        self._machine.journal.note("end", f=self._frame.id, how="yield", val="call")
+        self._machine.journal.note(EndReached(self._frame.id, "yield", value="call"))
         return True
 
     def _reply_run(self) -> ReplyRun:
@@ -292,7 +290,8 @@ class Interpreter:
 
     def _reject(self, rejected: Rejected) -> None:
         frame = self._frame
-        self._machine.journal.note("rej", f=frame.id, **rejection_data(rejected))
+        fact = StatementRejected(frame.id, rejected.rule, rejected.message, rejected.source[:MAX_SOURCE_CHARS])
+        self._machine.journal.note(fact)
         self._refused(rejected.rule, rejected.message)
         if len(frame.state.rejections) < MAX_REJECTIONS:
             return
@@ -352,7 +351,7 @@ class Interpreter:
         """Say what is wrong, and try again when somebody writes: nothing of the frame is lost."""
         self._calls.publish(event, error=f"{type(error).__name__}: {error}")
         await self._machine.builtins.notice(self._frame, waits_by(error, self._machine.pages.texts))
-        self._machine.journal.note("park", f=self._frame.id, waits={"human": True})
+        self._machine.journal.note(FrameParked(self._frame.id, {"human": True}))
 
     async def open_stream(self, target: str) -> LiveStream | None:
         """Begin to show what is said to `target`."""

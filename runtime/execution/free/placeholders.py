@@ -21,6 +21,7 @@ from runtime.execution.prompt.situation import shown_value
 from runtime.language.placeholders import placeholders
 from runtime.sandbox.executor import Snippet
 from runtime.sandbox.policy import check as check_policy
+from runtime.tape.facts.frames import DescriptionFilled
 
 POSITION = "d"
 """Calls of placeholders have positions that begin so: `d0.1` is the second call of the first placeholder."""
@@ -77,7 +78,7 @@ class Description:
             written = self._template[placeholder.start : placeholder.end] if value is None else value
             text += self._template[at : placeholder.start] + written
             at = placeholder.end
-        self._machine.journal.note("described", f=self._frame.id, text=text + self._template[at:])
+        self._machine.journal.note(DescriptionFilled(self._frame.id, text + self._template[at:]))
         await self._machine.journal.commit()
 
     def is_the_authors(self, source: str) -> bool:

@@ -9,7 +9,6 @@ from typing import Any
 from runtime.core.message import Message
 from runtime.execution.frames.signatures import SIGNATURES
 from runtime.execution.free.placeholders import POSITION
-from runtime.execution.free.position import Rejected
 from runtime.execution.free.statement_rules import rules, rules_now
 from runtime.execution.prompt.artifacts import artifact_name, is_large, shown_artifact
 from runtime.execution.prompt.message_text import heard_line
@@ -183,15 +182,6 @@ def rejection_text(rejection: dict[str, Any], step: str | None = None) -> str:
         lines.append(f"You stand at {step}.")
     lines.append("Nothing of the refused statement ran. Answer again, corrected.")
     return "\n".join(lines)
-
-
-def rejection_data(rejected: Rejected) -> dict[str, Any]:
-    """A rejection as data for the tape."""
-    return {
-        "rule": rejected.rule,
-        "message": rejected.message,
-        "source": rejected.source[:500],
-    }
 
 
 def system_text(program: Program, agent: AgentSpec, executes: str) -> str:

@@ -12,6 +12,7 @@ from runtime.execution.prompt.situation import shown_value
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.language.value_types import coerced
 from runtime.llm.client import ChatMessage, CompletionRequest
+from runtime.tape.facts.frames import EndReached
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 
@@ -48,7 +49,7 @@ class RawAnswer:
             return
         request = CompletionRequest(raw_prompt(self._agent, self._playbook, self._frame.state))
         text = await calls.text(request)
-        self._journal.note("end", f=self._frame.id, how="return", val=value_of(text, self._playbook.returns))
+        self._journal.note(EndReached(self._frame.id, "return", value=value_of(text, self._playbook.returns)))
         await self._journal.commit()
 
 

@@ -14,6 +14,8 @@ from runtime.execution.free.position import Fenced
 from runtime.execution.free.scope import StatementScope
 from runtime.execution.free.statement import MAX_MESSAGES, Lowered, SnippetBody, control_value, lower
 from runtime.sandbox.executor import Evaluation, HostCall, Snippet
+from runtime.tape.facts.calls import CallReturned
+from runtime.tape.facts.frames import EndReached, StatementAccepted, StatementDone, StatementFailed
 
 MAX_FAILURES = 3
 """A turn's code may fail at most this often before its playbook does."""
@@ -38,8 +40,7 @@ class StatementRun:
 
     async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
         """Write down a verified statement, and the remarks before it, and run it."""
-        said = {"re": list(remarks)} if remarks else {}
-        self._machine.journal.note("stmt", f=self._frame.id, src=source, **said)
+        self._machine.journal.note(StatementAccepted(self._frame.id, source, list(remarks)))
         await self.execute(len(self._frame.state.statements) - 1)
 
     async def execute(self, index: int) -> None:
@@ -83,24 +84,24 @@ class StatementRun:
             return
         prelude = [lowered.source] if lowered.definition else []
         try:
-            self._machine.journal.note("done", f=self._frame.id, loc=kept, prelude=prelude)
+            self._machine.journal.note(StatementDone(self._frame.id, names=kept, prelude=prelude))
         except ValueError as error:
             self._note_failure("SandboxError", f"The statement's variables cannot be kept: {error}")
 
     def _note_end(self, control: HostCall) -> None:
         if control.name == "Return":
             value = control_value(control, "value")
-            self._machine.journal.note("end", f=self._frame.id, how="return", val=value)
+            self._machine.journal.note(EndReached(self._frame.id, "return", value=value))
             return
         source = str(control_value(control, "source", "user"))
-        kind = "return" if source.strip().lower() == "return" else "yield"
-        value = None if kind == "return" else source
-        self._machine.journal.note("end", f=self._frame.id, how=kind, val=value)
+        returns = source.strip().lower() == "return"
+        ended = EndReached(self._frame.id, "return") if returns else EndReached(self._frame.id, "yield", source)
+        self._machine.journal.note(ended)
 
     def _note_failure(self, type_name: str, text: str) -> None:
         frame = self._frame
         type_name, text = unwrapped(type_name, text)
-        self._machine.journal.note("failed", f=frame.id, exc=[type_name, text])
+        self._machine.journal.note(StatementFailed(frame.id, (type_name, text)))
         self._on_failure("raised", f"{type_name}: {text}")
         failures = sum(1 for statement in frame.state.statements if statement.error)
         if failures >= MAX_FAILURES:
@@ -125,7 +126,7 @@ class _Within:
             self.machine.host.start(frame, call)
             return
         error = PlaybookError(refused)
-        self.machine.journal.note("res", **site(frame, call), exc=described(error))
+        self.machine.journal.note(CallReturned(*site(frame, call), error=described(error)))
 
     async def give_up(self, frame: Frame, call: Call, /) -> None:
         await self.machine.host.give_up(frame, call)

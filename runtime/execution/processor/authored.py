@@ -12,6 +12,7 @@ from runtime.execution.free.placeholders import Description
 from runtime.execution.processor.work import Work
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Prose, Say, Template
+from runtime.tape.facts.calls import CallReturned
 
 Spoken = TypeVar("Spoken", bound=Say | Ask)
 
@@ -51,5 +52,5 @@ class Authored:
         if record is not None:
             return str(record.value)
         value = await self._description.in_python(ast.unparse(expression.tree), f"{pos}.")
-        self._work.machine.journal.note("res", **site(self._work.frame, HostCall(pos, "Python")), val=value)
+        self._work.machine.journal.note(CallReturned(*site(self._work.frame, HostCall(pos, "Python")), value))
         return value

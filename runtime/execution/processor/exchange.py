@@ -26,6 +26,8 @@ from runtime.execution.speech.joint import beginning, joined
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import read_expression
 from runtime.language.instructions.model import Template
+from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
+from runtime.tape.facts.frames import FrameParked, FrameSteered
 from runtime.tape.rules.frames import TURN, call_key
 
 
@@ -67,7 +69,7 @@ class Exchange:
         if not self.frame.alive:
             await anyio.sleep_forever()
         call = HostCall(pos, "Answer")
-        self.machine.journal.note("res", **site(self.frame, call), val=store(answer))
+        self.machine.journal.note(CallReturned(*site(self.frame, call), value=store(answer)))
         return answer
 
     def _prompt(self, asked: str) -> Any:
@@ -89,7 +91,7 @@ class Exchange:
         steering = [m for m in agent.queue if m.from_human and m.type != MessageType.CHOICE]
         if steering:
             heard = heard_text(self.machine.journal.state, steering)
-            self.machine.journal.note("steer", f=self.frame.id, mids=[m.id for m in steering], heard=heard)
+            self.machine.journal.note(FrameSteered(self.frame.id, [m.id for m in steering], heard=heard))
             self.machine.builtins.forget(agent.id, steering)
 
     async def _park(self, error: LLMError) -> None:
@@ -97,7 +99,7 @@ class Exchange:
         machine = self.machine
         self.asking.calls.publish("llm.failed", error=f"{type(error).__name__}: {error}")
         await machine.builtins.notice(self.frame, waits_by(error, machine.pages.texts))
-        machine.journal.note("park", f=self.frame.id, waits={"human": True})
+        machine.journal.note(FrameParked(self.frame.id, {"human": True}))
         await self._receive({"human": True}, None)
 
     async def _shorten(self) -> bool:
@@ -228,13 +230,15 @@ class Exchange:
         journal, frame = self.machine.journal, self.frame
         await self.machine.pages.close_own(frame.id)
         if not self._waiting():
-            journal.note("wait", f=frame.id, pos=TURN, name="Yld", dig="", source=source, due=None)
+            journal.note(WaitBegun(frame.id, TURN, "Yld", "", source, None))
         taken = await self.machine.builtins.receive(frame, TURN) or []
         asides = frame.agent.asides
-        record = {} if pos is None else {"as": pos, "val": [message_to_data(message) for message in taken]}
+        value = None if pos is None else [message_to_data(message) for message in taken]
         heard = heard_text(journal.state, [*asides, *taken])
         mids = [message.id for message in taken]
-        journal.note("took", f=frame.id, pos=TURN, mids=mids, heard=heard, **record, **self.work.told())
+        notes, said = self.work.told()
+        took = WaitEnded(frame.id, TURN, messages=mids, heard=heard, kept_at=pos, value=value, notes=notes, said=said)
+        journal.note(took)
         self.asking.calls.publish("turn.completed")
         await journal.commit()
         return taken

@@ -56,7 +56,7 @@ class Idle:
         state = self._frame.state
         if state.at is None:
             heard = heard_text(self._machine.journal.state, state.inbox)
-            self._work.note_step("step", at=_LINE, op="EXE", heard=heard)
+            self._work.note_step(_LINE, "EXE", heard=heard)
         self._work.begin()
         playbook = await self._fitting()
         if playbook != NONE:

@@ -53,6 +53,8 @@ from runtime.language.instructions.model import (
 from runtime.language.instructions.wording import speaks_of_ending
 from runtime.language.program import AgentSpec, PlaybookSpec, TriggerKind
 from runtime.language.value_types import coerced
+from runtime.tape.facts.content import NOTHING
+from runtime.tape.facts.frames import Loops
 
 STEPS_AT_ONCE = 50
 """After this many steps others are let work, and what was noted is written."""
@@ -151,9 +153,9 @@ class Processor:
                 heard = str(self._frame.agent.variables.get("startup_message") or "")
             self._step(self._course.first, heard=heard)
 
-    def _step(self, line: str, **more: Any) -> None:
+    def _step(self, line: str, *, loops: Loops = NOTHING, heard: str | None = None) -> None:
         op = self._course.node(line).instruction.op
-        self._work.note_step("step", at=line, op=op, **more)
+        self._work.note_step(line, op, loops=loops, heard=heard)
         self._machine.bus.publish(
             "step.executed",
             session_id=self._machine.journal.session,
@@ -175,7 +177,7 @@ class Processor:
         loops = {
             line: loop for line, loop in going.loops.items() if loop is not None or line in self._frame.state.loops
         }
-        self._step(going.line, **({"loops": loops} if loops else {}))
+        self._step(going.line, loops=loops)
         return True
 
     async def _execute(self) -> Outcome:
@@ -208,7 +210,7 @@ class Processor:
     async def _go_back(self, correction: Correction) -> None:
         line, _ = self._frame.state.trail[correction.index]
         op = self._course.node(line).instruction.op
-        self._work.note_step("back", to=correction.index, op=op)
+        self._work.note_back(correction.index, op)
 
     # -- what instructions do
 

@@ -20,6 +20,9 @@ from runtime.language.instructions.evaluation import Lenient, NotComputable, cal
 from runtime.language.instructions.expression import Expression, read_expression
 from runtime.language.instructions.model import Set, Variable
 from runtime.language.program import PlaybookSpec
+from runtime.tape.facts.calls import CallReturned
+from runtime.tape.facts.content import NOTHING
+from runtime.tape.facts.frames import Loops, StepReached, StepReturned
 from runtime.tape.frame_state import CallRecord
 
 
@@ -54,17 +57,18 @@ class Work:
         """An instruction is executed from its beginning, or again."""
         self._number, self.notes, self.said = 0, [], []
 
-    def note_step(self, kind: str, **data: Any) -> None:
+    def note_step(self, at: str, op: str, *, loops: Loops = NOTHING, heard: str | None = None) -> None:
         """Control reaches an instruction; the deeds of the one before it go along."""
-        self.machine.journal.note(kind, f=self.frame.id, **self.told(), **data)
+        self.machine.journal.note(StepReached(self.frame.id, at, op, loops, heard, *self.told()))
 
-    def told(self) -> dict[str, Any]:
-        """The instruction's information for the model, once, as data of a fact."""
-        told: dict[str, Any] = {}
-        if self.notes:
-            told["notes"] = self.notes
-        if self.said:
-            told["said"] = self.said
+    def note_back(self, to: int, op: str) -> None:
+        """Control goes back to an instruction of the trail; the deeds of the one before it go along."""
+        notes, said = self.told()
+        self.machine.journal.note(StepReturned(self.frame.id, to, op, notes=notes, said=said))
+
+    def told(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The instruction's information for the model, and the texts that it has said: once."""
+        told = self.notes, self.said
         self.notes, self.said = [], []
         return told
 
@@ -168,7 +172,7 @@ class Work:
             except (StorageError, JournalError):
                 raise
             except ParleyError as error:
-                self.machine.journal.note("res", **site(self.frame, call), exc=described(error))
+                self.machine.journal.note(CallReturned(*site(self.frame, call), error=described(error)))
         await self.settled(pos)
 
     # -- calls

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.tape.frame_state import FrameState
@@ -42,14 +43,14 @@ def shown_artifact(name: str, value: Any, summary: str | None = None) -> str:
     return f'artifact of {len(_text(value)):,} characters: {about} [LoadArtifact("{name}") shows it]'
 
 
-def kept_result(caller: FrameState | None, value: Any) -> dict[str, Any]:
+def kept_result(caller: FrameState | None, value: Any) -> tuple[Sequence[str], Mapping[str, str]]:
     """The additions of a return's fact where a model executes the caller: `$_`, and an artifact."""
     if caller is None or not caller.version.startswith("llm"):
-        return {}
+        return (), {}
     if not is_large(value):
-        return {"keep": ["_"]}
+        return ("_",), {}
     name = artifact_name(value)
-    return {"keep": ["_", name], "art": {name: artifact_summary(value)}}
+    return ("_", name), {name: artifact_summary(value)}
 
 
 def _text(value: Any) -> str:

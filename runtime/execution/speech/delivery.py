@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import anyio
 
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.ids import parse_meeting_id
+from runtime.core.message import Attachment
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Target
 from runtime.language.syntax.humans import ANYBODY, HumanSpec
+from runtime.tape.facts.agents import AgentStopped
+from runtime.tape.facts.calls import QuestionAsked, WaitBegun
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import FrameParked, FrameReturned
+from runtime.tape.facts.pages import PageBegun, PageFinished, PageHeld
+from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.session import SessionEnded
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState
 from runtime.tape.state import SessionState
@@ -86,9 +94,9 @@ class Delivery:
         held = next((page for page in self._held() if (page.agent, page.to) == (agent, target.key)), None)
         page = held or self._pages.said_by(agent, target.key)
         if way.hold_s is None and held is None:
-            self._journal.note("fin", page=page.id, text=text)
+            self._journal.note(PageFinished(page.id, text))
             return page
-        self._journal.note("held", page=page.id, text=text, due=self.until(page, way.hold_s or 0.0))
+        self._journal.note(PageHeld(page.id, text, self.until(page, way.hold_s or 0.0)))
         if way.hold_s is None:
             self._release(agent)
         return None
@@ -192,20 +200,21 @@ class Delivery:
             except StorageError:
                 return  # the session is gone; the next one shows it
 
-    def noted(self, kind: str, data: Mapping[str, Any]) -> None:
+    def noted(self, fact: Content) -> None:
         """Take every fact: held pages are shown when a person writes, or when their speaker waits, asks, sends a file
         or ends.
         """
-        if kind in ("heard", "ended"):
-            self._release(None)
-        elif kind == "page" and data.get("file") is not None:
-            self._release(data["agent"])
-        elif (kind == "wait" and data.get("source") is not None) or kind in ("park", "ask"):
-            self._release(self._journal.state.frames[data["f"]].agent)
-        elif kind == "ret" and ":" not in data["f"]:
-            self._release(data["f"].partition(".")[0])
-        elif kind == "stop":
-            self._release(data["agent"])
+        match fact:
+            case MessageHeard() | SessionEnded():
+                self._release(None)
+            case PageBegun(file=Attachment()) | AgentStopped():
+                self._release(fact.agent)
+            case WaitBegun(source=None):
+                pass
+            case WaitBegun() | FrameParked() | QuestionAsked():
+                self._release(self._journal.state.frames[fact.frame].agent)
+            case FrameReturned() if ":" not in fact.frame:
+                self._release(fact.frame.partition(".")[0])
 
     def _release(self, agent: str | None) -> None:
         for page in self._held():

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from runtime.channels.outbox import Outbox, PageSpec
-from runtime.core.address import Address, address_data
+from runtime.core.address import Address
 from runtime.core.errors import StorageError
 from runtime.core.message import Choice, Mark
+from runtime.tape.facts.calls import QuestionAsked
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.pages import MarkPlaced, MarkWanted, PageShown, QuestionClosed, QuestionSettled
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import ClosedQuestion, QuestionState
 
@@ -53,22 +55,21 @@ class Indicators:
         """
         if not self._put(message, mark, place):
             return False
-        at = {} if place is None else {"place": address_data(place)}
-        self._journal.note("marking", pid=message, mark=mark, **at)
+        self._journal.note(MarkWanted(message, mark, place))
         return True
 
     def forget(self, message: str) -> None:
         """The message is gone, and its mark with it."""
         if message in self._journal.state.marks:
-            self._journal.note("marked", pid=message)
+            self._journal.note(MarkPlaced(message))
 
-    def noted(self, kind: str, data: Mapping[str, Any]) -> None:
+    def noted(self, fact: Content) -> None:
         """Hears every fact: a question that is no longer open is closed; a page that was shown can be settled."""
-        if kind == "shown":
-            closed = self._journal.state.closed.get(data["page"])
+        if isinstance(fact, PageShown):
+            closed = self._journal.state.closed.get(fact.page)
             if closed is not None:
                 self._settle(closed)
-        elif kind == "ask" or self._open:
+        elif isinstance(fact, QuestionAsked) or self._open:
             self._look_at_questions()
 
     def _look_at_questions(self) -> None:
@@ -81,14 +82,15 @@ class Indicators:
 
     def _close(self, question: QuestionState, agent: str) -> None:
         self._journal.note(
-            "closed",
-            page=question.page,
-            agent=agent,
-            text=question.text,
-            free=not question.options,
-            reply=question.reply_to,
-            parts=question.parts,
-            place=question.place and address_data(question.place),
+            QuestionClosed(
+                question.page,
+                agent,
+                question.text,
+                not question.options,
+                question.reply_to,
+                question.parts,
+                place=question.place,
+            )
         )
         self._settle(self._journal.state.closed[question.page])
 
@@ -105,7 +107,7 @@ class Indicators:
     def _settled(self, page: str, kept: bool) -> None:
         if kept:
             self._settling.discard(page)
-        self._ended("settled" if kept else None, page=page)
+        self._ended(QuestionSettled(page) if kept else None)
 
     def _put(self, message: str, mark: Mark, place: Address | None = None) -> bool:
         at = place or self._journal.state.written_at.get(message) or self._address
@@ -116,13 +118,13 @@ class Indicators:
 
     def _marked(self, message: str, mark: Mark, kept: bool) -> None:
         there = kept and mark != "queued" and self._journal.state.marks.get(message) == mark
-        self._ended("marked" if there else None, pid=message)
+        self._ended(MarkPlaced(message) if there else None)
 
-    def _ended(self, kind: str | None, **data: Any) -> None:
+    def _ended(self, fact: Content | None) -> None:
         self.under_way -= 1
         with suppress(StorageError):  # the session is gone; the next one asks again
-            if kind is not None:
-                self._journal.note(kind, **data)
+            if fact is not None:
+                self._journal.note(fact)
                 self._journal.hurry()
         if not self.under_way:
             self.on_rest()

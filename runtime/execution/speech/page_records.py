@@ -11,6 +11,7 @@ from runtime.channels.outbox import LivePage
 from runtime.core.address import Address
 from runtime.core.errors import NotDelivered
 from runtime.core.stream import StreamChunk, StreamComplete, StreamStart
+from runtime.tape.facts.pages import PageGrew, PartOpening, PartSent
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState
 
@@ -67,7 +68,7 @@ class PageRecord:
 
     async def opening(self, part: int, text: str, /) -> None:
         self._require_page()
-        self._journal.note("opening", page=self._page.id, part=part, text=text)
+        self._journal.note(PartOpening(self._page.id, part, text))
         await self._journal.commit()
         self._require_page()
         self._publish("page.opened", part)
@@ -77,11 +78,11 @@ class PageRecord:
         if known.startswith(text):
             return
         at = len(known) if text.startswith(known) else 0
-        self._journal.note("grew", page=self._page.id, at=at, text=text[at:])
+        self._journal.note(PageGrew(self._page.id, at, text[at:]))
         await self._journal.commit()
 
     async def sent(self, part: int, platform_id: str, /) -> None:
-        self._journal.note("sent", page=self._page.id, part=part, pid=platform_id)
+        self._journal.note(PartSent(self._page.id, part, platform_id))
         await self._journal.commit()
         self._publish("page.sent", part)
 

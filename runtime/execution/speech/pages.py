@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup
 
 from runtime.bus import Bus
 from runtime.channels.outbox import LivePage, Outbox, PageSpec
-from runtime.core.address import Address, Speaker, address_data
+from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError
 from runtime.core.ids import MessageId, StreamId
 from runtime.core.message import Attachment, Choice, Message
@@ -23,6 +23,7 @@ from runtime.execution.speech.indicators import Indicators
 from runtime.execution.speech.page_records import PageRecord, PageStream, UnseenPage
 from runtime.execution.speech.presence import Presence
 from runtime.meetings.placement import place_of, place_of_elsewhere
+from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageShown
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState
 
@@ -114,13 +115,8 @@ class Pages:
             lambda other: other.to == to and (frame == other.frame or frame.startswith(other.frame + ":"))
         )
         agent = self._journal.state.frames[frame].agent
-        seq = self._journal.note("page", f=frame, agent=agent, to=to, **self._setting(agent, place))
+        seq = self._journal.note(PageBegun(frame, agent, to, reply=self._answered(agent, place), place=place))
         return self._journal.state.pages[str(seq)]
-
-    def _setting(self, agent: str, place: Address | None) -> dict[str, Any]:
-        """The parts of a fact about the place of an agent's page, and about what it answers there."""
-        found: dict[str, Any] = {"reply": self._answered(agent, place)}
-        return found if place is None else found | {"place": address_data(place)}
 
     def _answered(self, agent: str, place: Address | None) -> str | None:
         """The platform's id of the message that the agent's next page quotes: where others can read along, and it was
@@ -138,17 +134,16 @@ class Pages:
         number = self._journal.state.seq + 1
         choices: list[list[Any]] = [[f"{prefix}.{number}.{index}", label] for index, label in enumerate(options)]
         choices = choices or [[f"{prefix}.{number}.free", "", True]]
-        setting = self._setting(agent, place_of(self._journal.state, frame, "ask"))
-        seq = self._journal.note("page", f=frame, agent=agent, to="ask", choices=choices, **setting)
+        place = place_of(self._journal.state, frame, "ask")
+        reply = self._answered(agent, place)
+        seq = self._journal.note(PageBegun(frame, agent, "ask", choices=choices, reply=reply, place=place))
         return self._journal.state.pages[str(seq)]
 
     def with_file(self, frame: str, file: Attachment) -> PageState:
         """A separate page for a file; it is finished with the text beside the file."""
         agent = self._journal.state.frames[frame].agent
-        data = [file.name, file.media_type, file.url, file.size_bytes]
         place = place_of(self._journal.state, frame, "file")
-        at = {} if place is None else {"place": address_data(place)}
-        seq = self._journal.note("page", f=frame, agent=agent, to="file", file=data, **at)
+        seq = self._journal.note(PageBegun(frame, agent, "file", file=file, place=place))
         return self._journal.state.pages[str(seq)]
 
     def standing(self, page: PageState) -> str:
@@ -167,7 +162,7 @@ class Pages:
     async def _close(self, condition: Callable[[PageState], bool]) -> None:
         for page in [p for p in self._journal.state.pages.values() if p.status == "open" and condition(p)]:
             said = self._texts.pop(page.id, None) or page.opened.get(0, "")
-            self._journal.note("close", page=page.id, text=said.rstrip() + INTERRUPTED)
+            self._journal.note(PageClosed(page.id, said.rstrip() + INTERRUPTED))
             if not page.opened:
                 self._abandon(page.id)
                 continue
@@ -178,11 +173,11 @@ class Pages:
         """Show nothing more of agents that people have not begun to see; everything else is finished."""
         for page in [page for page in self._journal.state.pages.values() if not page.opened and page.frame]:
             owed = page.status != "open"
-            self._journal.note("close", page=page.id, text=page.text)
+            self._journal.note(PageClosed(page.id, page.text))
             self._texts.pop(page.id, None)
             self._abandon(page.id)
             if owed:
-                self._journal.note("shown", page=page.id, lost=True)
+                self._journal.note(PageShown(page.id, lost=True))
 
     def _abandon(self, page_id: str) -> None:
         live = self._live.pop(page_id, None)
@@ -224,15 +219,14 @@ class Pages:
         """Show people something that no playbook says: those of the session's own conversation, or of a place."""
         if self._quiet:
             return
-        at = {} if place is None else {"place": address_data(place)}
-        seq = self._journal.note("page", f="", agent="", to="notice", **at)
-        self._journal.note("fin", page=str(seq), text=text)
+        seq = self._journal.note(PageBegun("", "", "notice", place=place))
+        self._journal.note(PageFinished(str(seq), text))
         self.show(self._journal.state.pages[str(seq)])
 
     def said_by(self, agent: str, to: str) -> PageState:
         """The page of an agent in another process, which speaks without a frame; to be finished or held at once."""
         place = place_of_elsewhere(self._journal.state, agent, to)
-        seq = self._journal.note("page", f="", agent=agent, to=to, **self._setting(agent, place))
+        seq = self._journal.note(PageBegun("", agent, to, reply=self._answered(agent, place), place=place))
         return self._journal.state.pages[str(seq)]
 
     def show(self, page: PageState) -> None:
@@ -244,7 +238,7 @@ class Pages:
 
     def release(self, page: PageState) -> None:
         """Show what was held back."""
-        self._journal.note("fin", page=page.id, text=page.text)
+        self._journal.note(PageFinished(page.id, page.text))
         self.show(page)
 
     def let_go(self) -> None:
@@ -277,7 +271,7 @@ class Pages:
         if delivered is False and self.moves(page):
             self.show(page)
         elif delivered is not None:
-            self._journal.note("shown", page=page.id, lost=not delivered)
+            self._journal.note(PageShown(page.id, lost=not delivered))
             self._publish("page.finished", page, delivered=delivered)
         if not self._unfinished:
             await self._journal.commit()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import anyio
@@ -16,13 +16,17 @@ from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.speech.presence import Presence
 from runtime.tape.acks import AckState
+from runtime.tape.facts.agents import AgentRestarted, AgentStopped, MessagesDropped, MessagesFetched
+from runtime.tape.facts.calls import AcksAwaited, WaitEnded
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import FrameStarted, FrameSteered
 from runtime.tape.journal import Journal
 from runtime.tape.rules.frames import call_key
 
 MAX_WITHIN_S = 7 * 24 * 3600.0
 """No acknowledgement is waited for longer."""
 
-_CONSUMED = frozenset({"took", "start", "anew", "steer", "fetched"})
+_CONSUMED = (WaitEnded, FrameStarted, AgentRestarted, FrameSteered, MessagesFetched)
 
 
 class Receipts:
@@ -45,8 +49,7 @@ class Receipts:
         """Write down that the call waits for `who` to acknowledge `message`: agents by consuming it, people by seeing
         its page."""
         due = self._clock.now().timestamp() + message.ack_within_s
-        about = {"message": message.id, "who": list(who), "page": page, "to": to}
-        self._journal.note("acks", **site(frame, call), due=due, **about)
+        self._journal.note(AcksAwaited(*site(frame, call), due, message.id, list(who), page, to))
 
     async def collect(self, frame: Frame, call: Call, within_s: float) -> None:
         """Wait until all have acknowledged it, or cannot, or the time is over; the result says who did."""
@@ -60,7 +63,7 @@ class Receipts:
         if ack is None:
             await anyio.sleep_forever()  # stopped meanwhile: whoever did that cancels us
             raise AssertionError("unreachable")
-        self._journal.note("took", **site(frame, call), mids=[], val=self._value(ack))
+        self._journal.note(WaitEnded(*site(frame, call), messages=[], value=self._value(ack)))
         await self._journal.commit()
 
     async def _settled(self, key: str, due: float, within_s: float) -> None:
@@ -90,18 +93,19 @@ class Receipts:
             return f"agent {who}"
         return "user" if who == ANYONE else self._journal.state.called(who)
 
-    def noted(self, kind: str, data: Mapping[str, Any]) -> None:
+    def noted(self, fact: Content) -> None:
         """Hears every fact: a message was consumed, or will not be, or people see it."""
-        if kind in _CONSUMED and self._live.remembered:
-            self._acknowledge(data.get("agent") or self._owner(data), data.get("mids") or ())
-        elif kind in ("dropped", "stop") and self._live.remembered:
-            for message in data.get("mids") or data.get("drop") or ():
-                self._live.give_up(MessageId(message), AgentId(data["agent"]))
+        if self._live.remembered:
+            if isinstance(fact, _CONSUMED):
+                self._acknowledge(fact.agent_id() or self._owner(fact), fact.messages)
+            elif isinstance(fact, MessagesDropped | AgentStopped):
+                for message in fact.messages if isinstance(fact, MessagesDropped) else fact.dropped:
+                    self._live.give_up(MessageId(message), AgentId(fact.agent))
         for key in list(self._waiting):
             self._look(key)
 
-    def _owner(self, data: Mapping[str, Any]) -> str:
-        frame = self._journal.state.frames.get(data.get("f", ""))
+    def _owner(self, fact: Content) -> str:
+        frame = self._journal.state.frames.get(fact.frame_id() or "")
         return frame.agent if frame is not None else ""
 
     def _acknowledge(self, agent: str, messages: Collection[str]) -> None:

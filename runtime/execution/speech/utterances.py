@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, Protocol
 
 import anyio
@@ -15,7 +16,7 @@ from runtime.channels.message_queue import MessageQueue
 from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import GUEST, AgentId, ParticipantId, new_message_id, new_stream_id, parse_meeting_id
-from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType, message_to_data
+from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType
 from runtime.core.plain_text import whole_characters
 from runtime.core.stream import StreamStart
 from runtime.execution.frames.frame import Call, Frame
@@ -25,6 +26,9 @@ from runtime.execution.speech.delivery import Delivery, Way, addressed, surely_a
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.receipts import Receipts, within_of
 from runtime.execution.speech.targets import Population, Target, person_named, resolve_target
+from runtime.tape.facts.calls import CallReturned
+from runtime.tape.facts.meetings import MeetingAddressed
+from runtime.tape.facts.pages import PageFinished, PageHeld
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState
 
@@ -149,7 +153,7 @@ class Utterances:
             await self.receipts.collect(frame, call, within_s)
             return
         if self._is_over(frame, str(target_text)):
-            self._journal.note("res", **site(frame, call), val=None)
+            self._journal.note(CallReturned(*site(frame, call)))
             return
         target = self.target(frame, str(target_text))
         if type_ is not None and target.meeting is not None:
@@ -181,7 +185,7 @@ class Utterances:
         message = self._message(frame, call, target, _sayable(whole_characters(text)), None)
         self._tell_routed(frame, call, channel, message.content)
         channel.hand(message, hearer)  # first: an agent that cannot take it makes the call fail
-        self._note_said(frame, call, message, channel, target, {})
+        self._note_said(frame, call, message, channel, target, None)
         self._tell_delivered(frame, message)
         return True
 
@@ -235,7 +239,7 @@ class Utterances:
             if live is not None:
                 await live.fail("nothing was said")
             value: Any = None if _arguments(call)[2] is None else {"acknowledged": [], "missing": []}
-            self._journal.note("res", **site(frame, call), val=value)
+            self._journal.note(CallReturned(*site(frame, call), value=value))
             return False
         channel = self._conduits.channel(frame.state.agent, target)
         await channel.opened()
@@ -247,11 +251,11 @@ class Utterances:
         message = self._message(frame, call, target, text, live)
         if page is None:
             await channel.send(message)  # first: an agent that cannot take it makes the call fail
-            self._note_said(frame, call, message, channel, target, {})
+            self._note_said(frame, call, message, channel, target, None)
         else:
-            known: dict[str, Any] = {"page": page.id, "text": message.content}
+            known: PageFinished | PageHeld = PageFinished(page.id, message.content)
             if live is None and way.hold_s is not None:
-                known["due"] = self.delivery.until(page, way.hold_s)
+                known = PageHeld(page.id, message.content, self.delivery.until(page, way.hold_s))
             else:
                 self._pages.expect_message(message.id, page)
             self._note_said(frame, call, message, channel, target, known)
@@ -260,7 +264,7 @@ class Utterances:
             else:
                 await channel.send(message)
         if target.meeting is not None:
-            self._journal.note("spoke", id=target.meeting, message=message_to_data(message))
+            self._journal.note(MeetingAddressed(target.meeting, message))
         await self._journal.commit()
         self._tell_delivered(frame, message)
         return True
@@ -288,18 +292,22 @@ class Utterances:
         message: Message,
         channel: Channel,
         target: Target,
-        known: Mapping[str, Any],
+        shown: PageFinished | PageHeld | None,
     ) -> None:
-        """The call's result, or that it waits for acknowledgements; `known` is what a fact says of the page, if any."""
-        kind = "res" if not known else "held" if "due" in known else "fin"
-        if not message.ack_required:
-            said = known if known or frame.state.at is None else {"text": message.content}
-            self._journal.note(kind, **said, **site(frame, call), val=None, to=target.key)
-            return
-        if known:
-            self._journal.note(kind, **known)
-        who = [str(hearer.id) for hearer in channel.hearers(message) if known or str(hearer.id).isdecimal()]
-        self.receipts.ask(frame, call, message, who, page=known.get("page"), to=target.key)
+        """The call's result, or that it waits for acknowledgements; `shown` is what a fact says of the page, if any."""
+        frame_id, pos, name, digest = site(frame, call)
+        if not message.ack_required and shown is not None:
+            self._journal.note(replace(shown, frame=frame_id, pos=pos, name=name, digest=digest, to=target.key))
+        elif not message.ack_required:
+            text = None if frame.state.at is None else message.content
+            self._journal.note(CallReturned(frame_id, pos, name, digest, to=target.key, text=text))
+        else:
+            if shown is not None:
+                self._journal.note(shown)
+            hearers = [str(hearer.id) for hearer in channel.hearers(message)]
+            who = [hearer for hearer in hearers if shown is not None or hearer.isdecimal()]
+            page = None if shown is None else shown.page
+            self.receipts.ask(frame, call, message, who, page=page, to=target.key)
 
     async def _page(self, frame: Frame, target: Target, way: Way, live: LiveStream | None) -> PageState | None:
         if live is not None and live.page.status == "open":

@@ -15,6 +15,8 @@ from runtime.execution.triggers.conditions import condition_of
 from runtime.execution.triggers.kinds import CallTrigger, begins_alone, call_trigger, triggers_of
 from runtime.language.program import AgentKind, AgentSpec, Trigger
 from runtime.language.value_types import coerced
+from runtime.tape.facts.calls import CallReturned, VariableSet
+from runtime.tape.facts.content import NOTHING
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 from runtime.tape.rules.frames import call_key
@@ -166,20 +168,22 @@ class VariableRules:
         With a summary it is an artifact, and the call gives None.
         """
         value = self._typed(frame, name, value)
-        given: dict[str, Any] = {"val": value} if summary is None else {"val": None, "art": {name: summary}}
+        given, artifacts = (value, NOTHING) if summary is None else (None, {name: summary})
         key = call_key(frame.id, call.pos)
         fired = self._journal.state.fired.get(key)
         if fired is None:
             fired = self.fired_by(frame.state.agent, {name: value})
             if not fired:
-                self._journal.note("res", **site(frame, call), **given, set={name: value})
+                self._journal.note(CallReturned(*site(frame, call), given, artifacts=artifacts, sets={name: value}))
                 return
-            self._journal.note("set", f=frame.id, pos=call.pos, name=name, val=value, fired=fired)
+            self._journal.note(VariableSet(frame.id, call.pos, name, value, fired))
         for index, playbook in enumerate(fired):
             await self._handlers.run(frame, Call(f"{call.pos}:t{index}", playbook))
         failure = self._failure(frame, call, len(fired))
-        outcome: dict[str, Any] = given if failure is None else {"exc": list(failure)}
-        self._journal.note("res", **site(frame, call), **outcome)
+        if failure is None:
+            self._journal.note(CallReturned(*site(frame, call), given, artifacts=artifacts))
+        else:
+            self._journal.note(CallReturned(*site(frame, call), error=failure))
 
     @staticmethod
     def _failure(frame: Frame, call: Call, fired: int) -> tuple[str, str] | None:

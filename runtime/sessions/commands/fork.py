@@ -15,6 +15,7 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.stores.inbox import FORK, Inbox, InboxEvent
 from runtime.stores.sessions import SessionRecord, SessionStore
+from runtime.tape.facts.session import ForkSettled, ThreadOpened
 from runtime.tape.journal import Journal
 from runtime.tape.tape import Branch
 
@@ -91,9 +92,9 @@ class Forks:
         try:
             await self._inbox.add(begins)
         except InboxFull:
-            self._journal.note("forked", event=event.id)
+            self._journal.note(ForkSettled(event.id))
             return self._say("fork_failed", error=self._around.texts("inbound.full"))
-        self._journal.note("forked", event=event.id)
+        self._journal.note(ForkSettled(event.id))
         there = await self._around.outbox.link(place)
         return self._say("forked_to", link=there, title=title) if there else self._say("forked", title=title)
 
@@ -104,8 +105,8 @@ class Forks:
             opened = await self._around.outbox.open_thread(address, title, nonce=nonce)
             if opened is None:
                 return None
-            place = {"platform": opened.platform, "conversation": opened.conversation, "thread": opened.thread}
-            self._journal.note("thread", event=event.id, seq=seq, **place)
+            thread = ThreadOpened(event.id, seq, opened.platform, opened.conversation, opened.thread)
+            self._journal.note(thread)
             await self._journal.commit()
             known = self._journal.state.threads[event.id]
         return Address(known.platform, known.conversation, known.thread), known.seq

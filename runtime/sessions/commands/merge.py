@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from runtime.core.address import Address
 from runtime.core.errors import InboxFull
 from runtime.core.ids import AgentId, MessageId, SessionId
-from runtime.core.message import Message, message_to_data
+from runtime.core.message import Message
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
 from runtime.stores.inbox import MERGED, Inbox, InboxEvent
 from runtime.stores.sessions import SessionRecord
+from runtime.tape.facts.pages import PageFinished
+from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.session import ForkMerged, ResultReturned
 from runtime.tape.journal import Journal
 
 MAX_RESULT_CHARS = 2_000
@@ -65,13 +68,14 @@ class Merge:
         )
         with suppress(InboxFull):  # it stays owed, and the session with it, until a restart
             await self._inbox.add(event)
-            self._journal.note("returned")
+            self._journal.note(ResultReturned())
 
     async def _said_last(self, first: int) -> str:
         said = ""
         async for fact in self._around.store.read_session(self._record.id, after=first - 1):
-            if fact.kind == "fin" and "pos" in fact.data:
-                said = fact.data["text"]
+            finished = read_as(fact, PageFinished)
+            if finished is not None and finished.pos is not None:
+                said = finished.text
         return said[:MAX_RESULT_CHARS]
 
     def take(self, event: InboxEvent) -> str:
@@ -80,8 +84,6 @@ class Merge:
         agent = next(iter(self._journal.state.agents), None)
         if agent is not None:
             content = f"A copy of this conversation went on elsewhere and has ended. Said last there: {result.text}"
-            data = message_to_data(Message(MessageId(event.id), AgentId("fork"), "Fork", content, event.sent_at))
-            self._journal.note(
-                "merged", agent=agent, message=data, session=result.session, first=result.first, last=result.last
-            )
+            message = Message(MessageId(event.id), AgentId("fork"), "Fork", content, event.sent_at)
+            self._journal.note(ForkMerged(agent, message, result.session, result.first, result.last))
         return self._around.texts("session.merged", text=words_within(result.text))

@@ -9,6 +9,7 @@ from runtime.core.clock import Clock
 from runtime.core.ids import is_human_word, parse_agent_id, parse_meeting_id
 from runtime.language.syntax.humans import HumanSpec
 from runtime.stores.inbox import InboxEvent
+from runtime.tape.facts.people import PersonBound, PersonMet
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PersonState
 
@@ -39,8 +40,8 @@ class Binding:
         known = self._people.get(id_)
         spec = self._fitting(id_, name) if known is None or known.declared is None else None
         if known is None or known.name != name:
-            alike = {"alike": True} if spec is None and self._is_anothers(name) else {}
-            self._journal.note("person", id=id_, name=name, since=self._clock.now().timestamp(), **alike)
+            alike = spec is None and self._is_anothers(name)
+            self._journal.note(PersonMet(id_, name, self._clock.now().timestamp(), alike))
         if spec is not None:
             self._bind(id_, spec)
 
@@ -82,7 +83,7 @@ class Binding:
         return named or (free[0] if free and len(self._humans) == 1 else None)
 
     def _bind(self, person: str, spec: HumanSpec) -> None:
-        self._journal.note("bound", id=person, human=spec.declared)
+        self._journal.note(PersonBound(person, spec.declared))
 
 
 def plain_name(name: str) -> str:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from runtime.agents.supervisor import Supervisor
-from runtime.core.address import Address, address_data
+from runtime.core.address import Address
 from runtime.core.ids import SCHEDULE, AgentId, MeetingId, MessageId, PersonId
-from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote, message_to_data
+from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote
 from runtime.execution.calls.ask import Questions
 from runtime.execution.speech.pages import Pages
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.node_context import Busy
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.stores.inbox import InboxEvent
+from runtime.tape.facts.agents import AgentRestarted
+from runtime.tape.facts.calls import QuestionAnswered, WaitEnded
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import FrameStarted, FrameSteered
+from runtime.tape.facts.people import AsideAdded, MessageDeleted, MessageEdited, MessageHeard
+from runtime.tape.facts.session import ExchangeBegun, ExchangeJoined
 from runtime.tape.frame_state import takes
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import QuestionState
@@ -24,7 +30,7 @@ from runtime.tape.state import MeetingState, SessionState
 _MAX_PRESSES = 200
 """Presses that were answered with words and are remembered, so that pressing on is not."""
 
-_TAKES = frozenset({"took", "start", "anew", "steer", "answered"})
+_TAKES = (WaitEnded, FrameStarted, AgentRestarted, FrameSteered, QuestionAnswered)
 
 
 class EventHandler:
@@ -76,31 +82,31 @@ class EventHandler:
         seq = self._journal.rested if self._journal.at_work() else since
         if not state.exchanges or seq > state.exchanges[-1].seq:
             said = event.text or ", ".join(str(file["name"]) for file in event.attachments)
-            who = {"person": event.person_id, "name": event.person_name, "pid": event.message_id}
-            self._journal.note("exchange", seq=seq, text=said[: WORDS_CHARS + 1], **who)
+            said = said[: WORDS_CHARS + 1]
+            self._journal.note(ExchangeBegun(seq, said, event.person_id, event.person_name, event.message_id))
         elif event.message_id is not None:
-            self._journal.note("during", pid=event.message_id)
+            self._journal.note(ExchangeJoined(event.message_id))
 
     def heard(self, event: InboxEvent, agent: AgentId) -> None:
         """Write down that a person's message went to `agent`."""
-        self._journal.note(
-            "heard",
-            pid=event.message_id,
-            message=f"in.{event.id}",
-            agent=agent,
-            person=event.person_id,
-            name=event.person_name,
-            private=event.private,
-            text=event.text,
-            **({} if event.place is None else {"place": address_data(event.place)}),
+        heard = MessageHeard(
+            f"in.{event.id}",
+            agent,
+            event.person_id,
+            event.person_name,
+            event.private,
+            event.text,
+            event.message_id,
+            event.place,
         )
+        self._journal.note(heard)
 
-    def noted(self, kind: str, data: Mapping[str, Any]) -> None:
+    def noted(self, fact: Content) -> None:
         """Hears every fact: what was waiting and is taken now is marked as seen."""
-        self._pages.signs.noted(kind, data)
-        if kind in _TAKES:
-            self._mark(data.get("mids") or (), "seen")
-            self._told.discard(data.get("agent") or self._owner(data))
+        self._pages.signs.noted(fact)
+        if isinstance(fact, _TAKES):
+            self._mark(fact.messages, "seen")
+            self._told.discard(AgentId(fact.agent_id() or self._owner(fact)))
 
     def stopped(self, messages: Iterable[Message], events: Iterable[InboxEvent]) -> None:
         """Mark the messages that will not be answered."""
@@ -116,8 +122,8 @@ class EventHandler:
             if mark == "queued":
                 self._pages.signs.mark(pid, "stopped")
 
-    def _owner(self, data: Mapping[str, Any]) -> str:
-        frame = self._journal.state.frames.get(data.get("f", ""))
+    def _owner(self, fact: Content) -> str:
+        frame = self._journal.state.frames.get(fact.frame_id() or "")
         return frame.agent if frame is not None else ""
 
     def _mark(self, messages: Iterable[str], mark: Mark) -> None:
@@ -164,7 +170,7 @@ class EventHandler:
         agent, before = AgentId(known.agent), known.text
         unread, meeting = self._unread_by(known.message), self._said_in(known.message)
         for reader in unread or ([agent] if meeting is not None else []):
-            self._journal.note("changed", agent=reader, message=known.message, pid=event.message_id, text=event.text)
+            self._journal.note(MessageEdited(reader, known.message, event.message_id or "", event.text))
         readers = self._readers(agent, meeting, unread)
         if not readers:
             return
@@ -187,7 +193,7 @@ class EventHandler:
         unread, meeting = self._unread_by(known.message), self._said_in(known.message)
         readers = self._readers(agent, meeting, unread)
         for reader in unread or ([agent] if meeting is not None else []):
-            self._journal.note("recalled", agent=reader, message=known.message, pid=event.message_id)
+            self._journal.note(MessageDeleted(reader, known.message, event.message_id or ""))
             self._supervisor.forget(reader, known.message)
         if not readers:
             self._marked.pop(known.message, None)
@@ -221,7 +227,7 @@ class EventHandler:
         )
 
     def _aside(self, message: Message, agent: AgentId) -> None:
-        self._journal.note("aside", agent=agent, message=message_to_data(message))
+        self._journal.note(AsideAdded(agent, message))
 
     async def _choice(self, event: InboxEvent) -> None:
         found = self._questions.open_for(event.choice or "", event.person_id)

@@ -12,13 +12,14 @@ from runtime.agents.supervisor import Supervisor
 from runtime.core.clock import Clock
 from runtime.core.errors import ExecutionError, RoutingError
 from runtime.core.ids import AgentId, MessageId
-from runtime.core.message import HUMAN_CLASS, Message, MessageType, message_to_data
+from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.execution.speech.delivery import Delivery, addressed
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Target, resolve_target
 from runtime.meetings.invitations import JOINED
 from runtime.meetings.shared_state import SharedState
 from runtime.stores.inbox import InboxEvent
+from runtime.tape.facts.meetings import MeetingAddressed
 from runtime.tape.journal import Journal
 
 Deed = Literal["fetched", "say", "answer", "leave", "share"]
@@ -107,7 +108,7 @@ class Participants:
                 self._pages.expect_message(message.id, page)
         await channel.send(message)
         if target.meeting is not None:
-            self._journal.note("spoke", id=target.meeting, message=message_to_data(message))
+            self._journal.note(MeetingAddressed(target.meeting, message))
 
     def _message(self, remote: RemoteAgent, act: Act, target: Target) -> Message:
         klass = None

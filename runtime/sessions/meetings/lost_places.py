@@ -6,6 +6,8 @@ from runtime.bus import Bus
 from runtime.execution.calls.ask import Questions
 from runtime.execution.speech.pages import Pages
 from runtime.sessions.succession import words_within
+from runtime.tape.facts.meetings import MeetingPlaceLost
+from runtime.tape.facts.pages import PageMoved
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState
 from runtime.tape.state import MeetingState
@@ -36,12 +38,12 @@ class LostPlaces:
         place = page.place
         if meeting.place is not None:
             self._leave(meeting)
-        self._journal.note("moved", page=page.id)
+        self._journal.note(PageMoved(page.id))
         self._questions.ask_again(place)
         return True
 
     def _leave(self, meeting: MeetingState) -> None:
-        self._journal.note("place_lost", id=meeting.id)
+        self._journal.note(MeetingPlaceLost(meeting.id))
         self._pages.tell(self._pages.texts("session.meeting_place_lost", topic=words_within(meeting.topic)))
         self._bus.publish(
             "meeting.placeless",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import anyio
 
-from runtime.core.address import Address, address_data
+from runtime.core.address import Address
 from runtime.core.errors import AdapterError, InboxFull
 from runtime.core.ids import ANYONE
 from runtime.execution.speech.pages import Pages
@@ -18,7 +18,8 @@ from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent
 from runtime.stores.meeting_places import HeldMeeting, PlaceStore
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.fold import apply
+from runtime.tape.facts.meetings import MeetingPlaced
+from runtime.tape.fold import apply_fact
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState, SessionState
 
@@ -70,7 +71,7 @@ class MeetingPlaces:
             await store.put(place, self._held(meeting))
             await self.find_way_home()
             there = await self._link_to(place)
-            self._journal.note("place", id=meeting.id, place=address_data(place), nonce=nonce)
+            self._journal.note(MeetingPlaced(meeting.id, place, nonce=nonce))
             if meeting.status == "ended":
                 self._tell("meeting_place_ended", place)
             else:
@@ -189,7 +190,7 @@ async def keep_places(whole: WholeSession, store: PlaceStore) -> None:
     """Keep what the places of a session were opened for that was taken in from elsewhere, unless they are known."""
     state = SessionState()
     for fact in whole.facts:
-        apply(state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
+        apply_fact(state, fact)
     for meeting in state.meetings.values():
         place = meeting.place or meeting.left
         if place is not None and await store.get(place) is None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from runtime.core.address import Address
 from runtime.core.texts import Texts
@@ -14,6 +12,9 @@ from runtime.language.program import Program
 from runtime.meetings.placement import place_of
 from runtime.meetings.showing import MeetingHabits, Show
 from runtime.sessions.succession import words_within
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import FrameReturned
+from runtime.tape.facts.meetings import MeetingBegun
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState
 from runtime.tape.talk import told
@@ -47,13 +48,13 @@ class MeetingReports:
         to = f"meeting {meeting.id}"
         return any(page.to == to and page.status == "open" for page in self._journal.state.pages.values())
 
-    def noted(self, kind: str, data: Mapping[str, Any]) -> None:
+    def noted(self, fact: Content) -> None:
         """Take every fact: report a meeting that begins or ends, where people want that."""
-        if kind == "meeting_active":
-            self._begun(self._journal.state.meetings[data["id"]])
-        elif kind == "ret" and data["f"] in self._held:
-            number, shown = self._held.pop(data["f"])
-            self._ended(self._journal.state.meetings[number], shown, data)
+        if isinstance(fact, MeetingBegun):
+            self._begun(self._journal.state.meetings[fact.id])
+        elif isinstance(fact, FrameReturned) and fact.frame in self._held:
+            number, shown = self._held.pop(fact.frame)
+            self._ended(self._journal.state.meetings[number], shown, fact)
 
     def _begun(self, meeting: MeetingState) -> None:
         shown = self._shown(meeting)
@@ -62,19 +63,19 @@ class MeetingReports:
             said = {"topic": words_within(meeting.topic), "people": ", ".join(map(self._name, meeting.joined))}
             self._tell("meeting_begun", self._around(meeting), **said)
 
-    def _ended(self, meeting: MeetingState, shown: Show, data: Mapping[str, Any]) -> None:
+    def _ended(self, meeting: MeetingState, shown: Show, came_to: FrameReturned) -> None:
         """A meeting that people of this conversation did not follow: they were not in it, or it had a place."""
         if shown == "none" or (meeting.place is None and (shown == "all" or meeting.people)):
             return
-        outcome = self._outcome(meeting, data)
-        key = "meeting_failed" if data.get("exc") else "meeting_came_to" if outcome else "meeting_over"
+        outcome = self._outcome(meeting, came_to)
+        key = "meeting_failed" if came_to.error else "meeting_came_to" if outcome else "meeting_over"
         self._tell(key, self._around(meeting), topic=words_within(meeting.topic), outcome=outcome)
 
-    def _outcome(self, meeting: MeetingState, data: Mapping[str, Any]) -> str:
+    def _outcome(self, meeting: MeetingState, came_to: FrameReturned) -> str:
         """The outcome: the value of the host's playbook, else what the host wrote of it, else the last words."""
-        value = reason(data["exc"], self._texts) if data.get("exc") else data.get("val")
+        value = reason(came_to.error, self._texts) if came_to.error else came_to.value
         if value in (None, ""):
-            value = data.get("sum") or (told(meeting.talk) if meeting.place is None else "")
+            value = came_to.summary or (told(meeting.talk) if meeting.place is None else "")
         if value in (None, ""):
             return ""
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

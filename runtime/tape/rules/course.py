@@ -2,58 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Sequence
 
+from runtime.tape.facts.frames import StepReached, StepReturned
 from runtime.tape.frame_state import MAX_TRAIL, FrameState
+from runtime.tape.rules.registry import rule
 from runtime.tape.state import SessionState
 from runtime.tape.talk import keep_said
 
-Data = Mapping[str, Any]
 
-
-def _step(state: SessionState, seq: int, data: Data) -> None:
+@rule(StepReached)
+def _step(state: SessionState, seq: int, fact: StepReached) -> None:
     """Control reaches an instruction: the effects of the one before go into the exchange, its calls are forgotten."""
-    frame = state.frames[data["f"]]
-    frame.at, frame.step = data["at"], f"{frame.playbook}:{data['at']}:{data['op']}"
+    frame = state.frames[fact.frame]
+    frame.at, frame.step = fact.at, f"{frame.playbook}:{fact.at}:{fact.op}"
     frame.at_seq = seq
-    frame.trail.append((data["at"], {line: dict(loop) for line, loop in frame.loops.items()}))
+    frame.trail.append((fact.at, {line: dict(loop) for line, loop in frame.loops.items()}))
     del frame.trail[:-MAX_TRAIL]
-    for line, loop in (data.get("loops") or {}).items():
+    for line, loop in fact.loops.items():
         if loop is None:
             frame.loops.pop(line, None)
         else:
             frame.loops[line] = {**frame.loops.get(line, {}), **loop}
-    frame.heard = data.get("heard", frame.heard)
-    if data.get("heard") and not frame.inbox:  # what the session began with
-        keep_said(frame, "user", data["heard"])
+    frame.heard = frame.heard if fact.heard is None else fact.heard
+    if fact.heard and not frame.inbox:  # what the session began with
+        keep_said(frame, "user", fact.heard)
     frame.unwaited += 1
-    tell(frame, data)
+    tell(frame, fact.notes, fact.said)
     frame.records, frame.order, frame.statements, frame.turn_steps = {}, [], [], []
     frame.rejections, frame.ending, frame.prelude = [], None, []
 
 
-def _back(state: SessionState, seq: int, data: Data) -> None:
+@rule(StepReturned)
+def _back(state: SessionState, seq: int, fact: StepReturned) -> None:
     """Control goes back to an instruction, with the loops as they were there."""
-    frame = state.frames[data["f"]]
-    index = int(data["to"])
+    frame = state.frames[fact.frame]
+    index = fact.to
     line, loops = frame.trail[index]
     frame.loops = {known: dict(loop) for known, loop in loops.items()}
     frame.trail = frame.trail[:index]
-    _step(state, seq, {**data, "at": line})
+    _step(state, seq, StepReached(fact.frame, line, fact.op, fact.loops, fact.heard, fact.notes, fact.said))
 
 
-def tell(frame: FrameState, data: Data) -> None:
+def tell(frame: FrameState, notes: Sequence[str], said: Sequence[str]) -> None:
     """The effects of a step go into the exchange."""
-    frame.notes += data.get("notes") or []
-    frame.said += data.get("said") or []
+    frame.notes += notes
+    frame.said += said
 
 
-def hear(frame: FrameState, data: Data) -> None:
+def hear(frame: FrameState, heard: str, notes: Sequence[str], said: Sequence[str]) -> None:
     """An exchange ends with what is heard next."""
-    tell(frame, data)
+    tell(frame, notes, said)
     end_exchange(frame)
-    frame.heard, frame.unwaited = data["heard"], 0
+    frame.heard, frame.unwaited = heard, 0
 
 
 def end_exchange(frame: FrameState) -> None:
@@ -62,6 +63,3 @@ def end_exchange(frame: FrameState) -> None:
         frame.transcript.append(frame.exchange)
         frame.said_before = frame.said
     frame.heard, frame.notes, frame.said = "", [], []
-
-
-RULES: dict[str, Callable[[SessionState, int, Data], None]] = {"step": _step, "back": _back}

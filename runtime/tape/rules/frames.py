@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from runtime.core.errors import Divergence
 from runtime.core.message import Message
 from runtime.tape.acks import settle_message
+from runtime.tape.facts.agents import AgentStopped
+from runtime.tape.facts.calls import (
+    CallDropped,
+    CallReturned,
+    EffectIntended,
+    QuestionAnswered,
+    QuestionAsked,
+    VariableSet,
+    WaitBegun,
+    WaitEnded,
+)
+from runtime.tape.facts.frames import (
+    DescriptionFilled,
+    FrameParked,
+    FrameReturned,
+    FrameStarted,
+    FrameSteered,
+    TurnEnded,
+)
+from runtime.tape.facts.pages import PageFinished, PageHeld
 from runtime.tape.frame_state import (
     CallRecord,
-    CallSite,
     FrameState,
     IntentState,
     WaitState,
 )
 from runtime.tape.people_state import QuestionState
 from runtime.tape.rules.course import end_exchange, hear
+from runtime.tape.rules.registry import rule
 from runtime.tape.state import MAX_ARTIFACTS, AgentState, SessionState
 from runtime.tape.talk import SUMMARY, hand_on, keep_heard, keep_said, past_of
-
-Data = Mapping[str, Any]
 
 _UNNAMED = re.compile(r"a_[0-9a-f]{8}\Z")
 
@@ -41,16 +58,12 @@ def call_key(frame: str, pos: str) -> str:
     return f"{frame}|{pos}"
 
 
-def _outcome(data: Data) -> tuple[Any, tuple[str, str] | None]:
-    error = data.get("exc")
-    return data.get("val"), (error[0], error[1]) if error else None
-
-
-def _record(state: SessionState, data: Data) -> None:
-    frame = state.frames.get(data["f"])
+@rule(CallReturned)
+def _record(state: SessionState, _: int, fact: CallReturned) -> None:
+    frame = state.frames.get(fact.frame)
     if frame is None:
         return
-    pos = data["pos"]
+    pos = fact.pos
     key = call_key(frame.id, pos)
     state.waits.pop(key, None)
     state.intents.pop(key, None)
@@ -59,23 +72,21 @@ def _record(state: SessionState, data: Data) -> None:
     state.acks.pop(key, None)
     agent = state.agents[frame.agent]
     variables = agent.variables
-    changed = data.get("set") or {}
-    variables.update(changed)
-    _keep_artifacts(agent, data.get("art") or {})
-    note_addressed(agent, data.get("to"))
-    value, error = _outcome(data)
-    hidden = bool(data.get("hidden"))
-    said = data.get("text")
-    if data["name"] == "Var":
-        frame.summary = str(changed.get(SUMMARY) or frame.summary)
-    if data["name"] == "Say" and said:
-        keep_said(frame, agent.klass, said, data.get("to"))
-    frame.records[pos] = CallRecord(data["name"], data["dig"], value, error, dict(variables), hidden, said)
-    if not hidden:
+    variables.update(fact.sets)
+    if fact.artifacts:
+        _keep_artifacts(agent, fact.artifacts)
+    note_addressed(agent, fact.to)
+    if fact.name == "Var":
+        frame.summary = str(fact.sets.get(SUMMARY) or frame.summary)
+    if fact.name == "Say" and fact.text:
+        keep_said(frame, agent.klass, fact.text, fact.to)
+    record = CallRecord(fact.name, fact.digest, fact.value, fact.error, dict(variables), fact.hidden, fact.text)
+    frame.records[pos] = record
+    if not fact.hidden:
         frame.order.append(pos)
-    if data["name"] == "Step" and error is None:
-        frame.step = value
-        frame.turn_steps.append(value)
+    if fact.name == "Step" and fact.error is None:
+        frame.step = fact.value
+        frame.turn_steps.append(fact.value)
 
 
 def note_addressed(agent: AgentState, to: str | None) -> None:
@@ -113,7 +124,7 @@ def prune(state: SessionState, frame: str) -> None:
     state.acks = {key: ack for key, ack in state.acks.items() if key.split("|")[0] not in gone}
 
 
-def take_messages(state: SessionState, agent: str, message_ids: list[str], *, read: bool = True) -> list[Message]:
+def take_messages(state: SessionState, agent: str, message_ids: Sequence[str], *, read: bool = True) -> list[Message]:
     """Messages leave an agent's queue, in its order; `read`: it has them. Raises Divergence when one is not there."""
     queue = state.agents[agent].queue
     wanted = set(message_ids)
@@ -144,29 +155,30 @@ def _asides(state: SessionState, agent: str) -> list[Message]:
     return asides
 
 
-def _start(state: SessionState, _: int, data: Data) -> None:
-    agent = state.agents[data["agent"]]
-    up = data.get("up")
+@rule(FrameStarted)
+def _start(state: SessionState, _: int, fact: FrameStarted) -> None:
+    agent = state.agents[fact.agent]
+    up = fact.caller
     if up is None:
         agent.roots += 1
-    if data.get("begins"):
+    if fact.begins:
         agent.begun += 1
     frame = FrameState(
-        data["f"],
-        data["agent"],
-        data["pb"],
-        list(data["args"]),
-        dict(data["kwargs"]),
-        data["version"],
-        CallSite(**up) if up else None,
-        meeting=data.get("meeting"),
+        fact.frame,
+        fact.agent,
+        fact.playbook,
+        list(fact.args),
+        dict(fact.kwargs),
+        fact.version,
+        up,
+        meeting=fact.meeting,
     )
     agent.at_home = agent.at_home and (up is not None or frame.meeting is None)
-    agent.variables.update(data.get("set") or {})
+    agent.variables.update(fact.variables)
     frame.since = state.at_s
-    frame.fired = list(data.get("fired") or ())
+    frame.fired = list(fact.fired)
     frame.base = dict(agent.variables)
-    mids = data.get("mids") or []
+    mids = fact.messages
     frame.inbox = [*(_asides(state, agent.id) if mids else ()), *take_messages(state, agent.id, mids)]
     if up is None:
         frame.transcript, agent.past = agent.past or past_of(agent.talk), []
@@ -175,44 +187,45 @@ def _start(state: SessionState, _: int, data: Data) -> None:
     state.frames[frame.id] = frame
 
 
-def _ret(state: SessionState, _: int, data: Data) -> None:
-    frame = state.frames[data["f"]]
-    caller, did = frame.caller, data.get("sum") or data.get("did")
-    prune(state, data["f"])
+@rule(FrameReturned)
+def _ret(state: SessionState, _: int, fact: FrameReturned) -> None:
+    frame = state.frames[fact.frame]
+    caller, did = frame.caller, fact.summary or fact.did
+    prune(state, fact.frame)
     if caller is None:
         state.agents[frame.agent].talk = frame.talk
         return
     hand_on(frame, state.frames.get(caller.frame), did)
-    value, error = _outcome(data)
-    _record(
-        state,
-        {
-            "f": caller.frame,
-            "pos": caller.pos,
-            "name": caller.name,
-            "dig": caller.digest,
-            "val": value,
-            "exc": error,
-            "hidden": caller.hidden,
-            "set": dict.fromkeys(data.get("keep") or (), value) | ({SUMMARY: did} if did else {}),
-            "art": data.get("art"),
-        },
+    variables = dict.fromkeys(fact.kept, fact.value) | ({SUMMARY: did} if did else {})
+    returned = CallReturned(
+        caller.frame,
+        caller.pos,
+        caller.name,
+        caller.digest,
+        fact.value,
+        fact.error,
+        artifacts=fact.artifacts,
+        sets=variables,
+        hidden=caller.hidden,
     )
+    _record(state, 0, returned)
 
 
-def _drop(state: SessionState, _: int, data: Data) -> None:
-    prune(state, f"{data['f']}:{data['pos']}")
-    _record(state, data)
+@rule(CallDropped)
+def _drop(state: SessionState, _: int, fact: CallDropped) -> None:
+    prune(state, f"{fact.frame}:{fact.pos}")
+    _record(state, 0, CallReturned(fact.frame, fact.pos, fact.name, fact.digest, error=fact.error))
 
 
-def _stop(state: SessionState, _: int, data: Data) -> None:
-    agent = data["agent"]
+@rule(AgentStopped)
+def _stop(state: SessionState, _: int, fact: AgentStopped) -> None:
+    agent = fact.agent
     for frame in state.roots(agent):
         prune(state, frame.id)
     owner = state.agents[agent]
-    owner.paused = owner.paused or not data.get("idle")
-    owner.past = list(data.get("past") or ())
-    dropped = set(data.get("drop") or ())
+    owner.paused = owner.paused or not fact.idle
+    owner.past = [dict(turn) for turn in fact.past]
+    dropped = set(fact.dropped)
     for message in owner.queue:
         if message.id in dropped and message.ack_required:
             settle_message(state.acks, message.id, agent, has_it=False)
@@ -226,135 +239,130 @@ def _stop(state: SessionState, _: int, data: Data) -> None:
             meeting.status = "ended"
 
 
-def _park(state: SessionState, _: int, data: Data) -> None:
-    state.frames[data["f"]].waits_for = data["waits"]
+@rule(FrameParked)
+def _park(state: SessionState, _: int, fact: FrameParked) -> None:
+    state.frames[fact.frame].waits_for = None if fact.waits is None else dict(fact.waits)
 
 
-def _steer(state: SessionState, _: int, data: Data) -> None:
-    frame = state.frames[data["f"]]
-    taken = take_messages(state, frame.agent, data["mids"])
+@rule(FrameSteered)
+def _steer(state: SessionState, _: int, fact: FrameSteered) -> None:
+    frame = state.frames[fact.frame]
+    taken = take_messages(state, frame.agent, fact.messages)
     frame.inbox += taken
     keep_heard(frame, taken)
-    frame.steered += data["mids"]
-    if data.get("heard"):
-        frame.heard = f"{frame.heard}\n{data['heard']}".strip()
+    frame.steered += fact.messages
+    if fact.heard:
+        frame.heard = f"{frame.heard}\n{fact.heard}".strip()
 
 
-def _turn(state: SessionState, _: int, data: Data) -> None:
-    frame = state.frames[data["f"]]
+@rule(TurnEnded)
+def _turn(state: SessionState, _: int, fact: TurnEnded) -> None:
+    frame = state.frames[fact.frame]
     frame.turn += 1
-    frame.unwaited = 0 if data.get("waits") is not None else frame.unwaited + 1
-    if data.get("said") is not None:
+    frame.unwaited = 0 if fact.waits is not None else frame.unwaited + 1
+    if fact.said is not None:
         end_exchange(frame)
-        frame.transcript.append({"heard": data["heard"], "said": data["said"]})
-    frame.args = list(data.get("args", frame.args))
-    frame.kwargs = dict(data.get("kwargs", frame.kwargs))
-    frame.gave = data.get("gave", "")
-    frame.waits_for = data.get("waits")
+        frame.transcript.append({"heard": fact.heard or "", "said": fact.said})
+    frame.args = frame.args if fact.args is None else list(fact.args)
+    frame.kwargs = frame.kwargs if fact.kwargs is None else dict(fact.kwargs)
+    frame.gave = fact.gave or ""
+    frame.waits_for = None if fact.waits is None else dict(fact.waits)
     frame.records, frame.order, frame.statements, frame.turn_steps = {}, [], [], []
     frame.rejections, frame.inbox, frame.steered, frame.ending = [], [], [], None
-    if data.get("said") is not None:
+    if fact.said is not None:
         frame.inbox += _asides(state, frame.agent)
     frame.base = dict(state.agents[frame.agent].variables)
 
 
-def _described(state: SessionState, _: int, data: Data) -> None:
-    state.frames[data["f"]].description = data["text"]
+@rule(DescriptionFilled)
+def _described(state: SessionState, _: int, fact: DescriptionFilled) -> None:
+    state.frames[fact.frame].description = fact.text
 
 
-def _res(state: SessionState, _: int, data: Data) -> None:
-    _record(state, data)
+@rule(VariableSet)
+def _set(state: SessionState, _: int, fact: VariableSet) -> None:
+    frame = state.frames[fact.frame]
+    state.agents[frame.agent].variables[fact.name] = fact.value
+    state.fired[call_key(frame.id, fact.pos)] = list(fact.fired)
 
 
-def _set(state: SessionState, _: int, data: Data) -> None:
-    frame = state.frames[data["f"]]
-    state.agents[frame.agent].variables[data["name"]] = data["val"]
-    state.fired[call_key(frame.id, data["pos"])] = list(data["fired"])
+@rule(EffectIntended)
+def _intent(state: SessionState, _: int, fact: EffectIntended) -> None:
+    state.intents[call_key(fact.frame, fact.pos)] = IntentState(fact.name, fact.digest, fact.effect)
 
 
-def _intent(state: SessionState, _: int, data: Data) -> None:
-    state.intents[call_key(data["f"], data["pos"])] = IntentState(data["name"], data["dig"], data["key"])
-
-
-def _wait(state: SessionState, seq: int, data: Data) -> None:
-    state.waits[call_key(data["f"], data["pos"])] = WaitState(
-        data["f"], data["pos"], data["name"], data["dig"], data["source"], data["due"], seq, state.at_s
+@rule(WaitBegun)
+def _wait(state: SessionState, seq: int, fact: WaitBegun) -> None:
+    source = None if fact.source is None else dict(fact.source)
+    state.waits[call_key(fact.frame, fact.pos)] = WaitState(
+        fact.frame, fact.pos, fact.name, fact.digest, source, fact.due, seq, state.at_s
     )
 
 
-def _took(state: SessionState, _: int, data: Data) -> None:
-    frame = state.frames[data["f"]]
-    taken = take_messages(state, frame.agent, data["mids"])
+@rule(WaitEnded)
+def _took(state: SessionState, _: int, fact: WaitEnded) -> None:
+    frame = state.frames[fact.frame]
+    taken = take_messages(state, frame.agent, fact.messages)
     keep_heard(frame, taken)
-    if data["pos"] == TURN:
+    if fact.pos == TURN:
         state.waits.pop(call_key(frame.id, TURN), None)
         frame.inbox += [*_asides(state, frame.agent), *taken]
         frame.waits_for = None
-        if "heard" in data:
-            hear(frame, data)
+        if fact.heard is not None:
+            hear(frame, fact.heard, fact.notes, fact.said)
             frame.inbox = list(taken)
-        if "as" in data:
-            _record(state, {**data, "pos": data["as"], "name": "Hear", "dig": ""})
+        if fact.kept_at is not None:
+            _record(state, 0, CallReturned(frame.id, fact.kept_at, "Hear", "", fact.value))
         return
-    if data.get("asides"):
+    if fact.asides:
         _asides(state, frame.agent)
-    if data.get("cue"):
-        state.meetings[data["cue"]].cue = None
-    _record(state, data)
+    if fact.cue:
+        state.meetings[fact.cue].cue = None
+    name, digest = fact.name or "", fact.digest or ""
+    _record(state, 0, CallReturned(frame.id, fact.pos, name, digest, fact.value))
 
 
-def _ask(state: SessionState, _: int, data: Data) -> None:
+@rule(QuestionAsked)
+def _ask(state: SessionState, _: int, fact: QuestionAsked) -> None:
     """Messages from before a question do not answer it: the next wait hears them."""
-    page, frame = state.pages[data["page"]], state.frames[data["f"]]
+    page, frame = state.pages[fact.page], state.frames[fact.frame]
     agent = state.agents[frame.agent]
     agent.queue[:] = [replace(message, aside=True) if message.from_human else message for message in agent.queue]
-    keep_said(frame, agent.klass, data["text"])
-    question = state.questions[call_key(data["f"], data["pos"])] = QuestionState(
-        data["f"], page.id, data["text"], list(data["options"]), data.get("of"), page.reply_to, place=page.place
+    keep_said(frame, agent.klass, fact.text)
+    question = state.questions[call_key(fact.frame, fact.pos)] = QuestionState(
+        fact.frame, page.id, fact.text, list(fact.options), fact.of, page.reply_to, place=page.place
     )
-    question.each = dict(data.get("each") or {})
+    question.each = dict(fact.each)
 
 
-def _answered(state: SessionState, _: int, data: Data) -> None:
-    key = call_key(data["f"], data["pos"])
-    question, wait, frame = state.questions[key], state.waits[key], state.frames[data["f"]]
-    keep_heard(frame, take_messages(state, frame.agent, data["mids"]))
-    question.answers[data["who"]] = data["text"]
+@rule(QuestionAnswered)
+def _answered(state: SessionState, _: int, fact: QuestionAnswered) -> None:
+    key = call_key(fact.frame, fact.pos)
+    question, wait, frame = state.questions[key], state.waits[key], state.frames[fact.frame]
+    keep_heard(frame, take_messages(state, frame.agent, fact.messages))
+    question.answers[fact.who] = fact.text
     left = [person for name, person in question.each.items() if name not in question.answers]
     wait.source = {**(wait.source or {}), "people": left}
 
 
-def _fin(state: SessionState, _: int, data: Data) -> None:
-    page = state.pages[data["page"]]
-    page.status, page.text = "final", data["text"]
-    if data.get("pos") is not None:
-        _record(state, data)
+def _record_said(state: SessionState, fact: PageFinished | PageHeld) -> None:
+    """The page's text is what a call has said."""
+    if fact.frame is None or fact.pos is None:
+        return
+    name, digest = fact.name or "", fact.digest or ""
+    _record(state, 0, CallReturned(fact.frame, fact.pos, name, digest, fact.value, to=fact.to, text=fact.text))
 
 
-def _held(state: SessionState, _: int, data: Data) -> None:
-    page = state.pages[data["page"]]
-    page.text = f"{page.text}\n\n{data['text']}" if page.status == "held" else data["text"]
-    page.status, page.due = "held", data["due"]
-    if data.get("pos") is not None:
-        _record(state, data)
+@rule(PageFinished)
+def _fin(state: SessionState, _: int, fact: PageFinished) -> None:
+    page = state.pages[fact.page]
+    page.status, page.text = "final", fact.text
+    _record_said(state, fact)
 
 
-RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
-    "start": _start,
-    "ret": _ret,
-    "drop": _drop,
-    "stop": _stop,
-    "park": _park,
-    "steer": _steer,
-    "turn": _turn,
-    "described": _described,
-    "res": _res,
-    "set": _set,
-    "intent": _intent,
-    "wait": _wait,
-    "took": _took,
-    "ask": _ask,
-    "answered": _answered,
-    "fin": _fin,
-    "held": _held,
-}
+@rule(PageHeld)
+def _held(state: SessionState, _: int, fact: PageHeld) -> None:
+    page = state.pages[fact.page]
+    page.text = f"{page.text}\n\n{fact.text}" if page.status == "held" else fact.text
+    page.status, page.due = "held", fact.due
+    _record_said(state, fact)

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
-from runtime.core.message import message_from_data
+from runtime.tape.facts.calls import QuestionAskedAgain
+from runtime.tape.facts.session import (
+    ExchangeBegun,
+    ExchangeJoined,
+    ForkMerged,
+    ForkSettled,
+    ResultReturned,
+    SessionBranched,
+    ThreadOpened,
+)
 from runtime.tape.people_state import MAX_EXCHANGES, ExchangeState, HomeState, ThreadState
 from runtime.tape.rules.frames import call_key
 from runtime.tape.rules.people import MAX_ASIDES
+from runtime.tape.rules.registry import rule
 from runtime.tape.state import SessionState
-
-Data = Mapping[str, Any]
 
 MAX_DURING = 50
 """Messages that are remembered as said during one exchange."""
 
 
-def _branch(state: SessionState, seq: int, data: Data) -> None:
+@rule(SessionBranched)
+def _branch(state: SessionState, seq: int, fact: SessionBranched) -> None:
     """What the other session was about to show is its own affair; what can be asked again is. What it heard in another
     place is not to be marked in this one."""
     state.pages, state.closed, state.marks, state.threads = {}, {}, {}, {}
     state.broken = None
-    if data.get("home"):
-        platform, conversation, thread = data["home"]
-        state.home = HomeState(platform, conversation, thread, seq)
-    if data["why"] == "fork":
+    home = fact.home
+    if home is not None:
+        state.home = HomeState(home.platform, home.conversation, home.thread, seq)
+    if fact.why == "fork":
         state.exchanges = [replace(exchange, message=None, also=[]) for exchange in state.exchanges]
         _hold_meetings_here(state)
     for question in state.questions.values():
@@ -44,53 +51,47 @@ def _hold_meetings_here(state: SessionState) -> None:
         question.place = None
 
 
-def _exchange(state: SessionState, _: int, data: Data) -> None:
-    exchange = ExchangeState(data["seq"], data["person"], data["name"], data["text"], data.get("pid"))
+@rule(ExchangeBegun)
+def _exchange(state: SessionState, _: int, fact: ExchangeBegun) -> None:
+    exchange = ExchangeState(fact.seq, fact.person, fact.name, fact.text, fact.platform_id)
     state.exchanges = [*state.exchanges, exchange][-MAX_EXCHANGES:]
 
 
-def _during(state: SessionState, _: int, data: Data) -> None:
+@rule(ExchangeJoined)
+def _during(state: SessionState, _: int, fact: ExchangeJoined) -> None:
     exchange = state.exchanges[-1]
-    exchange.also = [*exchange.also, data["pid"]][-MAX_DURING:]
+    exchange.also = [*exchange.also, fact.platform_id][-MAX_DURING:]
 
 
-def _thread(state: SessionState, _: int, data: Data) -> None:
-    place = data["platform"], data["conversation"], data.get("thread")
-    state.threads[data["event"]] = ThreadState(*place, data["seq"])
+@rule(ThreadOpened)
+def _thread(state: SessionState, _: int, fact: ThreadOpened) -> None:
+    state.threads[fact.event] = ThreadState(fact.platform, fact.conversation, fact.thread, fact.seq)
 
 
-def _forked(state: SessionState, _: int, data: Data) -> None:
-    state.threads.pop(data["event"], None)
+@rule(ForkSettled)
+def _forked(state: SessionState, _: int, fact: ForkSettled) -> None:
+    state.threads.pop(fact.event, None)
 
 
-def _reask(state: SessionState, _: int, data: Data) -> None:
-    key = call_key(data["f"], data["pos"])
+@rule(QuestionAskedAgain)
+def _reask(state: SessionState, _: int, fact: QuestionAskedAgain) -> None:
+    key = call_key(fact.frame, fact.pos)
     question, wait = state.questions[key], state.waits.get(key)
-    question.page, question.parts = data["page"], {}
-    if data["page"] in state.pages:
-        question.place = state.pages[data["page"]].place
+    question.page, question.parts = fact.page, {}
+    if fact.page in state.pages:
+        question.place = state.pages[fact.page].place
     if wait is not None:  # for whether somebody joins a meeting no call waits
         wait.source = {**(wait.source or {}), "ask": question.page}
 
 
-def _merged(state: SessionState, _: int, data: Data) -> None:
+@rule(ForkMerged)
+def _merged(state: SessionState, _: int, fact: ForkMerged) -> None:
     """The result of another session, as one message; facts `first` to `last` of that session say how it came about."""
-    asides = state.agents[data["agent"]].asides
-    asides.append(message_from_data(data["message"]))
+    asides = state.agents[fact.agent].asides
+    asides.append(fact.message)
     del asides[:-MAX_ASIDES]
 
 
-def _returned(state: SessionState, _: int, __: Data) -> None:
+@rule(ResultReturned)
+def _returned(state: SessionState, _: int, __: ResultReturned) -> None:
     state.home = None
-
-
-RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
-    "branch": _branch,
-    "exchange": _exchange,
-    "during": _during,
-    "thread": _thread,
-    "forked": _forked,
-    "reask": _reask,
-    "merged": _merged,
-    "returned": _returned,
-}

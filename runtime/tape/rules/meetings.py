@@ -2,77 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
-from runtime.core.address import Address
-from runtime.core.message import message_from_data
+from runtime.tape.facts.meetings import (
+    HostCued,
+    InvitationAnswered,
+    InvitingBegun,
+    MeetingAddressed,
+    MeetingBegun,
+    MeetingCreated,
+    MeetingEnded,
+    MeetingPlaced,
+    MeetingPlaceLost,
+    NoticeHeard,
+    ParticipantAsked,
+    ParticipantJoined,
+    ParticipantLeft,
+    StateShared,
+)
 from runtime.tape.rules.frames import call_key
+from runtime.tape.rules.registry import rule
 from runtime.tape.state import MAX_HISTORY, AskState, MeetingState, SessionState, SharedValue
 from runtime.tape.talk import last_of, said_by, speaker_of
 
-Data = Mapping[str, Any]
+
+@rule(MeetingCreated)
+def _meeting(state: SessionState, _: int, fact: MeetingCreated) -> None:
+    meeting = MeetingState(fact.id, fact.topic, fact.host, fact.frame, joined=[fact.host])
+    meeting.status, meeting.came = fact.status, {fact.host: state.at_s}
+    meeting.type, meeting.since = fact.type or fact.topic, fact.at
+    state.meetings[fact.id] = meeting
+    state.frames[fact.frame].meeting = fact.id
 
 
-def _meeting(state: SessionState, _: int, data: Data) -> None:
-    meeting = MeetingState(data["id"], data["topic"], data["host"], data["f"], joined=[data["host"]])
-    meeting.status, meeting.came = data.get("status", "inviting"), {data["host"]: state.at_s}
-    meeting.type, meeting.since = data.get("type", data["topic"]), data.get("at", 0.0)
-    state.meetings[data["id"]] = meeting
-    state.frames[data["f"]].meeting = data["id"]
-
-
-def _inviting(state: SessionState, _: int, data: Data) -> None:
-    meeting = state.meetings[data["id"]]
+@rule(InvitingBegun)
+def _inviting(state: SessionState, _: int, fact: InvitingBegun) -> None:
+    meeting = state.meetings[fact.id]
     meeting.status = "inviting"
     frame = state.frames.get(meeting.frame)
     if frame is not None:  # arguments of the meeting, not of the playbook
-        frame.kwargs = {name: value for name, value in frame.kwargs.items() if name not in data.get("own", ())}
+        frame.kwargs = {name: value for name, value in frame.kwargs.items() if name not in fact.own}
 
 
-def _asked(state: SessionState, _: int, data: Data) -> None:
-    meeting, who = state.meetings[data["id"]], data["who"]
+@rule(ParticipantAsked)
+def _asked(state: SessionState, _: int, fact: ParticipantAsked) -> None:
+    meeting, who = state.meetings[fact.id], fact.who
     _close_questions(state, meeting, who)
     meeting.invited[who] = ""
-    meeting.asks[who] = AskState(data["by"], data["times"], data["due"], data["required"])
+    meeting.asks[who] = AskState(fact.by, fact.times, fact.due, fact.required)
 
 
-def _invite(state: SessionState, _: int, data: Data) -> None:
+@rule(InvitationAnswered)
+def _invite(state: SessionState, _: int, fact: InvitationAnswered) -> None:
     """An answer; without one, in old tapes, the question."""
-    meeting, who = state.meetings[data["id"]], data.get("who") or data["agent"]
-    meeting.invited[who] = data["answer"]
+    meeting, who = state.meetings[fact.id], fact.who
+    meeting.invited[who] = fact.answer
     ask = meeting.asks.setdefault(who, AskState(meeting.host, due=0.0, required=True))
-    if data["answer"] and not data.get("again"):
+    if fact.answer and not fact.again:
         ask.due = None
         _close_questions(state, meeting, who)
 
 
-def _joined(state: SessionState, _: int, data: Data) -> None:
-    meeting = state.meetings[data["id"]]
-    for name in (data.get("named", data["who"]), data["who"]):
+@rule(ParticipantJoined)
+def _joined(state: SessionState, _: int, fact: ParticipantJoined) -> None:
+    meeting = state.meetings[fact.id]
+    for name in (fact.named or fact.who, fact.who):
         _close_questions(state, meeting, name)
         meeting.asks.pop(name, None)
         meeting.invited.pop(name, None)
-    meeting.invited[data["who"]] = "JOINED"
-    if data["who"] not in meeting.joined:
-        meeting.joined.append(data["who"])
-        meeting.came[data["who"]] = state.at_s
+    meeting.invited[fact.who] = "JOINED"
+    if fact.who not in meeting.joined:
+        meeting.joined.append(fact.who)
+        meeting.came[fact.who] = state.at_s
 
 
-def _left(state: SessionState, _: int, data: Data) -> None:
-    meeting = state.meetings[data["id"]]
-    meeting.joined = [who for who in meeting.joined if who != data["who"]]
-    meeting.came.pop(data["who"], None)
-    meeting.invited[data["who"]] = "LEFT"
+@rule(ParticipantLeft)
+def _left(state: SessionState, _: int, fact: ParticipantLeft) -> None:
+    meeting = state.meetings[fact.id]
+    meeting.joined = [who for who in meeting.joined if who != fact.who]
+    meeting.came.pop(fact.who, None)
+    meeting.invited[fact.who] = "LEFT"
 
 
-def _meeting_active(state: SessionState, _: int, data: Data) -> None:
-    meeting = state.meetings[data["id"]]
+@rule(MeetingBegun)
+def _meeting_active(state: SessionState, _: int, fact: MeetingBegun) -> None:
+    meeting = state.meetings[fact.id]
     meeting.status, meeting.held = "active", True
 
 
-def _spoke(state: SessionState, _: int, data: Data) -> None:
-    meeting, message = state.meetings[data["id"]], message_from_data(data["message"])
+@rule(MeetingAddressed)
+def _spoke(state: SessionState, _: int, fact: MeetingAddressed) -> None:
+    meeting, message = state.meetings[fact.id], fact.message
     if meeting.status != "ended":
         meeting.history = [*meeting.history, message][-MAX_HISTORY:]
     meeting.talk = last_of([*meeting.talk, *said_by(speaker_of(message), message.content)])
@@ -80,12 +98,14 @@ def _spoke(state: SessionState, _: int, data: Data) -> None:
         meeting.cue = None
 
 
-def _cue(state: SessionState, _: int, data: Data) -> None:
-    state.meetings[data["id"]].cue = message_from_data(data["message"])
+@rule(HostCued)
+def _cue(state: SessionState, _: int, fact: HostCued) -> None:
+    state.meetings[fact.id].cue = fact.message
 
 
-def _hears(state: SessionState, _: int, data: Data) -> None:
-    state.frames[data["f"]].inbox.append(message_from_data(data["message"]))
+@rule(NoticeHeard)
+def _hears(state: SessionState, _: int, fact: NoticeHeard) -> None:
+    state.frames[fact.frame].inbox.append(fact.message)
 
 
 def question_of(meeting: MeetingState, who: str, times: int) -> tuple[str, str]:
@@ -107,40 +127,26 @@ def close_meeting(state: SessionState, meeting: MeetingState, why: str | None = 
     meeting.asks, meeting.history, meeting.cue = {}, [], None
 
 
-def _place(state: SessionState, _: int, data: Data) -> None:
-    meeting = state.meetings[data["id"]]
-    meeting.place = Address(*data["place"])
+@rule(MeetingPlaced)
+def _place(state: SessionState, _: int, fact: MeetingPlaced) -> None:
+    meeting = state.meetings[fact.id]
+    meeting.place = fact.place
     state.agents[meeting.host].at_home = False
 
 
-def _place_lost(state: SessionState, _: int, data: Data) -> None:
-    meeting = state.meetings[data["id"]]
+@rule(MeetingPlaceLost)
+def _place_lost(state: SessionState, _: int, fact: MeetingPlaceLost) -> None:
+    meeting = state.meetings[fact.id]
     meeting.left, meeting.place = meeting.place, None
 
 
-def _meeting_end(state: SessionState, _: int, data: Data) -> None:
-    close_meeting(state, state.meetings[data["id"]], data.get("why"))
+@rule(MeetingEnded)
+def _meeting_end(state: SessionState, _: int, fact: MeetingEnded) -> None:
+    close_meeting(state, state.meetings[fact.id], fact.why)
 
 
-def _shared(state: SessionState, _: int, data: Data) -> None:
-    shared = state.meetings[data["id"]].shared
-    version = shared[data["name"]].version if data["name"] in shared else 0
-    shared[data["name"]] = SharedValue(data["value"], version + 1, data["by"])
-
-
-RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
-    "meeting": _meeting,
-    "inviting": _inviting,
-    "asked": _asked,
-    "invite": _invite,
-    "joined": _joined,
-    "left": _left,
-    "meeting_active": _meeting_active,
-    "spoke": _spoke,
-    "cue": _cue,
-    "hears": _hears,
-    "place": _place,
-    "place_lost": _place_lost,
-    "meeting_end": _meeting_end,
-    "shared": _shared,
-}
+@rule(StateShared)
+def _shared(state: SessionState, _: int, fact: StateShared) -> None:
+    shared = state.meetings[fact.id].shared
+    version = shared[fact.name].version if fact.name in shared else 0
+    shared[fact.name] = SharedValue(fact.value, version + 1, fact.by)

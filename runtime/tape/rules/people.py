@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from runtime.core.address import Address
-from runtime.core.message import Attachment, message_from_data
+from runtime.core.message import Attachment
 from runtime.tape.acks import settle_page
+from runtime.tape.facts.pages import (
+    MarkPlaced,
+    MarkWanted,
+    PageBegun,
+    PageClosed,
+    PageGrew,
+    PageMoved,
+    PageShown,
+    PartOpening,
+    PartSent,
+    QuestionClosed,
+    QuestionSettled,
+)
+from runtime.tape.facts.people import (
+    AsideAdded,
+    FileReceived,
+    MessageDeleted,
+    MessageEdited,
+    MessageHeard,
+    PersonBound,
+    PersonMet,
+)
 from runtime.tape.people_state import (
     MAX_FILES,
     MAX_REMEMBERED,
@@ -18,9 +39,8 @@ from runtime.tape.people_state import (
     PersonState,
     SaidState,
 )
+from runtime.tape.rules.registry import rule
 from runtime.tape.state import SessionState
-
-Data = Mapping[str, Any]
 
 _Known = TypeVar("_Known")
 
@@ -38,154 +58,146 @@ def _remember(known: dict[str, _Known], key: str, value: _Known) -> None:
         del known[next(iter(known))]
 
 
-def _person(state: SessionState, _: int, data: Data) -> None:
-    known = state.people.setdefault(data["id"], PersonState(data["name"], since=data.get("since", 0.0)))
-    known.name, known.alike = data["name"], data.get("alike", False)
+@rule(PersonMet)
+def _person(state: SessionState, _: int, fact: PersonMet) -> None:
+    known = state.people.setdefault(fact.id, PersonState(fact.name, since=fact.since))
+    known.name, known.alike = fact.name, fact.alike
 
 
-def _bound(state: SessionState, _: int, data: Data) -> None:
-    state.people[data["id"]].declared = data["human"]
+@rule(PersonBound)
+def _bound(state: SessionState, _: int, fact: PersonBound) -> None:
+    state.people[fact.id].declared = fact.human
 
 
-def _file(state: SessionState, _: int, data: Data) -> None:
-    file = Attachment(data["name"], data["type"], data["url"], data.get("size"))
+@rule(FileReceived)
+def _file(state: SessionState, _: int, fact: FileReceived) -> None:
+    file = Attachment(fact.name, fact.media_type, fact.url, fact.size_bytes)
     state.files = [*(known for known in state.files if known.url != file.url), file][-MAX_FILES:]
 
 
-def _heard(state: SessionState, _: int, data: Data) -> None:
-    state.person, state.private = data["person"], data["private"]
-    if data.get("pid") is not None:
-        heard = HeardState(data["message"], data["agent"], data["person"], data["name"], data["text"])
-        _remember(state.heard, data["pid"], heard)
-        _note_place(state, data)
+@rule(MessageHeard)
+def _heard(state: SessionState, _: int, fact: MessageHeard) -> None:
+    state.person, state.private = fact.person, fact.private
+    if fact.platform_id is not None:
+        heard = HeardState(fact.message, fact.agent, fact.person, fact.name, fact.text)
+        _remember(state.heard, fact.platform_id, heard)
+        _note_place(state, fact.platform_id, fact.place)
 
 
-def _note_place(state: SessionState, data: Data) -> None:
-    if data.get("place"):
-        _remember(state.written_at, data["pid"], Address(*data["place"]))
+def _note_place(state: SessionState, message: str, place: Address | None) -> None:
+    if place is not None:
+        _remember(state.written_at, message, place)
 
 
-def _changed(state: SessionState, _: int, data: Data) -> None:
-    agent = state.agents[data["agent"]]
-    agent.queue = [replace(m, content=data["text"]) if m.id == data["message"] else m for m in agent.queue]
-    state.heard[data["pid"]].text = data["text"]
+@rule(MessageEdited)
+def _changed(state: SessionState, _: int, fact: MessageEdited) -> None:
+    agent = state.agents[fact.agent]
+    agent.queue = [replace(m, content=fact.text) if m.id == fact.message else m for m in agent.queue]
+    state.heard[fact.platform_id].text = fact.text
     for meeting in state.meetings.values():
-        meeting.history = [replace(m, content=data["text"]) if m.id == data["message"] else m for m in meeting.history]
+        meeting.history = [replace(m, content=fact.text) if m.id == fact.message else m for m in meeting.history]
 
 
-def _recalled(state: SessionState, _: int, data: Data) -> None:
-    agent = state.agents[data["agent"]]
-    agent.queue = [message for message in agent.queue if message.id != data["message"]]
-    state.heard.pop(data["pid"], None)
+@rule(MessageDeleted)
+def _recalled(state: SessionState, _: int, fact: MessageDeleted) -> None:
+    agent = state.agents[fact.agent]
+    agent.queue = [message for message in agent.queue if message.id != fact.message]
+    state.heard.pop(fact.platform_id, None)
     for meeting in state.meetings.values():
-        meeting.history = [message for message in meeting.history if message.id != data["message"]]
+        meeting.history = [message for message in meeting.history if message.id != fact.message]
 
 
-def _aside(state: SessionState, _: int, data: Data) -> None:
-    asides = state.agents[data["agent"]].asides
-    asides.append(message_from_data(data["message"]))
+@rule(AsideAdded)
+def _aside(state: SessionState, _: int, fact: AsideAdded) -> None:
+    asides = state.agents[fact.agent].asides
+    asides.append(fact.message)
     del asides[:-MAX_ASIDES]
 
 
-def _page(state: SessionState, seq: int, data: Data) -> None:
-    file = Attachment(*data["file"]) if data.get("file") else None
-    page = PageState(str(seq), data["f"], data["agent"], data["to"], file=file)
-    page.reply_to, page.choices = data.get("reply"), list(data.get("choices") or ())
-    page.place = Address(*data["place"]) if data.get("place") else None
+@rule(PageBegun)
+def _page(state: SessionState, seq: int, fact: PageBegun) -> None:
+    page = PageState(str(seq), fact.frame, fact.agent, fact.to, file=fact.file)
+    page.reply_to, page.choices = fact.reply, [list(choice) for choice in fact.choices]
+    page.place = fact.place
     state.pages[page.id] = page
     agent = state.agents.get(page.agent)
     if agent is not None and page.reply_to is not None:
         agent.answering = None
 
 
-def _opening(state: SessionState, _: int, data: Data) -> None:
-    page = state.pages.get(data["page"])
+@rule(PartOpening)
+def _opening(state: SessionState, _: int, fact: PartOpening) -> None:
+    page = state.pages.get(fact.page)
     if page is not None:
-        page.opened.setdefault(data["part"], data["text"])
+        page.opened.setdefault(fact.part, fact.text)
 
 
-def _grew(state: SessionState, _: int, data: Data) -> None:
-    page = state.pages.get(data["page"])
+@rule(PageGrew)
+def _grew(state: SessionState, _: int, fact: PageGrew) -> None:
+    page = state.pages.get(fact.page)
     if page is not None:
-        page.stands = page.stands[: data["at"]] + data["text"]
+        page.stands = page.stands[: fact.at] + fact.text
 
 
-def _sent(state: SessionState, _: int, data: Data) -> None:
-    page = state.pages.get(data["page"])
+@rule(PartSent)
+def _sent(state: SessionState, _: int, fact: PartSent) -> None:
+    page = state.pages.get(fact.page)
     if page is not None:
-        page.parts[data["part"]] = data["pid"]
-        text = page.text or page.opened.get(data["part"], "")
-        _remember(state.said, data["pid"], SaidState(page.agent, text[:MAX_QUOTED_CHARS]))
-    if data["page"] in state.closed:
-        state.closed[data["page"]].parts[data["part"]] = data["pid"]
+        page.parts[fact.part] = fact.platform_id
+        text = page.text or page.opened.get(fact.part, "")
+        _remember(state.said, fact.platform_id, SaidState(page.agent, text[:MAX_QUOTED_CHARS]))
+    if fact.page in state.closed:
+        state.closed[fact.page].parts[fact.part] = fact.platform_id
     for question in state.questions.values():
-        if question.page == data["page"]:
-            question.parts[data["part"]] = data["pid"]
+        if question.page == fact.page:
+            question.parts[fact.part] = fact.platform_id
 
 
-def _closed(state: SessionState, _: int, data: Data) -> None:
-    parts = {int(part): pid for part, pid in data["parts"].items()}
-    state.closed[data["page"]] = ClosedQuestion(
-        data["page"], data["agent"], data["text"], data["free"], data["reply"], parts
+@rule(QuestionClosed)
+def _closed(state: SessionState, _: int, fact: QuestionClosed) -> None:
+    state.closed[fact.page] = ClosedQuestion(
+        fact.page, fact.agent, fact.text, fact.free, fact.reply, dict(fact.parts), fact.place
     )
-    if data.get("place"):
-        state.closed[data["page"]].place = Address(*data["place"])
 
 
-def _settled(state: SessionState, _: int, data: Data) -> None:
-    state.closed.pop(data["page"], None)
+@rule(QuestionSettled)
+def _settled(state: SessionState, _: int, fact: QuestionSettled) -> None:
+    state.closed.pop(fact.page, None)
 
 
-def _marking(state: SessionState, _: int, data: Data) -> None:
-    _remember(state.marks, data["pid"], data["mark"])
-    _note_place(state, data)
+@rule(MarkWanted)
+def _marking(state: SessionState, _: int, fact: MarkWanted) -> None:
+    _remember(state.marks, fact.platform_id, fact.mark)
+    _note_place(state, fact.platform_id, fact.place)
 
 
-def _marked(state: SessionState, _: int, data: Data) -> None:
-    state.marks.pop(data["pid"], None)
+@rule(MarkPlaced)
+def _marked(state: SessionState, _: int, fact: MarkPlaced) -> None:
+    state.marks.pop(fact.platform_id, None)
 
 
-def _close(state: SessionState, _: int, data: Data) -> None:
-    page = state.pages[data["page"]]
-    page.status, page.text = "closed", data["text"]
+@rule(PageClosed)
+def _close(state: SessionState, _: int, fact: PageClosed) -> None:
+    page = state.pages[fact.page]
+    page.status, page.text = "closed", fact.text
     if not page.opened:
         del state.pages[page.id]
 
 
-def _moved(state: SessionState, _: int, data: Data) -> None:
+@rule(PageMoved)
+def _moved(state: SessionState, _: int, fact: PageMoved) -> None:
     """A page could not be shown in its place: it starts again where the session lives."""
-    page = state.pages[data["page"]]
+    page = state.pages[fact.page]
     page.place, page.reply_to, page.parts, page.opened, page.stands = None, None, {}, {}, ""
     for question in state.questions.values():
         if question.page == page.id:
             question.place, question.reply_to, question.parts = None, None, {}
 
 
-def _shown(state: SessionState, _: int, data: Data) -> None:
-    page = state.pages.pop(data["page"], None)
-    settle_page(state.acks, data["page"], has_it=not data.get("lost"))
+@rule(PageShown)
+def _shown(state: SessionState, _: int, fact: PageShown) -> None:
+    page = state.pages.pop(fact.page, None)
+    settle_page(state.acks, fact.page, has_it=not fact.lost)
     for pid in page.parts.values() if page is not None else ():
         if page is not None and pid in state.said:
             state.said[pid].text = page.text[:MAX_QUOTED_CHARS]
-
-
-RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
-    "person": _person,
-    "bound": _bound,
-    "file": _file,
-    "heard": _heard,
-    "changed": _changed,
-    "recalled": _recalled,
-    "aside": _aside,
-    "page": _page,
-    "opening": _opening,
-    "grew": _grew,
-    "sent": _sent,
-    "close": _close,
-    "moved": _moved,
-    "shown": _shown,
-    "closed": _closed,
-    "settled": _settled,
-    "marking": _marking,
-    "marked": _marked,
-}

@@ -2,52 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
+from runtime.tape.facts.frames import EndReached, StatementAccepted, StatementDone, StatementFailed, StatementRejected
 from runtime.tape.frame_state import SHARED, Ending, StatementState
+from runtime.tape.rules.registry import rule
 from runtime.tape.state import SessionState
 
-Data = Mapping[str, Any]
 
-
-def _stmt(state: SessionState, _: int, data: Data) -> None:
-    frame = state.frames[data["f"]]
+@rule(StatementAccepted)
+def _stmt(state: SessionState, _: int, fact: StatementAccepted) -> None:
+    frame = state.frames[fact.frame]
     variables = dict(state.agents[frame.agent].variables)
-    if frame.meeting is not None and any(SHARED in source for source in (data["src"], *frame.prelude)):
+    if frame.meeting is not None and any(SHARED in source for source in (fact.source, *frame.prelude)):
         shared = state.meetings[frame.meeting].shared
         variables.setdefault(SHARED, {name: known.value for name, known in shared.items()})
-    frame.statements.append(StatementState(data["src"], variables, remarks=list(data.get("re") or ())))
+    frame.statements.append(StatementState(fact.source, variables, remarks=list(fact.remarks)))
 
 
-def _done(state: SessionState, _: int, data: Data) -> None:
-    frame = state.frames[data["f"]]
+@rule(StatementDone)
+def _done(state: SessionState, _: int, fact: StatementDone) -> None:
+    frame = state.frames[fact.frame]
     frame.statements[-1].done = True
-    frame.locals.update(data.get("loc") or {})
-    frame.prelude.extend(data.get("prelude") or [])
+    frame.locals.update(fact.names)
+    frame.prelude.extend(fact.prelude)
 
 
-def _failed(state: SessionState, _: int, data: Data) -> None:
-    statement = state.frames[data["f"]].statements[-1]
+@rule(StatementFailed)
+def _failed(state: SessionState, _: int, fact: StatementFailed) -> None:
+    statement = state.frames[fact.frame].statements[-1]
     statement.done = True
-    statement.error = (data["exc"][0], data["exc"][1])
+    statement.error = fact.error
 
 
-def _rej(state: SessionState, _: int, data: Data) -> None:
-    state.frames[data["f"]].rejections.append({k: v for k, v in data.items() if k != "f"})
+@rule(StatementRejected)
+def _rej(state: SessionState, _: int, fact: StatementRejected) -> None:
+    state.frames[fact.frame].rejections.append({"rule": fact.rule, "message": fact.message, "source": fact.source})
 
 
-def _end(state: SessionState, _: int, data: Data) -> None:
-    frame = state.frames[data["f"]]
-    frame.ending = Ending(data["how"], data.get("val"))
+@rule(EndReached)
+def _end(state: SessionState, _: int, fact: EndReached) -> None:
+    frame = state.frames[fact.frame]
+    frame.ending = Ending(fact.how, fact.value)
     if frame.statements:
         frame.statements[-1].done = True
-
-
-RULES: dict[str, Callable[[SessionState, int, Data], None]] = {
-    "stmt": _stmt,
-    "done": _done,
-    "failed": _failed,
-    "rej": _rej,
-    "end": _end,
-}

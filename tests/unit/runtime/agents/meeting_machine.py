@@ -26,6 +26,7 @@ from runtime.core.message import Message, MessageType, message_from_data, messag
 from runtime.core.texts import english
 from runtime.execution.prompt.situation import situation
 from runtime.meetings.invitations import BUSY, JOINED, rejected
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.state import MeetingState
 from runtime.tape.tape import Fact
@@ -74,8 +75,8 @@ class Screen:
 
     def tell(self, text: str, place: object = None) -> None:
         assert place is None
-        seq = self._journal.note("page", f="", agent="", to="notice")
-        self._journal.note("fin", page=str(seq), text=text)
+        seq = self._journal.note(content_of("page", {"f": "", "agent": "", "to": "notice"}))
+        self._journal.note(content_of("fin", {"page": str(seq), "text": text}))
 
     async def deliver(self, message: Message, /) -> None:
         """Notices are told; what is said has a page of its own."""
@@ -117,7 +118,7 @@ class People:
         return agent in AGENTS
 
     def remind(self, agent: AgentId, message: Message) -> bool:
-        self._journal.note("in", agent=agent, message=message_to_data(message))
+        self._journal.note(content_of("in", {"agent": agent, "message": message_to_data(message)}))
         return True
 
     def notifies(self, _person: str) -> bool:
@@ -168,9 +169,9 @@ class MeetingMachine(RuleBasedStateMachine):
         """Agents that can take no more."""
         self.start_process()
         for agent in AGENTS:
-            self.journal.note("agent", id=agent, **{"class": f"Agent{agent}"}, vars={})
+            self.journal.note(content_of("agent", {"id": agent, "class": f"Agent{agent}", "vars": {}}))
         for person in PEOPLE:
-            self.journal.note("person", id=person, name=person.removeprefix("test:"), since=0.0)
+            self.journal.note(content_of("person", {"id": person, "name": person.removeprefix("test:"), "since": 0.0}))
         self.commit()
 
     def start_process(self) -> None:
@@ -215,12 +216,12 @@ class MeetingMachine(RuleBasedStateMachine):
         self.frames += 1
         frame = f"{agent}.{self.frames}"
         about: dict[str, Any] = {"args": [], "kwargs": {}, "version": "v", "pb": "Talk", "meeting": meeting}
-        self.journal.note("start", f=frame, agent=agent, **about)
+        self.journal.note(content_of("start", {"f": frame, "agent": agent, **about}))
         return frame
 
     def return_(self, agent: str, meeting: str) -> None:
         for frame in [f.id for f in self.journal.state.frames.values() if (f.agent, f.meeting) == (agent, meeting)]:
-            self.journal.note("ret", f=frame, val=None)
+            self.journal.note(content_of("ret", {"f": frame, "val": None}))
 
     @rule(host=st.sampled_from(AGENTS), at_once=st.booleans())
     def create(self, host: str, at_once: bool = True) -> None:
@@ -358,7 +359,7 @@ class MeetingMachine(RuleBasedStateMachine):
         else:
             message = self.meeting_host.meetings.message(meeting, text, MessageType.MEETING_BROADCAST, sender=who)
             done(self.meeting_host.channel(meeting.id).send(message))
-            self.journal.note("spoke", id=meeting.id, message=message_to_data(message))
+            self.journal.note(content_of("spoke", {"id": meeting.id, "message": message_to_data(message)}))
         known.said.append(f"{who.removeprefix('test:') if who in PEOPLE else f'Agent{who}'}: {text}")
         for other in known.joined:
             if other != who and other in AGENTS:

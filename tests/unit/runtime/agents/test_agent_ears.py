@@ -15,6 +15,7 @@ from runtime.agents.agent import Agent
 from runtime.bus import Bus
 from runtime.core.ids import AgentId, SessionId
 from runtime.core.message import Message, MessageType
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, C, broadcast, direct
@@ -31,7 +32,7 @@ async def ears() -> AsyncIterator[tuple[Agent, FakeClock, Callable[[], list[str]
     """An agent of class Poet with id 1001, the clock, what is in its queue, and a way to make it again."""
     clock = FakeClock()
     journal = Journal(SessionId("s"), clock, _kept)
-    journal.note("agent", id="1001", **{"class": "Poet"}, vars={})
+    journal.note(content_of("agent", {"id": "1001", "class": "Poet", "vars": {}}))
 
     def make(tasks: TaskGroup) -> Agent:
         return Agent(AgentId("1001"), journal, cast("Any", None), clock, Bus(clock), tasks)

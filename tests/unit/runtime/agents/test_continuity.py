@@ -15,6 +15,7 @@ from runtime.core.ids import SessionId
 from runtime.execution.calls.remote import NoRemoteServers
 from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentKind, Program
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.sessions.programs import agent, program, python
@@ -42,12 +43,14 @@ async def _unwritten(_: Batch, /) -> None:
 def begun() -> Journal:
     """A session whose Main waits for a tool."""
     journal = Journal(SessionId("s"), FakeClock(), _unwritten)
-    journal.note("begin", program="old", playbooks={"Main.Main": "other"})
-    journal.note("agent", id="1000", **{"class": "Main"}, vars={})
+    journal.note(content_of("begin", {"program": "old", "playbooks": {"Main.Main": "other"}}))
+    journal.note(content_of("agent", {"id": "1000", "class": "Main", "vars": {}}))
     frame: dict[str, Any] = {"agent": "1000", "args": [], "kwargs": {}}
-    journal.note("start", f="1000.0", pb="Main", version=version_of(MAIN, MAIN.playbooks[0]), **frame)
+    journal.note(
+        content_of("start", {"f": "1000.0", "pb": "Main", "version": version_of(MAIN, MAIN.playbooks[0]), **frame})
+    )
     up = {"frame": "1000.0", "pos": "0", "name": "Far.tool", "digest": "d", "hidden": False}
-    journal.note("start", f="1000.0:0", pb="Far.tool", version="remote - -", up=up, **frame)
+    journal.note(content_of("start", {"f": "1000.0:0", "pb": "Far.tool", "version": "remote - -", "up": up, **frame}))
     return journal
 
 

@@ -10,6 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from runtime.agents.meeting_host import MeetingHost
 from runtime.meetings.meetings import Meetings
+from runtime.tape.facts.registry import content_of
 from runtime.tape.state import MeetingState
 from tests.unit.runtime.agents.meeting_machine import AGENTS, MeetingMachine, done
 
@@ -32,7 +33,7 @@ class _Forgetful(Meetings):
 
     def leave(self, meeting: MeetingState, who: str, why: str | None = None) -> None:
         if who in meeting.joined and meeting.status != "ended" and len(meeting.joined) > 2:
-            self._journal.note("left", id=meeting.id, who=who)
+            self._journal.note(content_of("left", {"id": meeting.id, "who": who}))
         else:
             super().leave(meeting, who, why)
 

@@ -18,6 +18,8 @@ from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Frame
 from runtime.execution.host import Executable, Host
 from runtime.execution.speech.pages import Pages
+from runtime.tape.facts.frames import FrameStarted
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.crash_world import ADDRESS, World
 
@@ -77,8 +79,8 @@ async def standing() -> AsyncIterator[Stand]:
         """Nothing is to be lost."""
 
     journal = Journal(SessionId("s"), world.clock, kept)
-    journal.note("agent", id="1000", **{"class": "Main"}, vars={})
-    journal.note("start", f=FRAME, agent="1000", pb="Main", args=[], kwargs={}, version="1")
+    journal.note(content_of("agent", {"id": "1000", "class": "Main", "vars": {}}))
+    journal.note(FrameStarted(FRAME, "1000", "Main", [], {}, "1"))
     async with anyio.create_task_group() as tasks:
         host = Host(journal, Pages(journal, world, ADDRESS, tasks, bus, english()), Alone(), tasks, {}, {})
         host.events = FrameEvents(journal, bus)
@@ -101,7 +103,7 @@ async def test_a_frame_that_was_stopped_before_it_could_run_is_not_run() -> None
     playbook, returned = Playbook(), list[object]()
     async with standing() as stand:
         stand.host.on_returned = returned.append
-        stand.journal.note("stop", agent="1000", drop=[], past=[], idle=False)
+        stand.journal.note(content_of("stop", {"agent": "1000", "drop": [], "past": [], "idle": False}))
         before = stand.journal.state.seq
         assert await stand.host.run_frame(FRAME, playbook) is None
         assert stand.journal.state.seq == before

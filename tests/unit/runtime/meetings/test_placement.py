@@ -8,6 +8,7 @@ import pytest
 
 from runtime.core.address import Address, address_data
 from runtime.meetings.placement import meeting_held_at, place_of, place_of_work
+from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 
@@ -23,7 +24,7 @@ class Facts:
             self.note("agent", id=agent, **{"class": "Host"})
 
     def note(self, kind: str, **data: Any) -> None:
-        apply(self.state, self.state.seq + 1, kind, data)
+        apply(self.state, self.state.seq + 1, content_of(kind, data))
 
     def start(self, frame: str, agent: str = "1000", meeting: str | None = None) -> None:
         caller, _, pos = frame.rpartition(":")

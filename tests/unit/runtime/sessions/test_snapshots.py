@@ -14,7 +14,8 @@ from runtime.core.ids import SessionId
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions import snapshots
 from runtime.stores.sessions import Commit, Lease, SessionRecord
-from runtime.tape.fold import apply
+from runtime.tape.facts.registry import content_of
+from runtime.tape.fold import apply_fact
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.snapshot import Snapshot, snapshot_of, state_from
 from runtime.tape.state import SessionState
@@ -32,7 +33,7 @@ T0 = datetime(2026, 1, 1, tzinfo=UTC)
 def folded(facts: Sequence[Fact], state: SessionState | None = None) -> SessionState:
     state = state or SessionState()
     for fact in facts:
-        apply(state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
+        apply_fact(state, fact)
     return state
 
 
@@ -154,7 +155,7 @@ async def test_the_larger_a_snapshot_is_the_later_comes_the_next(monkeypatch: py
         journal.start(tasks)
         kept.start(tasks)
         for number in range(600):
-            journal.note("person", id=f"test:{number}", name="x" * 80)
+            journal.note(content_of("person", {"id": f"test:{number}", "name": "x" * 80}))
             await journal.commit()
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()

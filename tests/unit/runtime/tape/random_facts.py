@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runtime.core.errors import Divergence
+from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 
@@ -74,7 +75,7 @@ class Facts:
             kind = self._rng.choice([*KINDS, *OFTEN])
             try:
                 data = self._data(kind)
-                apply(self._state, self._state.seq + 1, kind, data)
+                apply(self._state, self._state.seq + 1, content_of(kind, data))
             except (IndexError, KeyError, Divergence):
                 continue
             return kind, data

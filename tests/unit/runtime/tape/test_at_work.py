@@ -8,6 +8,7 @@ import pytest
 
 from runtime.core.ids import SessionId
 from runtime.tape import state as state_module
+from runtime.tape.facts.registry import content_of
 from runtime.tape.frame_state import takes
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.state import SessionState
@@ -47,7 +48,7 @@ def test_whether_something_goes_on_is_known_after_every_fact(seed: int) -> None:
     answers = set()
     for _ in range(400):
         kind, data = told()
-        made.note(kind, **data)
+        made.note(content_of(kind, data))
         if draw.random() < 0.8:
             answers.add(made.at_work())
             assert made.at_work() == plainly(made.state) == made.state.at_work()
@@ -60,9 +61,13 @@ def test_a_broadcast_is_followed_without_looking_at_every_agent_after_every_fact
     made, looked = journal(), [0]
     for number in range(AGENTS):
         frame = {"f": f"{number}.0", "agent": str(number), "pb": "Main", "args": [], "kwargs": {}, "version": "1"}
-        made.note("agent", id=str(number), **{"class": "Main"})
-        made.note("start", **frame)
-        made.note("wait", f=f"{number}.0", pos="0", name="W", dig="d", source={"any": True}, due=None)
+        made.note(content_of("agent", {"id": str(number), "class": "Main"}))
+        made.note(content_of("start", {**frame}))
+        made.note(
+            content_of(
+                "wait", {"f": f"{number}.0", "pos": "0", "name": "W", "dig": "d", "source": {"any": True}, "due": None}
+            )
+        )
 
     def counted(source: object, message: object) -> bool:
         looked[0] += 1
@@ -72,12 +77,20 @@ def test_a_broadcast_is_followed_without_looking_at_every_agent_after_every_fact
     assert not made.at_work()
     for number in range(AGENTS):
         said = {"id": f"m{number}", "from": "0", "class": "Main", "text": "x", "at": "2026-01-01T00:00:00+00:00"}
-        made.note("in", agent=str(number), message=said)
+        made.note(content_of("in", {"agent": str(number), "message": said}))
         assert made.at_work()
     for number in range(AGENTS):
-        made.note("took", f=f"{number}.0", pos="0", name="W", dig="d", mids=[f"m{number}"], val=None)
+        made.note(
+            content_of(
+                "took", {"f": f"{number}.0", "pos": "0", "name": "W", "dig": "d", "mids": [f"m{number}"], "val": None}
+            )
+        )
         assert made.at_work()
-        made.note("wait", f=f"{number}.0", pos="1", name="W", dig="d", source={"any": True}, due=None)
+        made.note(
+            content_of(
+                "wait", {"f": f"{number}.0", "pos": "1", "name": "W", "dig": "d", "source": {"any": True}, "due": None}
+            )
+        )
         assert made.at_work() == (number < AGENTS - 1)
     assert looked[0] <= 8 * AGENTS
 
@@ -86,9 +99,16 @@ def test_waits_are_not_looked_at_while_nothing_has_come_for_anybody(monkeypatch:
     made, looked = journal(), list[str]()
     for number in range(AGENTS):
         agent, frame = str(1000 + number), f"{1000 + number}.0"
-        made.note("agent", id=agent, **{"class": "Main"}, vars={})
-        made.note("start", f=frame, agent=agent, pb="Main", args=[], kwargs={}, version="1")
-        made.note("wait", f=frame, pos="0", name="WaitForMessage", dig="d", source={"any": True}, due=None)
+        made.note(content_of("agent", {"id": agent, "class": "Main", "vars": {}}))
+        made.note(
+            content_of("start", {"f": frame, "agent": agent, "pb": "Main", "args": [], "kwargs": {}, "version": "1"})
+        )
+        made.note(
+            content_of(
+                "wait",
+                {"f": frame, "pos": "0", "name": "WaitForMessage", "dig": "d", "source": {"any": True}, "due": None},
+            )
+        )
     monkeypatch.setattr(SessionState, "has_come", lambda _state, key: looked.append(key))
     assert not made.at_work()
     assert looked == []

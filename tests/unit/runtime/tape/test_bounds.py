@@ -12,6 +12,9 @@ import pytest
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import MAX_ERROR_CHARS
 from runtime.tape.bounds import MAX_FACT_CHARS
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import FrameStarted
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.tape.random_facts import KINDS, Facts
@@ -55,10 +58,10 @@ def with_text(value: Any, path: Path, text: str) -> Any:
 
 def noted(journal: Journal, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
     """The fact as it goes onto the tape."""
-    kept: list[Mapping[str, Any]] = []
-    journal.watch = lambda _kind, plain: kept.append(plain)
-    journal.note(kind, **data)
-    return kept[-1]
+    kept: list[Content] = []
+    journal.watch = kept.append
+    journal.note(content_of(kind, data))
+    return kept[-1].data()
 
 
 def test_a_text_of_any_length_in_any_fact_is_cut_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,11 +79,11 @@ def test_a_text_of_any_length_in_any_fact_is_cut_or_refused(monkeypatch: pytest.
             try:
                 kept = noted(journal, kind, with_text(data, path, "x" * (most + 1)))
             except ValueError:
-                journal.note(kind, **data)
+                journal.note(content_of(kind, {**data}))
             else:
                 assert longest(kept) <= MAX_ERROR_CHARS, (kind, path)
         else:
-            journal.note(kind, **data)
+            journal.note(content_of(kind, {**data}))
     assert len({kind for kind, _ in tried}) > len(KINDS) / 2
 
 
@@ -93,13 +96,13 @@ REASONS = [
 @pytest.mark.parametrize(("kind", "data"), REASONS, ids=[kind for kind, _ in REASONS])
 def test_what_a_fact_says_of_a_failure_is_cut(kind: str, data: dict[str, Any]) -> None:
     journal = Journal(SessionId("s"), FakeClock(), nowhere)
-    journal.note("agent", id="1000", vars={}, **{"class": "Main"})
-    journal.note("start", f="1000.0", agent="1000", pb="Main", args=[], kwargs={}, version="1")
+    journal.note(content_of("agent", {"id": "1000", "vars": {}, "class": "Main"}))
+    journal.note(FrameStarted("1000.0", "1000", "Main", [], {}, "1"))
     assert longest(noted(journal, kind, data)) == MAX_ERROR_CHARS
 
 
 def test_data_that_a_fact_cannot_take_is_refused_in_words() -> None:
     journal = Journal(SessionId("s"), FakeClock(), nowhere)
     with pytest.raises(ValueError, match="longer than 32,000,000 characters; keep large values in files"):
-        journal.note("agent", id="1000", vars={"a": "x" * MAX_FACT_CHARS}, **{"class": "Main"})
+        journal.note(content_of("agent", {"id": "1000", "vars": {"a": "x" * MAX_FACT_CHARS}, "class": "Main"}))
     assert journal.pending == 0

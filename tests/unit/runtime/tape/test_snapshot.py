@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.tape import snapshot as snapshots
+from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.snapshot import rules_version, snapshot_of, state_from
 from runtime.tape.state import SessionState
@@ -22,7 +23,7 @@ from tests.unit.runtime.tape.random_facts import KINDS, Facts, Told
 def folded(facts: Sequence[Told], state: SessionState | None = None) -> SessionState:
     state = state or SessionState()
     for kind, data in facts:
-        apply(state, state.seq + 1, kind, data)
+        apply(state, state.seq + 1, content_of(kind, data))
     return state
 
 

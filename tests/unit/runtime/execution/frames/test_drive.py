@@ -10,6 +10,9 @@ import pytest
 from runtime.core.ids import SessionId
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Call, Frame, Handed
+from runtime.tape.facts.calls import CallReturned
+from runtime.tape.facts.frames import FrameStarted
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.clock import FakeClock
 
@@ -23,11 +26,11 @@ async def _unwritten(_: Batch, /) -> None:
 def frame_with(*values: int) -> Frame:
     """A frame whose first calls have these results, in their order."""
     journal = Journal(SessionId("s"), FakeClock(), _unwritten)
-    journal.note("agent", id="1000", **{"class": "Main"}, vars={})
-    journal.note("start", f="1000.0", agent="1000", pb="Main", args=[], kwargs={}, version="1")
+    journal.note(content_of("agent", {"id": "1000", "class": "Main", "vars": {}}))
+    journal.note(FrameStarted("1000.0", "1000", "Main", [], {}, "1"))
     for pos, value in enumerate(values):
         call = Call(str(pos), "Ask", (pos,))
-        journal.note("res", f="1000.0", pos=call.pos, name=call.name, dig=call.digest, val=value)
+        journal.note(CallReturned("1000.0", call.pos, call.name, call.digest, value))
     return Frame(journal, "1000.0")
 
 

@@ -14,6 +14,7 @@ from runtime.core.errors import Divergence, OutcomeUnknown, PlaybookError
 from runtime.core.ids import SessionId
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outside import Effect, Outside
+from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.tape import Fact
 from tests.fakes.clock import FakeClock
@@ -59,8 +60,12 @@ async def process(tape: list[Fact]) -> AsyncIterator[tuple[Journal, Frame, Outsi
     for fact in tape:
         journal.restore(fact)
     if not tape:
-        journal.note("agent", id="1000", **{"class": "Main"}, vars={})
-        journal.note("start", f="1000.0", agent="1000", pb="Main", args=[], kwargs={}, version="1")
+        journal.note(content_of("agent", {"id": "1000", "class": "Main", "vars": {}}))
+        journal.note(
+            content_of(
+                "start", {"f": "1000.0", "agent": "1000", "pb": "Main", "args": [], "kwargs": {}, "version": "1"}
+            )
+        )
     async with anyio.create_task_group() as tasks:
         journal.start(tasks)
         yield journal, Frame(journal, "1000.0"), Outside(journal)

@@ -6,6 +6,7 @@ from typing import Any
 
 from runtime.core.message import Attachment
 from runtime.execution.prompt.situation import MAX_LISTED, situation
+from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.people_state import PersonState
 from runtime.tape.state import SessionState
@@ -18,7 +19,7 @@ class Facts:
         self.state = SessionState()
 
     def note(self, kind: str, **data: Any) -> None:
-        apply(self.state, self.state.seq + 1, kind, data)
+        apply(self.state, self.state.seq + 1, content_of(kind, data))
 
     def agents(self, *classes: str) -> None:
         for klass in classes:

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.tape.fold import apply
+from runtime.tape.fold import apply_fact
 from runtime.tape.state import SessionState
 from tests.fakes.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.inbound.test_declared_people import MAIN, human
@@ -245,7 +245,7 @@ async def Main():
         assert talk.world.clock.monotonic() == before
     state = SessionState()
     for fact in talk.world.facts:
-        apply(state, fact.seq, fact.kind, fact.data)
+        apply_fact(state, fact)
     assert state.pages == {}
     assert state.agents["1000"].queue == []
 

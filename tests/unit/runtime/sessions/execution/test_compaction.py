@@ -14,7 +14,7 @@ from runtime.execution.compaction import MAX_SUMMARY_CHARS, Compaction, beginnin
 from runtime.execution.free import interpreter
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
-from runtime.tape.fold import apply
+from runtime.tape.fold import apply_fact
 from runtime.tape.state import SessionState
 from tests.fakes.crash_world import Scripted, World, live
 from tests.fakes.talk import Model, Reply, Talk, block, talking
@@ -199,7 +199,7 @@ async def test_nothing_is_lost_or_said_twice_wherever_the_process_dies(
         assert [shown.text for shown in world.chat] == [f"answer {number}" for number in range(8)], f"point {point}"
         state = SessionState()
         for fact in world.facts:
-            apply(state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
+            apply_fact(state, fact)
         (frame,) = state.frames.values()
         assert SUMMARY in frame.transcript[0]["heard"]
         assert frame.turn == 8

@@ -9,7 +9,7 @@ import pytest
 from runtime.core.errors import Divergence, Unjournaled
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.tape.fold import apply
+from runtime.tape.fold import apply_fact
 from runtime.tape.state import SessionState
 from tests.fakes.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
@@ -107,7 +107,7 @@ async def Listen(count):
 def _state(talk: Talk) -> SessionState:
     state = SessionState()
     for fact in talk.world.facts:
-        apply(state, fact.seq, fact.kind, fact.data, fact.at.timestamp())
+        apply_fact(state, fact)
     return state
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.people_state import MAX_EXCHANGES, ThreadState
 from runtime.tape.state import SessionState
@@ -20,7 +21,7 @@ MESSAGE = {
 def folded(*facts: tuple[str, dict[str, Any]]) -> SessionState:
     state = SessionState()
     for seq, (kind, data) in enumerate(facts, start=1):
-        apply(state, seq, kind, data)
+        apply(state, seq, content_of(kind, data))
     return state
 
 
@@ -66,7 +67,7 @@ def test_a_thread_is_known_until_its_fork_was_told_of() -> None:
     opened = {"event": "e1", "platform": "web", "conversation": "lobby", "thread": "9", "seq": 4}
     state = folded(("thread", opened))
     assert state.threads == {"e1": ThreadState("web", "lobby", "9", 4)}
-    apply(state, 2, "forked", {"event": "e1"})
+    apply(state, 2, content_of("forked", {"event": "e1"}))
     assert state.threads == {}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.core.message import message_to_data
+from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
 from tests.unit.runtime.channels.messages import direct
@@ -16,7 +17,7 @@ SITE = {"f": "1000.0", "pos": "0", "name": "Say", "dig": "d"}
 def folded(*facts: tuple[str, dict[str, Any]]) -> SessionState:
     state = SessionState()
     for kind, data in facts:
-        apply(state, state.seq + 1, kind, data)
+        apply(state, state.seq + 1, content_of(kind, data))
     return state
 
 

@@ -1,0 +1,298 @@
+"""What a fact says: a frozen dataclass for each kind, and its stored form, which is generated from the class once.
+
+A class names each field's key on the tape. Reading takes what older versions wrote: keys that are not there have a
+default, or another name that they once had. Keys that are not known are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+from runtime.core.address import Address, address_data
+from runtime.core.message import Attachment, message_from_data, message_to_data
+from runtime.tape.frame_state import CallSite
+
+Kind = TypeVar("Kind", bound="Content")
+
+
+class _Nothing(Mapping[str, Any]):
+    """An empty mapping that cannot change, and can therefore be a default."""
+
+    def __getitem__(self, name: str) -> Any:
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    __hash__ = object.__hash__
+
+
+NOTHING: Mapping[str, Any] = _Nothing()
+"""The default of a field that maps names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a value that is no JSON data is written and read."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+MESSAGE = Form(message_to_data, message_from_data)
+ADDRESS = Form(address_data, lambda data: Address(*data))
+ERROR = Form(list, tuple)
+CALL_SITE = Form(
+    lambda site: {
+        "frame": site.frame,
+        "pos": site.pos,
+        "name": site.name,
+        "digest": site.digest,
+        "hidden": site.hidden,
+    },
+    lambda data: CallSite(**data),
+)
+ATTACHMENT = Form(lambda file: [file.name, file.media_type, file.url, file.size_bytes], lambda data: Attachment(*data))
+PARTS = Form(
+    lambda parts: {str(part): pid for part, pid in parts.items()},
+    lambda data: {int(part): pid for part, pid in data.items()},
+)
+
+
+class Content:
+    """What a fact says. `data` is the stored form, JSON data once `as_data` has gone through it."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str] = ""
+    on_session_tape: ClassVar[bool] = False
+    """Whether it is a fact of the session's own tape, whatever it refers to."""
+
+    def data(self) -> dict[str, Any]:
+        """The stored form."""
+        raise NotImplementedError
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        """From the stored form. Raises LookupError where a key is missing."""
+        raise NotImplementedError
+
+    def settled(self, copy: Callable[[Any], Any]) -> tuple[dict[str, Any], Self] | None:
+        """The stored form and the content as they read after a restart; None where that takes more than `copy`.
+
+        `copy` is given each value that could change. It is the fast way of what `data` and `read` do.
+        """
+        raise NotImplementedError
+
+    def frame_id(self) -> str | None:
+        """The frame that it is about, if one."""
+        return None
+
+    def page_id(self) -> str | None:
+        """The page that it is about, if one."""
+        return None
+
+    def agent_id(self) -> str | None:
+        """The agent that it is about, if one: a meeting's is its host."""
+        return None
+
+    def owes(self) -> str | None:
+        """What the outbox gains by it."""
+        return None
+
+    def pays(self) -> str | None:
+        """What the outbox loses by it."""
+        return None
+
+
+KINDS: dict[str, type[Content]] = {}
+"""Every kind of fact, by its name on the tapes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """How a field is stored; see `key`."""
+
+    name: str
+    form: Form | None
+    older: str | None
+    always: bool
+    when: Callable[[Any], bool] | None
+    first: bool
+
+
+def key(  # noqa: PLR0913 - as `dataclasses.field`
+    name: str,
+    *,
+    default: Any = MISSING,
+    form: Form | None = None,
+    older: str | None = None,
+    always: bool = False,
+    when: Callable[[Any], bool] | None = None,
+    first: bool = False,
+) -> Any:
+    """A field by its key on the tape.
+
+    One with a default is left out where it is empty, unless it is `always` written, or `when` holds of the fact.
+    `older` is a name that the key once had. `first` ones are written before the others.
+    """
+    stored = _Key(name, form, older, always, when, first)
+    return field(default=default, metadata={"key": stored})
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(key,))
+def fact(kind: str, *, session: bool = False) -> Callable[[type[Kind]], type[Kind]]:
+    """Make a class the content of facts of this kind; `session`: on the session's own tape."""
+
+    def declare(declared: type[Kind]) -> type[Kind]:
+        made: type[Kind] = dataclass(frozen=True, slots=True)(declared)
+        made.kind, made.on_session_tape = kind, session
+        _equip(made)
+        KINDS[kind] = made
+        return made
+
+    return declare
+
+
+# -- the generated methods
+
+
+def _parts(made: type[Content]) -> list[tuple[Field[Any], _Key]]:
+    return [(part, part.metadata["key"]) for part in fields(made)]  # type: ignore[arg-type]
+
+
+def _equip(made: type[Content]) -> None:
+    names: dict[str, Any] = {"_NOTHING": NOTHING}
+    source = [
+        *_making(made, names),
+        *_writing(made, names),
+        *_reading(made, names),
+        *_settling(made),
+        *_referring(made),
+    ]
+    exec(compile("\n".join(source), f"<fact {made.kind}>", "exec"), names)  # noqa: S102 - our own text, once a class
+    made.data = names["data"]  # type: ignore[method-assign]
+    made.read = classmethod(names["read"])  # type: ignore[assignment, method-assign]
+    made.__init__ = names["__init__"]  # type: ignore[method-assign]
+    made.settled = names["settled"]  # type: ignore[method-assign]
+    for name in ("frame_id", "page_id", "agent_id"):
+        if name in names:
+            setattr(made, name, names[name])
+
+
+def _making(made: type[Content], names: dict[str, Any]) -> list[str]:
+    """The constructor of a frozen dataclass, only faster: slots are set without looking for them by name."""
+    parameters, lines = [], []
+    for part, _ in _parts(made):
+        names[f"_set_{part.name}"] = made.__dict__[part.name].__set__
+        names[f"_default_{part.name}"] = part.default
+        parameters.append(part.name if part.default is MISSING else f"{part.name}=_default_{part.name}")
+        lines.append(f"    _set_{part.name}(self, {part.name})")
+    return [f"def __init__({', '.join(['self', *parameters])}):", *(lines or ["    pass"])]
+
+
+def _writing(made: type[Content], names: dict[str, Any]) -> list[str]:
+    parts = sorted(_parts(made), key=lambda part: not part[1].first)
+    leading, rest = [], []
+    for part, stored in parts:
+        value = f"self.{part.name}"
+        if stored.form is not None:
+            names[f"_write_{part.name}"] = stored.form.write
+            written = f"_write_{part.name}({value})"
+            value = f"({written} if {value} is not None else None)" if part.default is None else written
+        elif part.default is NOTHING:
+            value = f"({value} or {{}})"
+        if part.default is not MISSING and not stored.always:
+            there = f"self.{part.name}" + (" is not None" if part.default is None else "")
+            if stored.when is not None:
+                names[f"_when_{part.name}"] = stored.when
+                there += f" or _when_{part.name}(self)"
+            rest.append(f"    if {there}: data[{stored.name!r}] = {value}")
+        elif rest:
+            rest.append(f"    data[{stored.name!r}] = {value}")
+        else:
+            leading.append(f"{stored.name!r}: {value}")
+    return ["def data(self):", f"    data = {{{', '.join(leading)}}}", *rest, "    return data"]
+
+
+def _reading(made: type[Content], names: dict[str, Any]) -> list[str]:
+    arguments = []
+    for part, stored in _parts(made):
+        if part.default is MISSING:
+            value = f"data[{stored.name!r}]"
+            if stored.older is not None:
+                value = f"(get({stored.name!r}) or data[{stored.older!r}])"
+        else:
+            value = f"get({stored.name!r})"
+            if part.default is not None:
+                value = f"({value} or _default_{part.name})"
+        if stored.form is not None:
+            names[f"_read_{part.name}"] = stored.form.read
+            read = f"_read_{part.name}({value})"
+            value = read if part.default is MISSING else f"({read} if get({stored.name!r}) else None)"
+        arguments.append(value)
+    return ["def read(cls, data):", "    get = data.get", f"    return cls({', '.join(arguments)})"]
+
+
+_SCALARS = frozenset({"int", "bool", "float", "int | None", "bool | None", "float | None"})
+
+_SHORT_CHARS = 5_000
+"""A longer text is settled the slow way, which knows the bounds."""
+
+
+def _settling(made: type[Content]) -> list[str]:
+    """`data` and `read` in one: values that cannot change are taken as they are."""
+    checks, leading, rest, arguments = [], [], [], []
+    for part, stored in _parts(made):
+        name, hint = part.name, str(part.type)
+        arguments.append(f"n_{name}")
+        checks.append(f"    n_{name} = v_{name} = self.{name}")
+        long = f"v_{name}.__class__ is not str or not v_{name}.isascii() or len(v_{name}) > {_SHORT_CHARS}"
+        if stored.name in ("exc", "why"):
+            checks.append(f"    if v_{name} is not None: return None")
+        elif hint == "str":
+            checks.append(f"    if {long}: return None")
+        elif hint == "str | None":
+            checks.append(f"    if v_{name} is not None and ({long}): return None")
+        elif hint not in _SCALARS:
+            written = f"_write_{name}(v_{name})" if stored.form is not None else f"v_{name}"
+            read = f"_read_{name}(v_{name})" if stored.form is not None else f"v_{name}"
+            empty = f"v_{name} is None" if part.default in (None, MISSING) else f"v_{name} is _default_{name}"
+            checks.append(f"    if not ({empty}):")
+            checks.append(f"        v_{name} = copy({written}); n_{name} = {read}; same = False")
+    for part, stored in sorted(_parts(made), key=lambda part: not part[1].first):
+        value = f"v_{part.name}" if part.default is not NOTHING else f"(v_{part.name} or {{}})"
+        value = value if part.default != () else f"(v_{part.name} or [])"
+        if part.default is not MISSING and not stored.always:
+            there = f"v_{part.name}" + (" is not None" if part.default is None else "")
+            there += f" or _when_{part.name}(self)" if stored.when is not None else ""
+            rest.append(f"    if {there}: data[{stored.name!r}] = {value}")
+        elif rest:
+            rest.append(f"    data[{stored.name!r}] = {value}")
+        else:
+            leading.append(f"{stored.name!r}: {value}")
+    made_anew = f"self if same else self.__class__({', '.join(arguments)})"
+    body = [*checks, f"    data = {{{', '.join(leading)}}}", *rest, f"    return data, {made_anew}"]
+    return ["def settled(self, copy):", "    same = True", *body]
+
+
+_REFERENCES: Mapping[str, tuple[str, ...]] = {
+    "frame_id": ("f",),
+    "page_id": ("page",),
+    "agent_id": ("agent", "host"),
+}
+
+
+def _referring(made: type[Content]) -> list[str]:
+    by_key = {stored.name: part.name for part, stored in _parts(made)}
+    lines: list[str] = []
+    for method, keys in _REFERENCES.items():
+        name = next((by_key[one] for one in keys if one in by_key), None)
+        if name is not None:
+            lines += [f"def {method}(self):", f"    return self.{name}"]
+    return lines

@@ -1,0 +1,166 @@
+"""Facts about frames: playbooks in execution, their turns, steps and statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from runtime.tape.facts.content import CALL_SITE, ERROR, NOTHING, Content, fact, key
+from runtime.tape.frame_state import CallSite
+
+Loops = Mapping[str, Mapping[str, Any] | None]
+"""What changes of loops, by line; None for one that is over."""
+
+
+@fact("start")
+class FrameStarted(Content):
+    """A playbook begins. `variables` are set by it, `fired` the playbooks that they trigger, `caller` is the call that
+    it answers; `messages` are what it begins with; `begins`: it is one of its agent's beginnings."""
+
+    frame: str = key("f")
+    agent: str = key("agent")
+    playbook: str = key("pb")
+    args: Sequence[Any] = key("args")
+    kwargs: Mapping[str, Any] = key("kwargs")
+    version: str = key("version")
+    variables: Mapping[str, Any] = key("set", default=NOTHING, always=True)
+    fired: Sequence[str] = key("fired", default=(), when=lambda fact: fact.caller is not None)
+    caller: CallSite | None = key("up", default=None, form=CALL_SITE)
+    begins: bool = key("begins", default=False)
+    meeting: str | None = key("meeting", default=None, when=lambda fact: fact.caller is not None)
+    messages: Sequence[str] = key("mids", default=())
+
+
+@fact("ret")
+class FrameReturned(Content):
+    """A playbook returned a value, or failed with an `error`: type and text.
+
+    `summary` is what it wrote of itself, `did` else the last of what was said; the caller's variables `kept` are set to
+    the value; `artifacts` are named with their summaries.
+    """
+
+    frame: str = key("f")
+    value: Any = key("val", default=None, when=lambda fact: fact.error is None)
+    error: tuple[str, str] | None = key("exc", default=None, form=ERROR)
+    summary: str | None = key("sum", default=None)
+    did: str | None = key("did", default=None)
+    kept: Sequence[str] = key("keep", default=())
+    artifacts: Mapping[str, str] = key("art", default=NOTHING)
+
+
+@fact("turn")
+class TurnEnded(Content):
+    """A turn is over. `waits` is what the next one waits for, None where it follows at once."""
+
+    frame: str = key("f")
+    heard: str | None = key("heard", default=None)
+    said: str | None = key("said", default=None)
+    gave: str | None = key("gave", default=None)
+    waits: Mapping[str, Any] | None = key("waits", default=None, when=lambda fact: fact.said is not None)
+    args: Sequence[Any] | None = key("args", default=None)
+    kwargs: Mapping[str, Any] | None = key("kwargs", default=None)
+
+
+@fact("step")
+class StepReached(Content):
+    """Control comes to an instruction. `notes` and `said` are what the one before it has for the model."""
+
+    frame: str = key("f", first=True)
+    at: str = key("at")
+    op: str = key("op")
+    loops: Loops = key("loops", default=NOTHING)
+    heard: str | None = key("heard", default=None)
+    notes: Sequence[str] = key("notes", default=(), first=True)
+    said: Sequence[str] = key("said", default=(), first=True)
+
+
+@fact("back")
+class StepReturned(Content):
+    """Control goes back to instruction number `to` of the trail."""
+
+    frame: str = key("f", first=True)
+    to: int = key("to")
+    op: str = key("op")
+    loops: Loops = key("loops", default=NOTHING)
+    heard: str | None = key("heard", default=None)
+    notes: Sequence[str] = key("notes", default=(), first=True)
+    said: Sequence[str] = key("said", default=(), first=True)
+
+
+@fact("compact")
+class TranscriptCompacted(Content):
+    """The first `turns` turns are told by a summary from now on."""
+
+    frame: str = key("f")
+    turns: int = key("turns")
+    summary: str = key("summary")
+
+
+@fact("park")
+class FrameParked(Content):
+    """What a frame waits for from now on."""
+
+    frame: str = key("f")
+    waits: Mapping[str, Any] | None = key("waits")
+
+
+@fact("steer")
+class FrameSteered(Content):
+    """Messages came to a frame while it was working. `heard` is how a model is told of them."""
+
+    frame: str = key("f")
+    messages: Sequence[str] = key("mids")
+    heard: str | None = key("heard", default=None)
+
+
+@fact("described")
+class DescriptionFilled(Content):
+    """The description of a playbook with values in the place of its placeholders."""
+
+    frame: str = key("f")
+    text: str = key("text")
+
+
+@fact("stmt")
+class StatementAccepted(Content):
+    """A statement of the reply was accepted; `remarks` are the comments before it."""
+
+    frame: str = key("f")
+    source: str = key("src")
+    remarks: Sequence[str] = key("re", default=())
+
+
+@fact("done")
+class StatementDone(Content):
+    """The last statement was executed; it leaves names, and source that those after it need."""
+
+    frame: str = key("f")
+    names: Mapping[str, Any] = key("loc", default=NOTHING, always=True)
+    prelude: Sequence[str] = key("prelude", default=(), always=True)
+
+
+@fact("failed")
+class StatementFailed(Content):
+    """The last statement raised an error: type and text."""
+
+    frame: str = key("f")
+    error: tuple[str, str] = key("exc", form=ERROR)
+
+
+@fact("rej")
+class StatementRejected(Content):
+    """A statement of the reply breaks a rule."""
+
+    frame: str = key("f")
+    rule: str = key("rule")
+    message: str = key("message", default="", always=True)
+    source: str = key("source", default="", always=True)
+
+
+@fact("end")
+class EndReached(Content):
+    """A reply ends its turn: with what the playbook returns, or with what it waits for."""
+
+    frame: str = key("f")
+    how: Literal["return", "yield"] = key("how")
+    value: Any = key("val", default=None, always=True)

@@ -1,0 +1,140 @@
+"""Facts about meetings. Who takes part is told by ids of agents and of people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from runtime.core.address import Address
+from runtime.core.message import Message
+from runtime.tape.facts.content import ADDRESS, MESSAGE, Content, fact, key
+
+
+@fact("meeting")
+class MeetingCreated(Content):
+    """A host holds a meeting by executing a frame, of the playbook `type`. `at` is in seconds since the epoch."""
+
+    id: str = key("id")
+    topic: str = key("topic")
+    host: str = key("host")
+    frame: str = key("f")
+    type: str | None = key("type", default=None)
+    at: float = key("at", default=0.0, always=True)
+    status: Literal["created", "inviting"] = key("status", default="inviting", always=True)
+
+
+@fact("inviting")
+class InvitingBegun(Content):
+    """The meeting's place is there. `own` are arguments of its frame that are the meeting's alone."""
+
+    id: str = key("id")
+    own: Sequence[str] = key("own", default=(), always=True)
+
+
+@fact("asked")
+class ParticipantAsked(Content):
+    """Somebody is asked to join, for the `times`-th time. `due` is when they are asked again, or not any more."""
+
+    id: str = key("id")
+    who: str = key("who")
+    by: str = key("by")
+    times: int = key("times")
+    due: float | None = key("due")
+    required: bool = key("required")
+
+
+@fact("invite")
+class InvitationAnswered(Content):
+    """What somebody answers who was asked, and whether they are asked `again`. In old tapes one without an answer is
+    the question."""
+
+    id: str = key("id", first=True)
+    who: str = key("who", older="agent")
+    answer: str = key("answer")
+    again: bool | None = key("again", default=None)
+    frame: str | None = key("f", default=None, first=True)
+
+
+@fact("joined")
+class ParticipantJoined(Content):
+    """Somebody takes part from now on; `named` is how they were asked, if not by id."""
+
+    id: str = key("id", first=True)
+    who: str = key("who")
+    named: str | None = key("named", default=None)
+    frame: str | None = key("f", default=None, first=True)
+
+
+@fact("left")
+class ParticipantLeft(Content):
+    """Somebody has left a meeting."""
+
+    id: str = key("id")
+    who: str = key("who")
+
+
+@fact("meeting_active")
+class MeetingBegun(Content):
+    """Everybody who was needed is there."""
+
+    id: str = key("id")
+
+
+@fact("spoke")
+class MeetingAddressed(Content):
+    """Something was said to all in a meeting."""
+
+    id: str = key("id")
+    message: Message = key("message", form=MESSAGE)
+
+
+@fact("hears")
+class NoticeHeard(Content):
+    """A frame hears a notice of its meeting with its next turn."""
+
+    frame: str = key("f")
+    message: Message = key("message", form=MESSAGE)
+
+
+@fact("cue")
+class HostCued(Content):
+    """The host, which is code, is asked to begin."""
+
+    id: str = key("id", first=True)
+    message: Message = key("message", form=MESSAGE)
+    frame: str | None = key("f", default=None, first=True)
+
+
+@fact("meeting_end")
+class MeetingEnded(Content):
+    """A meeting is over; `why` where it was not by its own doing."""
+
+    id: str = key("id", first=True)
+    why: str | None = key("why", default=None, always=True)
+    frame: str | None = key("f", default=None, first=True)
+
+
+@fact("place")
+class MeetingPlaced(Content):
+    """A conversation was opened for a meeting, by the name `nonce`."""
+
+    id: str = key("id")
+    place: Address = key("place", form=ADDRESS)
+    nonce: str | None = key("nonce", default=None, always=True)
+
+
+@fact("place_lost")
+class MeetingPlaceLost(Content):
+    """Nothing can be shown in a meeting's place any more."""
+
+    id: str = key("id")
+
+
+@fact("shared")
+class StateShared(Content):
+    """A participant sets a value of the state that a meeting shares."""
+
+    id: str = key("id")
+    name: str = key("name")
+    value: Any = key("value")
+    by: str = key("by")

@@ -1,0 +1,76 @@
+"""Facts about people: who they are, and what they say and send."""
+
+from __future__ import annotations
+
+from runtime.core.address import Address
+from runtime.core.message import Message
+from runtime.tape.facts.content import ADDRESS, MESSAGE, Content, fact, key
+
+
+@fact("person", session=True)
+class PersonMet(Content):
+    """A person did something for the first time, or by a new name. `since` is in seconds since the epoch."""
+
+    id: str = key("id")
+    name: str = key("name")
+    since: float = key("since", default=0.0, always=True)
+    alike: bool = key("alike", default=False)
+
+
+@fact("bound", session=True)
+class PersonBound(Content):
+    """A person is a declared human of the program."""
+
+    id: str = key("id")
+    human: str = key("human")
+
+
+@fact("file", session=True)
+class FileReceived(Content):
+    """Somebody sent a file."""
+
+    name: str = key("name")
+    media_type: str = key("type")
+    url: str = key("url")
+    size_bytes: int | None = key("size", default=None, always=True)
+
+
+@fact("heard", session=True)
+class MessageHeard(Content):
+    """A person's message went to an agent. `place` is where it was written, if not in the session's conversation."""
+
+    message: str = key("message")
+    agent: str = key("agent")
+    person: str = key("person")
+    name: str = key("name")
+    private: bool = key("private")
+    text: str = key("text")
+    platform_id: str | None = key("pid", default=None, always=True, first=True)
+    place: Address | None = key("place", default=None, form=ADDRESS)
+
+
+@fact("changed")
+class MessageEdited(Content):
+    """A person changed a message that the agent had not read."""
+
+    agent: str = key("agent")
+    message: str = key("message")
+    platform_id: str = key("pid")
+    text: str = key("text")
+
+
+@fact("recalled")
+class MessageDeleted(Content):
+    """A person deleted a message that the agent had not read."""
+
+    agent: str = key("agent")
+    message: str = key("message")
+    platform_id: str = key("pid")
+
+
+@fact("aside")
+class AsideAdded(Content):
+    """An agent is told of something with the next message that it reads."""
+
+    agent: str = key("agent")
+    message: Message = key("message", form=MESSAGE)

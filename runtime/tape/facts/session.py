@@ -1,0 +1,116 @@
+"""Facts about a session: its program, its end, and what it goes on from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from runtime.core.address import Address
+from runtime.core.message import Message
+from runtime.tape.facts.content import ADDRESS, MESSAGE, NOTHING, Content, fact, key
+
+
+@fact("wake", session=True)
+class SessionLoaded(Content):
+    """A process has taken the session into memory."""
+
+
+@fact("broken", session=True)
+class ProgramBroken(Content):
+    """The program cannot go on."""
+
+    why: str = key("why")
+
+
+@fact("begin", session=True)
+class SessionBegun(Content):
+    """The session begins, with a program of this digest; `playbooks` is its outline."""
+
+    program: str = key("program")
+    playbooks: Mapping[str, str] = key("playbooks", default=NOTHING, always=True)
+
+
+@fact("adopted", session=True)
+class ProgramAdopted(Content):
+    """The session goes on with a changed program.
+
+    `versions` are those of playbooks in execution, by frame; `begun` how many beginnings each agent has had; `news` the
+    playbooks that were changed, added and removed.
+    """
+
+    program: str = key("program")
+    playbooks: Mapping[str, str] = key("playbooks")
+    versions: Mapping[str, str] = key("versions")
+    begun: Mapping[str, int] = key("begun")
+    news: Mapping[str, Sequence[str]] = key("news")
+
+
+@fact("told", session=True)
+class NewsTold(Content):
+    """People were told what changed in the program."""
+
+
+@fact("ended", session=True)
+class SessionEnded(Content):
+    """The program has ended."""
+
+
+@fact("branch", session=True)
+class SessionBranched(Content):
+    """The session goes on from fact `seq` of another one. `home` is where the result of a fork goes."""
+
+    session: str = key("session")
+    seq: int = key("seq")
+    why: str = key("why")
+    home: Address | None = key("home", default=None, form=ADDRESS)
+
+
+@fact("returned", session=True)
+class ResultReturned(Content):
+    """The result of a fork was given back."""
+
+
+@fact("exchange", session=True)
+class ExchangeBegun(Content):
+    """Somebody did something while nothing went on; `seq` is the last fact before it."""
+
+    seq: int = key("seq")
+    text: str = key("text")
+    person: str = key("person")
+    name: str = key("name")
+    platform_id: str | None = key("pid", default=None, always=True)
+
+
+@fact("during", session=True)
+class ExchangeJoined(Content):
+    """Somebody said something while an exchange was going on."""
+
+    platform_id: str = key("pid")
+
+
+@fact("thread", session=True)
+class ThreadOpened(Content):
+    """A conversation was opened for a fork, up to fact `seq`, that `event` asked for."""
+
+    event: str = key("event")
+    seq: int = key("seq")
+    platform: str = key("platform")
+    conversation: str = key("conversation")
+    thread: str | None = key("thread", default=None, always=True)
+
+
+@fact("forked", session=True)
+class ForkSettled(Content):
+    """Whoever asked for a fork was told of it."""
+
+    event: str = key("event")
+
+
+@fact("merged")
+class ForkMerged(Content):
+    """What came of another session, as one message; its facts `first` to `last` say how it came about."""
+
+    agent: str = key("agent")
+    message: Message = key("message", form=MESSAGE)
+    session: str = key("session")
+    first: int = key("first")
+    last: int = key("last")
