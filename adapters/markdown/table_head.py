@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-DELIMITER_ROW = re.compile(r"[ \t]*\|?[ \t:|-]*-[ \t:|-]*\Z")
+DELIMITER_ROW = re.compile(r"[ \t:|]*+-[ \t:|-]*+\Z")
 """The line below a table's head."""
 
 
