@@ -81,7 +81,7 @@ async def test_telegram_opens_a_topic_for_a_fork(tmp_path: Path) -> None:
             say("/fork Another way", 9)
             await platform.until(lambda: any("continues in a second place" in text for text in at(9)))
             [(_, topic)] = platform.chats.topic_names
-            await platform.until(lambda: any("from after Ada: “one”" in text for text in at(topic)))
+            await platform.until(lambda: any("from after Ada said “one”" in text for text in at(topic)))
             say("two", topic)
             await platform.until(lambda: any("2: two" in text for text in at(topic)))
             say("/undo", topic, person=43)
@@ -115,7 +115,7 @@ async def test_slack_opens_a_thread_for_a_fork(tmp_path: Path) -> None:
                 platform.say("!fork Another way", thread=root)
                 await platform.until(lambda: any("continues in a second place" in text for text in at(root)))
                 [fork] = [message.ts for message in platform.messages(CHANNEL) if message.thread_ts is None]
-                await platform.until(lambda: any("from after Ada Lovelace: “one”" in t for t in at(fork)))
+                await platform.until(lambda: any("from after Ada Lovelace said “one”" in t for t in at(fork)))
                 platform.say("three", thread=fork)
                 await platform.until(lambda: any("2: three" in text for text in at(fork)))
                 platform.say("four", thread=root)
@@ -144,7 +144,7 @@ async def test_discord_opens_a_thread_for_a_fork(tmp_path: Path) -> None:
         world.choose("fork", asked, "Another way")
         told = await seen(platform, lambda: asked, "continues in a second place")
         [fork] = [thread for thread, name in world.people.threads().items() if name == "Another way"]
-        await seen(platform, lambda: fork, "from after Ada Lovelace: “one”")
+        await seen(platform, lambda: fork, "from after Ada Lovelace said “one”")
         world.say("three", fork)
         await seen(platform, lambda: fork, "2: three")
         world.say("four", asked)

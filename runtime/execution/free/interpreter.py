@@ -154,7 +154,7 @@ class Interpreter:
             raise VerificationError(f"{self._playbook.name} continued {MAX_IDLE_TURNS} times without doing anything")
         most = MAX_TURNS if self._playbook.steps else MAX_ROUNDS
         if waits is None and state.unwaited - self._unwaited >= most:
-            raise VerificationError(f"{self._playbook.name} went on for {most} turns without waiting for anybody")
+            raise VerificationError(f"{self._playbook.name} continued for {most} turns without waiting for anybody")
         journal.note(
             TurnEnded(frame.id, heard=heard_text(state), said=said_text(state), gave=results_text(state), waits=waits)
         )

@@ -37,7 +37,8 @@ class Sections:
     """Divides a text that comes in pieces at its labels. Only labels of questions that were asked count.
 
     Without a label at its beginning a reply begins with the first answer. How it was cut makes no difference. A fence
-    around several answers is taken off, and answers that begin again after the last one are left out.
+    around several answers is taken off, and answers that begin again after the last one are left out: by the first
+    one's label, or by its first line.
     """
 
     def __init__(self, asked: int) -> None:
@@ -49,6 +50,8 @@ class Sections:
         self._fenced = False
         self._over = False
         self._held = ""
+        self._opening = ""
+        """The first line, where the first answer has no label and more are to come."""
 
     def feed(self, piece: str, *, final: bool = False) -> list[Part]:
         """The answers that a piece adds."""
@@ -64,6 +67,14 @@ class Sections:
                 if fence is not None:
                     position, self._fenced = fence.end(), True
                     continue
+                if self._at == self._asked > 1 and self._opening:
+                    begun = text[position : position + len(self._opening)]
+                    if begun == self._opening:
+                        self._over = True
+                        continue
+                    if not final and self._opening.startswith(begun):
+                        self._held = text[position:]
+                        return parts
                 label = _LABEL.match(text, position)
                 if label is not None and self._begins(int(label[1]), parts):
                     position, self._line_start = label.end(), False
@@ -92,7 +103,7 @@ class Sections:
         if self._at == self._asked > 1 and number == 1:
             self._over = True  # it answers all of it again
             return True
-        if self._at == 0 and number > self._asked > 1:
+        if (self._at == 0 or self._preamble) and number > self._asked > 1:
             self._over = True  # nobody asked for this one: the answers are missing
             return True
         follows = self._labelled and number == self._at + 1  # to one question a model may give more answers than asked
@@ -109,6 +120,8 @@ class Sections:
                 return
             self._at, self._preamble = 1, self._asked > 1
             parts.append(Begin(1))
+        if self._preamble and not self._opening.endswith("\n"):
+            self._opening += text
         parts.append(text)
 
 

@@ -57,7 +57,7 @@ async def test_file_of_a_person_is_fetched(adapter: SlackAdapter, platform: Slac
     async with adapter.connect() as inbound:
         [attachment] = (await anext(inbound)).attachments
     assert await adapter.download(attachment.url, max_bytes=11) == b"of a person"
-    with pytest.raises(NotDelivered, match="at most 10"):
+    with pytest.raises(NotDelivered, match="the limit is 10"):
         await adapter.download(attachment.url, max_bytes=10)
 
 

@@ -151,13 +151,13 @@ def test_playbooks_of_other_agents_on_the_stack_are_named_with_their_class() -> 
     assert "Call stack: Ask:01:YLD, Chief.Main:02:QUE" in facts.shown("1000.0:0.1")
 
 
-def test_people_of_one_name_are_told_apart_by_their_ids_and_those_of_the_program_have_its_names() -> None:
+def test_people_of_one_name_are_told_apart_by_numbers_and_those_of_the_program_have_its_names() -> None:
     facts = Facts()
     facts.agents("Hello")
     facts.start("1000.0", "1000", "Main")
     people = {"t:1": PersonState("Ada"), "t:2": PersonState("Ada"), "t:3": PersonState("Bo", declared="Alice")}
     facts.state.people.update(people)
-    assert "People here: Ada [t:1], Ada [t:2], Alice (shown as Bo)" in facts.shown("1000.0")
+    assert "People here: Ada (1), Ada (2), Alice (shown as Bo)" in facts.shown("1000.0")
 
 
 def test_of_many_agents_and_participants_some_are_named_and_the_others_counted() -> None:
