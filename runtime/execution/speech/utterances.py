@@ -180,7 +180,7 @@ class Utterances:
         hearer = None if target.recipient is None else channel.participant(target.recipient)
         if hearer is None or (frame.id, target.key) in self._turns or _has_people(channel):
             return False
-        if channel.is_opening:
+        if channel.is_opening or self._are_walked(frame, hearer.id):
             return False
         message = self._message(frame, call, target, _sayable(whole_characters(text)), None)
         self._tell_routed(frame, call, channel, message.content)
@@ -188,6 +188,11 @@ class Utterances:
         self._note_said(frame, call, message, channel, target, None)
         self._tell_delivered(frame, message)
         return True
+
+    def _are_walked(self, frame: Frame, hearer: ParticipantId) -> bool:
+        """Whether the runtime walks the speaker's steps or the hearer's, which hear in turn with what they wait for."""
+        frames = self._journal.state.frames.values()
+        return frame.state.step is not None or any(one.step is not None for one in frames if one.agent == hearer)
 
     def _is_over(self, frame: Frame, target: str) -> bool:
         """Whether a guest speaks to its meeting after the end: then nobody hears it."""
