@@ -118,7 +118,7 @@ async def test_react_whose_turns_do_nothing_again_and_again_fails_early(sandbox:
     )
     async with talking(calling(mode("Research", "react")), model, sandbox) as talk:
         assert await talk.say("hi") == ["no end"]
-    assert "went on 5 times without doing anything" in model.told(6)
+    assert "continued 5 times without doing anything" in model.told(6)
 
 
 async def test_react_may_do_the_same_again_and_again(sandbox: MontySandbox) -> None:
