@@ -32,11 +32,14 @@ async def test_a_page_that_does_not_read_is_closed_and_holds_up_nobody(monkeypat
             await slow.join()
             await fast.until("people", present=2)
             await chat.adapter.send(LOBBY, "0", speaker=GUIDE, nonce="n1", final=False)
+            present = 2
             for number in range(400):
                 text = str(number % 10) * 90_000
                 await chat.adapter.edit(LOBBY, "n1", text, speaker=GUIDE, nonce="n1", final=False)
-                await fast.until("grow")
-            await fast.until("people", present=1)
+                while (frame := await fast.next())["t"] != "grow":
+                    present = frame.get("present", present)
+            if present == 2:
+                await fast.until("people", present=1)
             assert (await slow.farewell())[0] in (0, 1013)
 
 
