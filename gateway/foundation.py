@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,24 +76,14 @@ def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> J
 
 
 def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock) -> Renewal:
-    """What renews this node's leases, in a thread and over a connection of its own.
-
-    In a Cluster it renews in the loop that asks, and over its connection: over one of its own, leases of a primary that
-    was killed were seen not to be renewed at its successor for half a minute.
-    """
+    """What renews this node's leases, in a thread and over a connection of its own."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[tuple[RedisLeaseStore, RedisNodeStore]]:
-        if await connection.kind() == "cluster":
-            yield RedisLeaseStore(connection), RedisNodeStore(connection)
-            return
         async with connection.in_another_loop() as other:
             yield RedisLeaseStore(other), RedisNodeStore(other)
 
-    async def run(work: Callable[[], Awaitable[None]]) -> None:
-        await (work() if await connection.kind() == "cluster" else in_thread(work))
-
-    return Renewal(opened, holder, clock, runner=run)
+    return Renewal(opened, holder, clock, runner=in_thread)
 
 
 def node_context_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import anyio
 import anyio.lowlevel
@@ -406,3 +407,21 @@ async def test_a_primary_that_is_away_holds_up_no_other_shards_lease(six: Valkey
         assert not node.may_show(SHARD)
         tasks.cancel_scope.cancel()
     await in_thread(six.restart)
+
+
+async def test_a_connection_of_another_loop_needs_the_server_that_the_url_names_only_when_it_is_opened(
+    tmp_path: Path,
+) -> None:
+    cluster = ValkeyCluster(tmp_path / "three", replicas=0)
+    try:
+        await in_thread(cluster.start)
+        named = next(server for server in cluster.servers if cluster.url.endswith(f":{server.port}"))
+        key = next(
+            ShardKeys(shard).inbox for shard in range(SHARDS) if cluster.primary_of(ShardKeys(shard).inbox) != named
+        )
+        async with open_connection(cluster.url) as connection, connection.in_another_loop() as other:
+            await in_thread(named.kill)
+            with anyio.fail_after(20):
+                assert await other.retrying(lambda client: client.xlen(key), key) == 0
+    finally:
+        await in_thread(cluster.kill)

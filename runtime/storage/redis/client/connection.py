@@ -200,6 +200,7 @@ class RedisConnection:
         """
         async with _opened(partial(RedisConnection, self._location, sealing=self.sealing)) as other:
             other.histories = self.histories
+            await other.primaries()  # what the URL names may be away by the first call, and the others are not
             yield other
 
     def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
