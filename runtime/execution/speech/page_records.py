@@ -81,9 +81,12 @@ class PageRecord:
         self._journal.note(PageGrew(self._page.id, at, text[at:]))
         await self._journal.commit()
 
-    async def sent(self, part: int, platform_id: str, /) -> None:
+    async def sent(self, part: int, platform_id: str, /, *, found_again: bool) -> None:
         self._journal.note(PartSent(self._page.id, part, platform_id))
-        await self._journal.commit()
+        if found_again:
+            self._journal.hurry()
+        else:
+            await self._journal.commit()
         self._publish("page.sent", part)
 
     def _require_page(self) -> None:

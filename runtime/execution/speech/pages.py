@@ -259,7 +259,10 @@ class Pages:
     async def _finish(self, page: PageState, live: LivePage) -> None:
         delivered: bool | None = None
         try:
-            await self._journal.commit()
+            if page.opened or self._unfinished > 1:
+                await self._journal.commit()
+            else:
+                self._journal.hurry()  # its opening is committed before anything is shown, and this text with it
             delivered = await live.finish(page.text)
         except AdapterError as error:
             self._publish("page.failed", page, error=str(error))
