@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+
 import pytest
 
+from runtime.core.ids import SessionId
 from runtime.sandbox.monty import MontySandbox
-from runtime.stores.sessions import Commit
+from runtime.stores.sessions import Commit, SessionRecord
+from runtime.tape.snapshot import Snapshot
+from runtime.tape.tape import Fact
 from tests.fakes.crash_world import World
 from tests.fakes.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
@@ -34,6 +39,21 @@ class Noting(World):
         super().__init__((), nonce=nonce)
         self.commits: list[tuple[str, ...]] = []
         self.seen: list[list[str]] = []
+        self.asked: list[str] = []
+
+    async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None:
+        self.asked.append("session")
+        return await super().session(shard, session)
+
+    async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
+        self.asked.append("snapshot")
+        return await super().snapshot(session, version)
+
+    def read_session(
+        self, session: SessionId, *, after: int = 0, until: int | None = None
+    ) -> AsyncGenerator[Fact]:
+        self.asked.append("facts")
+        return super().read_session(session, after=after, until=until)
 
     async def commit(self, commit: Commit, /) -> None:
         self.commits.append(tuple(fact.kind for fact in commit.facts))
@@ -52,6 +72,12 @@ async def test_a_message_and_its_answer_are_two_commits(sandbox: MontySandbox) -
         {"sent", "shown"},
     ]
     assert world.seen == [["Welcome!"], ["Welcome!", "again"]]
+
+
+async def test_a_new_session_is_looked_for_once_in_its_own_shard(sandbox: MontySandbox) -> None:
+    async with talking(ECHO, Model(), sandbox, world=(world := Noting())) as talk:
+        assert await talk.say("hi") == ["Welcome!"]
+    assert world.asked == ["session"]
 
 
 async def test_where_a_post_would_be_doubled_its_id_is_kept_at_once(sandbox: MontySandbox) -> None:
