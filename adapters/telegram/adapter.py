@@ -32,7 +32,7 @@ from adapters.telegram.codec.addresses import (
 )
 from adapters.telegram.codec.attachments import FileRef
 from adapters.telegram.codec.rendering import RenderedPage
-from adapters.telegram.inbound.decode import Reader
+from adapters.telegram.inbound.decode import Receiver
 from adapters.telegram.inbound.feed import Feed
 from adapters.telegram.inbound.intake import Intake, Webhook
 from adapters.telegram.inbound.polling import until_answered
@@ -70,7 +70,7 @@ class TelegramAdapter:
         self._writing = Writing(self._options.rich)
         self._drafts = self._options.drafts
         self._intake: Intake | None = None
-        self._readers: dict[OurBot, Reader] = {}
+        self._receivers: dict[OurBot, Receiver] = {}
 
     @property
     def name(self) -> str:
@@ -84,13 +84,13 @@ class TelegramAdapter:
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:
         """As the port says: an update is acknowledged, or its request answered, when the next one is asked for."""
         await self._memory.load()
-        self._readers = await self._identified()
+        self._receivers = await self._identified()
         feed = Feed()
         async with beside() as tasks:
-            self._intake = Intake(feed, self._clock, tasks, self._numbers)
+            self._intake = Intake(feed, self._clock, tasks, self._numbers, self._memory)
             items = feed.items()
-            for bot, reader in self._readers.items():
-                await self._listen(self._intake, bot, reader, tasks.start_soon)
+            for bot, receiver in self._receivers.items():
+                await self._listen(self._intake, bot, receiver, tasks.start_soon)
             try:
                 yield items
             finally:
@@ -100,13 +100,13 @@ class TelegramAdapter:
 
     async def receive(self, request: HttpRequest, /) -> HttpAnswer:
         """As the port says: 200 once it is durable, 403 without the secret, 503 while nobody listens."""
-        for bot, reader in self._readers.items():
+        for bot, receiver in self._receivers.items():
             hook = self._webhook(bot)
             if hook is not None and request.path.rstrip("/") == hook.path.rstrip("/"):
                 if request.method != "POST" or not hook.sent(request):
                     return HttpAnswer(403)
-                return await self._intake.receive(bot, reader, request) if self._intake else HttpAnswer(503)
-        return HttpAnswer(503 if self._options.webhook_url and not self._readers else 404)
+                return await self._intake.receive(bot, receiver, request) if self._intake else HttpAnswer(503)
+        return HttpAnswer(503 if self._options.webhook_url and not self._receivers else 404)
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
         """One bucket a chat, whatever the topic: a forum's conversations may be on several nodes."""
@@ -288,7 +288,7 @@ class TelegramAdapter:
         url = self._options.webhook_url
         return None if url is None else Webhook.of(url, self._tokens[bot.id], bot.id)
 
-    async def _identified(self) -> dict[OurBot, Reader]:
+    async def _identified(self) -> dict[OurBot, Receiver]:
         """The identities of the bots. Raises AuthFailed for the main one; an agent's bot that is refused is left
         out.
         """
@@ -303,9 +303,9 @@ class TelegramAdapter:
                 self._roster.drop(bot)
         us = OurBots(tuple(known.values()))
         hears_topics = self._options.listen == "sessions"
-        return {bot: Reader(identity, us, self._memory, self._clock, hears_topics) for bot, identity in known.items()}
+        return {bot: Receiver(identity, us, hears_topics) for bot, identity in known.items()}
 
-    async def _listen(self, intake: Intake, bot: OurBot, reader: Reader, start: Callable[..., object]) -> None:
+    async def _listen(self, intake: Intake, bot: OurBot, receiver: Receiver, start: Callable[..., object]) -> None:
         """Have the bot's updates come, by requests or by polls, and its commands shown."""
         hook = self._webhook(bot)
         if hook is not None:
@@ -314,7 +314,7 @@ class TelegramAdapter:
             await _prepare("A webhook may be in the way of polling", bot.api.remove_webhook)
         await _prepare("Telegram does not show the commands", lambda: self._offer_commands(bot))
         if hook is None:
-            start(intake.poll, bot, reader)
+            start(intake.poll, bot, receiver)
 
     async def _offer_commands(self, bot: OurBot) -> None:
         await bot.api.offer_commands(self._options.commands)

@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from adapters.recent import Recent
 from adapters.telegram.codec.addresses import BotIdentity, Json, OurBots
 from adapters.telegram.codec.markup import Entity
+
+
+class Names(Protocol):
+    """People's names by their user names in lower case."""
+
+    def get(self, username: str, /) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +36,8 @@ class _Change:
     to: BotIdentity | None = field(default=None)
 
 
-def said(text: str, entities: Sequence[Json], us: OurBots, people: Recent[str, str]) -> Said:
-    """Read a text with its entities; `people` are names by user name."""
+def said(text: str, entities: Sequence[Json], us: OurBots, people: Names) -> Said:
+    """Read a text with its entities."""
     units = text.encode("utf-16-le")
     known = [(Entity(raw["type"], raw["offset"], raw["length"]), raw) for raw in entities]
     changes = [found for entity, raw in known if (found := _mention(entity, raw, units, us, people)) is not None]
@@ -50,7 +56,7 @@ def said(text: str, entities: Sequence[Json], us: OurBots, people: Recent[str, s
     )
 
 
-def _mention(entity: Entity, raw: Json, units: bytes, us: OurBots, people: Recent[str, str]) -> _Change | None:
+def _mention(entity: Entity, raw: Json, units: bytes, us: OurBots, people: Names) -> _Change | None:
     """The reading of a mention of one of our bots, or of a person."""
     piece = _piece(units, entity)
     if entity.kind == "text_mention":

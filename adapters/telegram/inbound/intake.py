@@ -7,7 +7,7 @@ import hmac
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
@@ -17,8 +17,19 @@ from anyio.abc import TaskGroup
 
 from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest, Inbound
 from adapters.telegram.bots import OurBot
+from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import Json
-from adapters.telegram.inbound.decode import Reader, closed_topic_of, migration_of, place_of
+from adapters.telegram.inbound.decode import (
+    Ignored,
+    Known,
+    Membership,
+    Moved,
+    Pressed,
+    Receiver,
+    TopicClosed,
+    decode,
+    envelope_of,
+)
 from adapters.telegram.inbound.feed import Feed
 from adapters.telegram.inbound.polling import poll
 from adapters.telegram.outbound.message_ids import MessageIds
@@ -61,18 +72,19 @@ class Webhook:
 class Intake:
     """One connection: from the moment that somebody consumes `feed` until `tasks` is cancelled."""
 
-    def __init__(self, feed: Feed, clock: Clock, tasks: TaskGroup, numbers: MessageIds) -> None:
+    def __init__(self, feed: Feed, clock: Clock, tasks: TaskGroup, numbers: MessageIds, memory: ChatState) -> None:
         self.feed = feed
+        self._memory = memory
         self._clock = clock
         self._tasks = tasks
         self._numbers = numbers
 
-    async def poll(self, bot: OurBot, reader: Reader) -> None:
+    async def poll(self, bot: OurBot, receiver: Receiver) -> None:
         """Ask for one bot's updates. A refused token of the main bot ends the connection, and so does storage that is
         gone; a refused token of another bot ends that bot."""
         await bot.api.open_polling()
         try:
-            await poll(bot.api, self._clock, partial(self.take, bot, reader))
+            await poll(bot.api, self._clock, partial(self.take, bot, receiver))
         except AuthFailed as error:
             if bot.agent is None:
                 await self.feed.fail(error)
@@ -83,7 +95,7 @@ class Intake:
             with anyio.CancelScope(shield=True):
                 await bot.api.close_polling()
 
-    async def receive(self, bot: OurBot, reader: Reader, request: HttpRequest) -> HttpAnswer:
+    async def receive(self, bot: OurBot, receiver: Receiver, request: HttpRequest) -> HttpAnswer:
         """Take the update that a request brings. What cannot be read is no reason to send it again."""
         try:
             update = json.loads(request.body)
@@ -91,17 +103,49 @@ class Intake:
         except NOT_UNDERSTOOD:
             return HttpAnswer(400)
         with anyio.move_on_after(MAX_WAIT_S):
-            if await self.take(bot, reader, [update]):
+            if await self.take(bot, receiver, [update]):
                 return HttpAnswer(200)
         return HttpAnswer(503)
 
-    async def take(self, bot: OurBot, reader: Reader, updates: Sequence[Json]) -> bool:
+    async def take(self, bot: OurBot, receiver: Receiver, updates: Sequence[Json]) -> bool:
         """Return True once what the updates bring is durable, or is nothing to us."""
-        item = await self._read(bot, reader, updates)
-        if item is None:
-            return True
-        seen = reader.memory.seen
-        if reader.us.several:
+        known = await self._known(bot, updates)
+        match decode(updates, receiver, known):
+            case Inbound() as item:
+                return await self._given(receiver, item)
+            case Pressed(query_id, pressed):
+                self._tasks.start_soon(self._answered, bot, query_id)
+                return pressed is None or await self._given(receiver, pressed)
+            case Moved(old, new):
+                await self._memory.note_moved(old, new)
+            case TopicClosed(chat_id, topic) if bot.agent is None:
+                await self._memory.forget_topics(chat_id, topic)
+            case Membership(chat_id, present):
+                bot.absent_from.discard(self._memory.home(chat_id))
+                if not present and bot.agent is None:
+                    await self._memory.forget_topics(chat_id)
+            case Ignored("not understood", detail):
+                _log.warning("An update of Telegram's is not understood and is ignored", extra={"error": detail})
+        return True
+
+    async def _known(self, bot: OurBot, updates: Sequence[Json]) -> Known:
+        """Our knowledge of the updates' chat; remembers the numbers of messages and the names of people."""
+        memory, known = self._memory, Known(self._clock.now(), self._memory.people)
+        for envelope in filter(None, map(envelope_of, updates)):
+            chat_id, topic, number = envelope.chat_id, envelope.topic, envelope.number
+            if envelope.sender is not None:
+                memory.people.keep(*envelope.sender)
+            if envelope.is_new:
+                self._numbers.heard(chat_id, number, bot.id)
+            await memory.look_up(chat_id, topic)
+            post = memory.places.get((chat_id, number))
+            known = replace(known, home=memory.home(chat_id), speaks=memory.lives_in(chat_id, topic), post=post)
+        return known
+
+    async def _given(self, receiver: Receiver, item: Inbound) -> bool:
+        """Hand it on; in a group the first of our bots that has it does."""
+        seen = self._memory.seen
+        if receiver.us.several:
             if item.event_id in seen:
                 return True
             seen.keep(item.event_id, None)
@@ -109,31 +153,6 @@ class Intake:
         if not kept:
             seen.forget(item.event_id)
         return kept
-
-    async def _read(self, bot: OurBot, reader: Reader, updates: Sequence[Json]) -> Inbound | None:
-        try:
-            for update in updates:
-                await self._note(bot, reader, update)
-            return reader.read(updates)
-        except NOT_UNDERSTOOD as error:
-            _log.warning("An update of Telegram's is not understood and is ignored", extra={"error": repr(error)})
-            return None
-
-    async def _note(self, bot: OurBot, reader: Reader, update: Json) -> None:
-        """Remember what an update tells of chats, and let the button go that waits for an answer."""
-        memory = reader.memory
-        if (moved := migration_of(update)) is not None:
-            await memory.note_moved(*moved)
-        if (closed := closed_topic_of(update)) is not None and bot.agent is None:
-            await memory.forget_topics(*closed)
-        if "my_chat_member" in update:
-            bot.absent_from.discard(memory.home(update["my_chat_member"]["chat"]["id"]))
-        if (place := place_of(update)) is not None:
-            await memory.look_up(*place)
-        if "message" in update:
-            self._numbers.heard(int(update["message"]["chat"]["id"]), int(update["message"]["message_id"]), bot.id)
-        if "callback_query" in update:
-            self._tasks.start_soon(self._answered, bot, str(update["callback_query"]["id"]))
 
     async def _answered(self, bot: OurBot, query_id: str) -> None:
         try:
