@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,8 +14,7 @@ from adapters.markdown.paging import Cut, Room, cut_pages
 from adapters.markdown.plain_text import plain
 from adapters.markdown.text_length import measure_of
 from adapters.pacing.live_text import Frame
-from adapters.pages.operations import PageOperations
-from adapters.pages.page_state import SURPLUS, letters
+from adapters.pages.operations import SURPLUS, PageOperations
 from adapters.pages.part import Line, Part
 from adapters.pages.platform_context import PlatformContext, Record
 from adapters.pages.stream_rules import ends_at, is_aged, steady
@@ -84,7 +83,7 @@ class Page:
                 self._stage.begun(self.spec)
         if delivered:
             cuts = self._cuts(final=True)
-            self._calls.check(cuts, self._said(final=True))
+            self._check(cuts, self._said(final=True))
         return delivered
 
     async def rest(self) -> None:
@@ -120,7 +119,7 @@ class Page:
 
     def _frame(self, *, final: bool) -> Frame | None:
         cuts = self._cuts(final=final)
-        if final and self._file_number(cuts) == 0:
+        if final and self._calls.file.number(cuts) == 0:
             return self._upload(0, cuts[0].text if cuts else "")
         later: Frame | None = None
         for number, cut in enumerate(cuts):
@@ -139,7 +138,7 @@ class Page:
         part = self._parts.get(number)
         if part is None or part.platform_id is None or part.streaming or part.shown is None:
             return False
-        shown, wanted = letters(part.shown[0]), letters(cut.text)
+        shown, wanted = _letters(part.shown[0]), _letters(cut.text)
         after = self._parts.get(number + 1)
         return shown == wanted or (shown.startswith(wanted) and (after is None or after.platform_id is None))
 
@@ -148,7 +147,7 @@ class Page:
         if any(part.streaming for part in self._parts.values()):
             return True
         cuts = self._cuts(final=True)
-        needed = len(cuts) + (self._file_number(cuts) == len(cuts))
+        needed = len(cuts) + (self._calls.file.number(cuts) == len(cuts))
         return any(number not in self._parts or self._parts[number].platform_id is None for number in range(needed))
 
     def _stood(self) -> None:
@@ -161,7 +160,7 @@ class Page:
 
     def _after_text(self, cuts: list[Cut]) -> Frame | None:
         """The file, nothing left over, the choices."""
-        number = self._file_number(cuts)
+        number = self._calls.file.number(cuts)
         if number is not None:
             frame = self._upload(number, "")
             if frame is not None:
@@ -176,12 +175,6 @@ class Page:
         text = last.shown[0] if last.shown else cuts[-1].text
         call = partial(self._calls.offer, len(cuts) - 1, text)
         return Frame(len(self._text), call, draws=self._stage.draws(self.spec, "offer"))
-
-    def _file_number(self, cuts: list[Cut]) -> int | None:
-        """Which message the file is: the first, with a short text beside it, else the one after the text."""
-        if self.spec.extras.file is None or self._calls.file_trouble is not None:
-            return None
-        return 0 if self._calls.fits_beside(cuts) else len(cuts)
 
     def _upload(self, number: int, text: str) -> Frame | None:
         part = self._parts.get(number)
@@ -269,11 +262,11 @@ class Page:
             raw = confirmed
         delta = raw[len(confirmed) :]
         if done:
-            call = partial(self._calls.close_stream, number, delta)
+            call = partial(self._calls.extend, number, delta, last=True)
             return Frame(self._covers(cut), call, draws=self._stage.draws(self.spec, "close_stream"))
         if not delta.strip():
             return None
-        call = partial(self._calls.append, number, delta)
+        call = partial(self._calls.extend, number, delta, last=False)
         return Frame(self._covers(cut), call, draws=self._stage.draws(self.spec, "append"))
 
     def _preview(self, number: int, cut: Cut) -> Frame | None:
@@ -323,9 +316,26 @@ class Page:
         text, extras = self._text, self.spec.extras
         if final and extras.choices and not self._offers:
             text = listed(text, extras.choices)
-        if final and self._calls.file_trouble is not None:
-            text = "\n\n".join(piece for piece in (text.rstrip(), self._calls.file_trouble) if piece)
+        if final and self._calls.file.trouble is not None:
+            text = "\n\n".join(piece for piece in (text.rstrip(), self._calls.file.trouble) if piece)
         return with_mentions(text, extras.people, growing=not final)
+
+    def _check(self, cuts: Sequence[Cut], said: str) -> None:
+        """Compare what the finished page shows with what was said, and report a difference or a message left over."""
+        if _letters("".join(self._shown(number, cut) for number, cut in enumerate(cuts))) != _letters(said):
+            self._calls.diverges("another text than was said")
+        needed = len(cuts) + (self.spec.extras.file is not None)
+        surplus = [part for number, part in self._parts.items() if number >= needed and part.platform_id is not None]
+        if not all(part.gone or part.shown == (SURPLUS, True) for part in surplus):
+            self._calls.diverges("left over")
+        if not self._calls.diverged:
+            self._calls.tell("page.checked", parts=len(cuts), chars=len(said))
+
+    def _shown(self, number: int, cut: Cut) -> str:
+        part = self._parts.get(number)
+        known = part is not None and not part.plain and part.shown is not None and part.posts > 0
+        text = part.shown[0] if known and part is not None and part.shown is not None else cut.text
+        return text[cut.head :] if text else cut.text[cut.head :]
 
 
 def _is_stale(part: Part, cut: list[Cut]) -> bool:
@@ -333,3 +343,8 @@ def _is_stale(part: Part, cut: list[Cut]) -> bool:
     if not part.wide or part.streaming or part.platform_id is None or part.shown is None:
         return False
     return bool(cut) and cut[0].text.rstrip() != part.shown[0].rstrip()
+
+
+def _letters(text: str) -> str:
+    """What of a text is the same however it is formatted."""
+    return "".join(filter(str.isalnum, text))

@@ -15,7 +15,7 @@ import anyio
 from adapters.adapter import File, HttpAnswer, HttpRequest, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import Records
-from adapters.telegram.api.bot import BotApi, Target
+from adapters.telegram.api.bot import BotApi
 from adapters.telegram.api.failures import NotModified, NotWelcome, UnknownMethod
 from adapters.telegram.bots import Bots, OurBot, agent_bot_id
 from adapters.telegram.chat_state import ChatState
@@ -31,7 +31,7 @@ from adapters.telegram.codec.addresses import (
     thread_id_of,
 )
 from adapters.telegram.codec.attachments import FileRef
-from adapters.telegram.codec.rendering import RenderedPage
+from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.inbound.decode import Receiver
 from adapters.telegram.inbound.feed import Feed
 from adapters.telegram.inbound.intake import Intake, Webhook
@@ -39,8 +39,7 @@ from adapters.telegram.inbound.polling import until_answered
 from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
 from adapters.telegram.options import TelegramOptions
 from adapters.telegram.outbound.message_ids import MessageIds
-from adapters.telegram.outbound.posting import Posting
-from adapters.telegram.outbound.writing import Writing
+from adapters.telegram.outbound.sender import Sender
 from runtime.core.address import Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
@@ -66,8 +65,7 @@ class TelegramAdapter:
         self._roster = self._new_roster()
         self._memory = ChatState(records, clock)
         self._numbers = MessageIds(clock)
-        self._posting = Posting(self._memory, self._numbers)
-        self._writing = Writing(self._options.rich)
+        self._sender = Sender(self._memory, self._numbers, self._options.rich)
         self._drafts = self._options.drafts
         self._intake: Intake | None = None
         self._receivers: dict[OurBot, Receiver] = {}
@@ -135,12 +133,7 @@ class TelegramAdapter:
 
         async def post(bot: OurBot) -> str:
             page = self._page(bot, to, text, speaker)
-            return await self._posting.post(
-                bot,
-                to,
-                nonce,
-                lambda chat: self._writing.post(bot.api, _target(bot, chat, to, reply_to), page, final=final),
-            )
+            return await self._sender.post(bot, to, page, nonce=nonce, final=final, reply_to=reply_to)
 
         return await self._by_whom_it_can(to, speaker, post)
 
@@ -149,39 +142,27 @@ class TelegramAdapter:
         self._numbers.granted(share)
 
     def searches(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
-        return self._posting.is_lost(self._roster.speaking(to, speaker), to, nonce)
+        return self._sender.is_lost(self._roster.speaking(to, speaker), to, nonce)
 
     async def recover(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> str | None:
         """As the port says. Only a message of the bot's own can be changed, and none that is known to be another."""
         bot = self._roster.speaking(to, speaker)
-        page = self._page(bot, to, text, speaker)
-
-        async def change(chat_id: int, number: int) -> None:
-            target = Target(chat_id, thread_id_of(to))
-            await self._writing.change(bot.api, target, number, page, final=False)
-
-        return await self._posting.find(bot, to, nonce, change)
+        return await self._sender.find(bot, to, nonce, self._page(bot, to, text, speaker))
 
     def left_copy(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
-        return self._posting.left_copy(self._roster.speaking(to, speaker), to, nonce)
+        return self._sender.left_copy(self._roster.speaking(to, speaker), to, nonce)
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """As the port says. A message is changed by the bot that posted it."""
         which = MessageId.read(message)
         bot = self._roster.owner(which.bot_id)
-        page = self._page(bot, to, text, speaker)
-
-        async def change(chat_id: int) -> None:
-            target = Target(chat_id, thread_id_of(to))
-            await self._writing.change(bot.api, target, which.number, page, final=final)
-
-        await self._posting.at_current(to, change)
+        await self._sender.change(bot, to, which.number, self._page(bot, to, text, speaker), final=final)
 
     async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
         which = MessageId.read(message)
         api = self._roster.owner(which.bot_id).api
         with suppress(MessageGone):
-            await self._posting.at_current(to, lambda chat_id: api.delete(chat_id, which.number))
+            await self._sender.at_current(to, lambda chat_id: api.delete(chat_id, which.number))
 
     def previews(self, to: Address, /) -> bool:
         """In private chats, where drafts are wanted and the server knows them."""
@@ -203,13 +184,13 @@ class TelegramAdapter:
         which = MessageId.read(message)
         api = self._roster.owner(which.bot_id).api
         with suppress(NotModified):
-            await self._posting.at_current(to, lambda chat_id: api.offer(chat_id, which.number, _rows(choices)))
+            await self._sender.at_current(to, lambda chat_id: api.offer(chat_id, which.number, _rows(choices)))
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
         which = MessageId.read(message)
         api = self._roster.owner(which.bot_id, to).api
         emoji = MARKS[mark] if mark is not None else None
-        await self._posting.at_current(to, lambda chat_id: api.react(chat_id, which.number, emoji))
+        await self._sender.at_current(to, lambda chat_id: api.react(chat_id, which.number, emoji))
 
     async def upload(
         self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
@@ -222,12 +203,7 @@ class TelegramAdapter:
 
         async def post(bot: OurBot) -> str:
             caption = self._page(bot, to, text, speaker).rendered()
-
-            async def call(chat_id: int) -> int:
-                answer = await bot.api.upload(_target(bot, chat_id, to, reply_to), file, caption)
-                return int(answer["message_id"])
-
-            return await self._posting.post(bot, to, None, call)
+            return await self._sender.upload(bot, to, file, caption, reply_to=reply_to)
 
         return await self._by_whom_it_can(to, speaker, post)
 
@@ -245,7 +221,7 @@ class TelegramAdapter:
         bot = self._roster.owner(None, to)
         name = title[:MAX_TOPIC_NAME]
         try:
-            topic = await self._posting.at_current(to, lambda chat_id: bot.api.open_topic(chat_id, name))
+            topic = await self._sender.at_current(to, lambda chat_id: bot.api.open_topic(chat_id, name))
         except NotDelivered as error:
             _log.info("Telegram opens no topic here", extra={"error": str(error)})
             return None
@@ -261,7 +237,7 @@ class TelegramAdapter:
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         """Show "typing" for five seconds. Raises as `send`."""
         api = self._roster.speaking(to, speaker).api
-        await self._posting.at_current(to, lambda chat_id: api.typing(chat_id, thread_id_of(to)))
+        await self._sender.at_current(to, lambda chat_id: api.typing(chat_id, thread_id_of(to)))
 
     async def aclose(self) -> None:
         """Close the connections. Nothing can be sent after that."""
@@ -339,13 +315,6 @@ class TelegramAdapter:
             _log.info("An agent's bot may not write here", extra={"agent": bot.agent, "error": str(error)})
         bot.absent_from.add(chat_id_of(to))
         return await post(self._roster.main)
-
-
-def _target(bot: OurBot, chat_id: int, to: Address, reply_to: str | None) -> Target:
-    """The target of a post. A message is answered where the bot knows it by that number."""
-    replied = MessageId.read(reply_to) if reply_to is not None else None
-    known = replied is not None and (is_private(to) or bot.knows(chat_id, replied))
-    return Target(chat_id, thread_id_of(to), replied.number if replied is not None and known else None)
 
 
 def _rows(choices: Sequence[Choice]) -> list[Sequence[Choice]]:

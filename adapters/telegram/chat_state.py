@@ -7,12 +7,14 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from adapters.recent import Recent
 from adapters.records import Records
 from adapters.telegram.codec.addresses import FIRST_SUPERGROUP
+from adapters.telegram.inbound.decode import Envelope, Known
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 
@@ -52,6 +54,18 @@ class ChatState:
             self._came[int(value)] = int(key)
         elif kind == "topic":
             self._topics[key] = value
+
+    async def known(self, envelopes: Sequence[Envelope]) -> Known:
+        """Our knowledge of the chat that these updates are about; remembers who wrote them."""
+        known = Known(self._clock.now(), self.people)
+        for envelope in envelopes:
+            chat_id, topic = envelope.chat_id, envelope.topic
+            if envelope.sender is not None:
+                self.people.keep(*envelope.sender)
+            await self.look_up(chat_id, topic)
+            post = self.places.get((chat_id, envelope.number))
+            known = replace(known, home=self.home(chat_id), speaks=self.lives_in(chat_id, topic), post=post)
+        return known
 
     async def look_up(self, chat_id: int, topic: int | None) -> None:
         """Ask for what another node may have learned about a chat and a topic; each is asked for once."""

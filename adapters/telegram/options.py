@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from adapters.telegram.codec.rendering import Rich
+from adapters.telegram.codec.markup import Rich
 from runtime.core.texts import english
 
 COMMANDS: Final[Mapping[str, str]] = {

@@ -1,7 +1,11 @@
-"""The Bot API over python-telegram-bot: each call with a time limit, each failure in our words, none repeated."""
+"""The Bot API over python-telegram-bot: each call with a time limit, each failure in our words, none repeated, and no
+token in any log.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,11 +15,10 @@ from typing import Any, Final, cast
 import anyio
 from telegram import Bot, BotCommand, InputFile
 from telegram.error import TelegramError
-from telegram.request import RequestData
+from telegram.request import HTTPXRequest, RequestData
 
 from adapters.adapter import File
-from adapters.telegram.api.failures import translated
-from adapters.telegram.api.transport import UNREADABLE, Parameters, Transport, transport
+from adapters.telegram.api.failures import FloodWait, translated
 from adapters.telegram.codec.addresses import BotIdentity
 from adapters.telegram.codec.attachments import kind_of
 from adapters.telegram.codec.markup import Rendered
@@ -29,8 +32,61 @@ UPDATE_TYPES: Final = ("message", "edited_message", "callback_query", "message_r
 SLOWEST_UPLOAD_BYTES_PER_S: Final = 100_000
 """Files get a longer time limit, for lines of this speed."""
 
+UNTOLD_PAUSE_S: Final = 5.0
+"""The pause where flood control does not say how long."""
+
+UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
+"""The exceptions of an unexpected answer, the library's included."""
+
 _TOKEN: Final = re.compile(r"[^\s/?#]+")
+_TOKEN_IN_URL: Final = re.compile(r"/bot[^\s/?#]+")
 _NO_PREVIEW: Final = {"is_disabled": True}
+
+
+def _hide_token(record: logging.LogRecord) -> bool:
+    """httpx logs the address of every request, and Telegram's addresses contain the token."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(_TOKEN_IN_URL.sub("/bot…", str(a)) if "/bot" in str(a) else a for a in record.args)
+    return True
+
+
+logging.getLogger("httpx").addFilter(_hide_token)
+
+
+class Transport(HTTPXRequest):
+    """The library's, but that 429 is told by an error of ours."""
+
+    async def do_request(
+        self, url: str, method: str, request_data: RequestData | None = None, *args: Any, **kwargs: Any
+    ) -> tuple[int, bytes]:
+        code, payload = await super().do_request(url, method, request_data, *args, **kwargs)
+        if code == 429:
+            raise FloodWait(_retry_after_s(payload))
+        return code, payload
+
+
+class Parameters:
+    """What a call is given, with the properties of the library's RequestData that its documentation names; how one of
+    those is made, it keeps to itself. Values that are None are left out, files are sent beside the others."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def contains_files(self) -> bool:
+        """Whether a file is uploaded."""
+        return bool(self.multipart_data)
+
+    @property
+    def json_parameters(self) -> dict[str, str]:
+        """Everything but files: texts as they are, all else as JSON."""
+        plain = {name: value for name, value in self._values.items() if not isinstance(value, InputFile)}
+        return {name: value if isinstance(value, str) else json.dumps(value) for name, value in plain.items()}
+
+    @property
+    def multipart_data(self) -> dict[str, Any]:
+        """The files."""
+        return {name: value.field_tuple for name, value in self._values.items() if isinstance(value, InputFile)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +116,8 @@ class BotApi:
             raise AuthFailed("The Telegram token does not look like one (digits, a colon, letters); @BotFather has it")
         self._call_timeout_s = call_timeout_s
         self._poll_timeout_s = poll_timeout_s
-        self._calls = transport(64, call_timeout_s)
-        self._polls = transport(2, call_timeout_s)
+        self._calls = _transport(64, call_timeout_s)
+        self._polls = _transport(2, call_timeout_s)
         server = base_url or OFFICIAL_SERVER
         self._bot = Bot(
             token,
@@ -244,3 +300,20 @@ def _entities(page: Rendered) -> list[dict[str, Any]]:
         | ({"user": {"id": e.person, "is_bot": False, "first_name": "-"}} if e.person else {})
         for e in page.entities
     ]
+
+
+def _transport(connections: int, timeout_s: float) -> Transport:
+    return Transport(
+        connection_pool_size=connections,
+        read_timeout=timeout_s,
+        write_timeout=timeout_s,
+        connect_timeout=timeout_s,
+        pool_timeout=timeout_s,
+    )
+
+
+def _retry_after_s(payload: bytes) -> float:
+    try:
+        return float(json.loads(payload)["parameters"]["retry_after"])
+    except UNREADABLE:
+        return UNTOLD_PAUSE_S

@@ -7,7 +7,7 @@ import hmac
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
@@ -21,7 +21,6 @@ from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import Json
 from adapters.telegram.inbound.decode import (
     Ignored,
-    Known,
     Membership,
     Moved,
     Pressed,
@@ -109,8 +108,11 @@ class Intake:
 
     async def take(self, bot: OurBot, receiver: Receiver, updates: Sequence[Json]) -> bool:
         """Return True once what the updates bring is durable, or is nothing to us."""
-        known = await self._known(bot, updates)
-        match decode(updates, receiver, known):
+        envelopes = [envelope for envelope in map(envelope_of, updates) if envelope is not None]
+        for envelope in envelopes:
+            if envelope.is_new:
+                self._numbers.heard(envelope.chat_id, envelope.number, bot.id)
+        match decode(updates, receiver, await self._memory.known(envelopes)):
             case Inbound() as item:
                 return await self._given(receiver, item)
             case Pressed(query_id, pressed):
@@ -127,20 +129,6 @@ class Intake:
             case Ignored("not understood", detail):
                 _log.warning("An update of Telegram's is not understood and is ignored", extra={"error": detail})
         return True
-
-    async def _known(self, bot: OurBot, updates: Sequence[Json]) -> Known:
-        """Our knowledge of the updates' chat; remembers the numbers of messages and the names of people."""
-        memory, known = self._memory, Known(self._clock.now(), self._memory.people)
-        for envelope in filter(None, map(envelope_of, updates)):
-            chat_id, topic, number = envelope.chat_id, envelope.topic, envelope.number
-            if envelope.sender is not None:
-                memory.people.keep(*envelope.sender)
-            if envelope.is_new:
-                self._numbers.heard(chat_id, number, bot.id)
-            await memory.look_up(chat_id, topic)
-            post = memory.places.get((chat_id, number))
-            known = replace(known, home=memory.home(chat_id), speaks=memory.lives_in(chat_id, topic), post=post)
-        return known
 
     async def _given(self, receiver: Receiver, item: Inbound) -> bool:
         """Hand it on; in a group the first of our bots that has it does."""

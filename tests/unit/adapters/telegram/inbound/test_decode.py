@@ -13,7 +13,7 @@ from adapters.adapter import Inbound
 from adapters.capabilities import Window
 from adapters.markdown.text_length import measure_utf16
 from adapters.telegram.codec.addresses import BotIdentity, OurBots, is_private
-from adapters.telegram.codec.rendering import RenderedPage
+from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.inbound.decode import (
     Decoded,
     Envelope,
