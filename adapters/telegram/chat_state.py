@@ -14,7 +14,7 @@ from typing import Final
 from adapters.recent import Recent
 from adapters.records import Records
 from adapters.telegram.codec.addresses import FIRST_SUPERGROUP
-from adapters.telegram.inbound.decode import Envelope, Known
+from adapters.telegram.codec.envelope import Envelope, Known
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 

@@ -6,6 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import Protocol
 
+from runtime.core.errors import FileTooLarge
+
 FILE_URL = "file:"
 """The url of an attachment that a FileStore keeps is this and the id."""
 
@@ -36,6 +38,14 @@ class FileBounds:
     total_bytes: int = 256 * 1024 * 1024
     person_bytes: int = 64 * 1024 * 1024
     conversation_bytes: int = 128 * 1024 * 1024
+
+
+def check_size(data: bytes) -> None:
+    """Raise FileTooLarge when no store takes so much."""
+    if len(data) > MAX_FILE_BYTES:
+        raise FileTooLarge(
+            f"This file has {len(data):,} bytes; at most {MAX_FILE_BYTES:,} are kept. Send a smaller one."
+        )
 
 
 class FileStore(Protocol):

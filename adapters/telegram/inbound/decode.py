@@ -20,7 +20,8 @@ from adapters.telegram.codec.addresses import (
     topic_of,
 )
 from adapters.telegram.codec.attachments import attachments_of
-from adapters.telegram.codec.entities import Names, Said, said
+from adapters.telegram.codec.entities import Said, said
+from adapters.telegram.codec.envelope import Known, is_from_person, name_of
 from runtime.core.address import Address
 from runtime.core.message import Attachment, Quote
 
@@ -44,34 +45,6 @@ class Receiver:
     def mark(self) -> int | None:
         """The mark of an id that only this bot understands; None for the main bot."""
         return self.bot.id if self.bot.agent is not None else None
-
-
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """The message that an update is about: its chat, topic and number. `is_new` where it has just been posted; `sender`
-    is the user name, in lower case, and the name of the person who wrote it."""
-
-    chat_id: int
-    topic: int | None
-    number: int
-    is_new: bool = False
-    sender: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Our knowledge of an update's chat.
-
-    `home` is the chat's first id, None where that is the update's own. `speaks`: we speak in its topic. `post` is the
-    topic and the agent's bot of the message that was marked or has the button, where it is ours. `people` are names by
-    user name in lower case.
-    """
-
-    now: datetime
-    people: Names
-    home: int | None = None
-    speaks: bool = False
-    post: tuple[int | None, int | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +90,6 @@ class Ignored:
 Decoded: TypeAlias = Inbound | Pressed | Moved | TopicClosed | Membership | Ignored
 
 
-def envelope_of(update: Json) -> Envelope | None:
-    """The message that an update is about; None for an update about no message, or of an unexpected form."""
-    try:
-        kind = next((kind for kind in ("message", "edited_message", "message_reaction") if kind in update), None)
-        message: Any = update[kind] if kind is not None else update.get("callback_query", {}).get("message")
-        if message is None:
-            return None
-        sender: tuple[str, str] | None = None
-        if kind in ("message", "edited_message") and _is_from_person(message) and message["from"].get("username"):
-            sender = message["from"]["username"].casefold(), name_of(message["from"])
-        number = int(message["message_id"])
-        return Envelope(int(message["chat"]["id"]), topic_of(message), number, kind == "message", sender)
-    except NOT_UNDERSTOOD:
-        return None
-
-
 def decode(updates: Sequence[Json], receiver: Receiver, known: Known) -> Decoded:
     """The event that an update, or the updates of one album, tell of. Raises nothing."""
     try:
@@ -176,7 +133,7 @@ class _Reading:
         return None
 
     def _message(self, update: Json, message: Json) -> Inbound | Ignored:
-        if not _is_from_person(message):
+        if not is_from_person(message):
             return Ignored("no person")
         text = message.get("text", message.get("caption"))
         attachments = tuple(attachments_of(message, self.receiver.mark))
@@ -307,13 +264,3 @@ class _Reading:
         if quoted is not None:
             number = replace(number, bot_id=quoted.id if quoted.agent is not None else None)
         return Quote(str(number), name_of(author), text[:MAX_QUOTE])
-
-
-def name_of(person: Json) -> str:
-    return " ".join(filter(None, (person.get("first_name"), person.get("last_name"))))
-
-
-def _is_from_person(message: Json) -> bool:
-    """`sender_chat` is set for a channel and for a group's administrators who hide: nobody that can be named."""
-    sender = message.get("from")
-    return sender is not None and not sender["is_bot"] and "sender_chat" not in message

@@ -19,6 +19,7 @@ from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest, Inbound
 from adapters.telegram.bots import OurBot
 from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import Json
+from adapters.telegram.codec.envelope import envelope_of
 from adapters.telegram.inbound.decode import (
     Ignored,
     Membership,
@@ -27,7 +28,6 @@ from adapters.telegram.inbound.decode import (
     Receiver,
     TopicClosed,
     decode,
-    envelope_of,
 )
 from adapters.telegram.inbound.feed import Feed
 from adapters.telegram.inbound.polling import poll

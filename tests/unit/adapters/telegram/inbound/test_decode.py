@@ -13,19 +13,17 @@ from adapters.adapter import Inbound
 from adapters.capabilities import Window
 from adapters.markdown.text_length import measure_utf16
 from adapters.telegram.codec.addresses import BotIdentity, OurBots, is_private
+from adapters.telegram.codec.envelope import Envelope, Known, envelope_of
 from adapters.telegram.codec.markup import RenderedPage
 from adapters.telegram.inbound.decode import (
     Decoded,
-    Envelope,
     Ignored,
-    Known,
     Membership,
     Moved,
     Pressed,
     Receiver,
     TopicClosed,
     decode,
-    envelope_of,
 )
 from adapters.telegram.limits import CAPABILITIES, MAX_MESSAGE_UNITS
 from runtime.core.address import GATEWAY, Address, Speaker
