@@ -33,7 +33,7 @@ KEEP_ALIVE_FROM = 0.75
 SURPLUS = "\u2014"
 """The text of a message that a page no longer needs, where messages cannot be deleted."""
 DIFFERS_MAX = 2
-"""After this many answers with another text a message stays as it is."""
+"""The number of differing answers after which a message stays as it is."""
 
 
 class PageOperations:
@@ -57,7 +57,7 @@ class PageOperations:
         self._draft: tuple[str, float] | None = None
 
     def know(self, parts: Mapping[int, str]) -> None:
-        """These parts are on the platform already: they are edited and never sent anew."""
+        """Take over parts that are already on the platform: they are edited and never sent again."""
         for number, platform_id in parts.items():
             if self._claimed(number, platform_id):
                 shown = None if self._stage.editor is not None else ("", True)
@@ -91,19 +91,19 @@ class PageOperations:
         await self._stands(number, platform_id, shown)
 
     async def grow(self, text: str, call: Callable[[], Awaitable[bool | None]]) -> bool | None:
-        """Make a call that shows so much of a page that is not finished."""
+        """Make a call that shows this much of an unfinished page."""
         await self._record.grows(text)
         return await call()
 
     def searches(self, number: int) -> bool:
-        """Whether a post of this part may have landed and can be looked for."""
+        """Whether a post of this part may have landed and can be searched for."""
         part, recoverer, spec = self.parts.get(number), self._stage.recoverer, self._spec
         if part is None or not part.doubtful or recoverer is None:
             return False
         return recoverer.searches(spec.address, self._nonce(number), speaker=spec.speaker)
 
     async def recover(self, number: int, text: str) -> bool:
-        """Try once to find the post of a part that may have landed; whether it was found and shows the text."""
+        """Search once for a part's post that may have landed; returns whether it was found and shows the text."""
         recoverer, spec = self._stage.recoverer, self._spec
         if recoverer is None:
             return False
@@ -120,7 +120,7 @@ class PageOperations:
         return True
 
     async def open_stream(self, number: int, text: str) -> None:
-        """Begin a part as a stream; when none is to be had, or nobody knows, it is posted instead."""
+        """Start a part as a stream. If none is available, or the outcome is unclear, the part is posted instead."""
         streamer = self._stage.streamer
         limits = self._stage.stream_limits
         part = await self._begin(number, text)
@@ -211,7 +211,7 @@ class PageOperations:
             self._stage.landed(self._spec)
 
     async def offer(self, number: int, text: str) -> None:
-        """Show the choices under a finished part."""
+        """Show the choices below a finished part."""
         part, offerer = self.parts[number], self._stage.offerer
         if part.platform_id is None or offerer is None:
             return
@@ -237,7 +237,7 @@ class PageOperations:
             part.offered = True
 
     async def delete(self, number: int) -> None:
-        """Take away a part that is not needed."""
+        """Delete a part that is no longer needed."""
         part, deleter = self.parts[number], self._stage.deleter
         if part.platform_id is None or deleter is None:
             return
@@ -250,7 +250,7 @@ class PageOperations:
         part.gone = True
 
     async def preview(self, number: int, text: str) -> None:
-        """Show the draft of a part; where drafts are refused there are none for this page."""
+        """Show the draft of a part; after a refusal this page has no drafts."""
         previewer, limits = self._stage.previewer, self._stage.capabilities.preview
         if previewer is None or limits is None:
             return
@@ -270,14 +270,14 @@ class PageOperations:
         self._stage.landed(self._spec)
 
     def preview_due(self, text: str) -> bool:
-        """Whether the draft shows another text, or will vanish soon."""
+        """Whether the draft shows another text or expires soon."""
         limits = self._stage.capabilities.preview
         if self._draft is None or limits is None or self._draft[0] != text:
             return True
         return self._stage.clock.monotonic() - self._draft[1] >= KEEP_ALIVE_FROM * limits.keep_alive_s
 
     async def upload(self, number: int, text: str) -> None:
-        """Post the page's file. What cannot be sent is named in the text instead."""
+        """Post the page's file. If it cannot be sent, the text says so."""
         uploader, file = self._stage.uploader, await self.file.loaded()
         if file is None or uploader is None:
             return
@@ -311,7 +311,7 @@ class PageOperations:
         return part
 
     async def _stands(self, number: int, platform_id: str, shown: tuple[str, bool] | None) -> None:
-        """The platform has the part under this id."""
+        """The platform has the part, under this id."""
         if not self._claimed(number, platform_id):
             self._stage.begun(self._spec)
             raise NotDelivered(f"page {self._spec.id}, part {number}: message {platform_id} is another page's")
@@ -331,7 +331,7 @@ class PageOperations:
         return self._spec.extras.reply_to if number == 0 and self._stage.capabilities.quotes else None
 
     def _nonce(self, number: int) -> str:
-        """The same for every repetition of a post; another when the message is gone and is posted again."""
+        """A nonce that every repetition of a post shares; a new one when the message is gone and is posted again."""
         part = self.parts[number]
         posts = part.posts - (part.platform_id is not None)
         return self._nonce_of(number) if posts <= 0 else f"{self._nonce_of(number)}+{posts}"
@@ -340,13 +340,13 @@ class PageOperations:
         return f"{self._spec.id}.{number}"
 
     def _doubt(self, number: int, error: OutcomeUncertain, *, searched: bool = False) -> None:
-        """A post may have landed; whether a copy stands is known later where it is looked for (`searched`)."""
+        """A post may have landed. Where it is searched for (`searched`), a copy is discovered later."""
         self.parts[number].doubtful = True
         if not self._stage.capabilities.idempotent_send and not searched:
             self.tell("page.orphaned", part=number, reason=str(error))
 
     def _look_for_copy(self, number: int) -> None:
-        """The part stands; it may stand twice."""
+        """Report a possible second copy of a part that is now on the platform."""
         recoverer, spec = self._stage.recoverer, self._spec
         if recoverer is None or not self.parts[number].doubtful:
             return
@@ -354,14 +354,14 @@ class PageOperations:
             self.tell("page.orphaned", part=number, reason="an earlier try may have landed, and was not found")
 
     def _differs(self, number: int, error: ShownDiffers) -> None:
-        """Once more as plain text; then it stays as it is."""
+        """Repeat once as plain text; after that the message stays as it is."""
         part = self.parts[number]
         part.differs += 1
         part.plain = True
         self.diverges("the platform shows another text or place", part=number, reason=str(error))
 
     def _refused(self, number: int, error: AdapterError) -> NoReturn:
-        """Note that plain text must do after refused markup; report what is final. Raises in any case."""
+        """After refused markup, use plain text; report a final refusal. Always raises."""
         part = self.parts[number]
         if isinstance(error, RateLimited):
             self.tell("adapter.rate_limited", part=number, retry_after_s=error.retry_after_s)

@@ -1,4 +1,4 @@
-"""One page on its way to people's eyes: which call brings them closest to its text."""
+"""One page on its way to people: it knows which call brings them closest to its text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from adapters.pages.stream_rules import ends_at, is_aged, steady
 
 
 class Page:
-    """One utterance. Its parts are messages of the platform, made and changed by `PageOperations`."""
+    """One utterance. Its parts are messages of the platform, posted and changed by `PageOperations`."""
 
     def __init__(
         self, stage: PlatformContext, spec: Line, parts: Mapping[int, str], record: Record, *, held: bool
@@ -48,11 +48,11 @@ class Page:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more of it will be shown."""
+        """Whether the page is over: nothing more of it is shown."""
         return self._live.over
 
     def update(self, text: str) -> None:
-        """The whole text so far; the newest wins, never blocks."""
+        """Set the whole text so far. The newest text wins; never blocks."""
         if len(text) < len(self._text) and not self._comes_again():
             self._stands = self._text
         self._text = text
@@ -61,7 +61,7 @@ class Page:
             self._live.said(len(text))
 
     def ends(self) -> None:
-        """Its last text comes soon: what is opened from now on begins when all of it is there."""
+        """The last text comes soon: pages that are opened from now on wait until this one is complete."""
         self._ends = True
         if not self._live.over:
             self._stage.go_first(self)
@@ -87,22 +87,22 @@ class Page:
         return delivered
 
     async def rest(self) -> None:
-        """Make no call any more; return when one that is on its way was answered and written down."""
+        """Make no more calls. Returns when one on its way was answered and recorded."""
         await self._live.rest()
 
     def abandon(self) -> None:
-        """Stop showing anything more of this page; what is visible stays."""
+        """Stop showing this page; visible text stays."""
         self._live.close(delivered=False)
         self._stage.begun(self.spec)
 
     def release(self) -> None:
-        """It is this page's turn to begin."""
+        """The page may start now."""
         self._live.release()
 
     def frame(self, final: bool) -> Frame | None:
-        """See `FrameSource`: the first part of which people lack something, else the first that is not as it should be.
+        """See `FrameSource`: the first part with text that people lack, else the first that is not in its final form.
 
-        What stands already is not taken away to be shown again: it stays while the text may become it once more.
+        Visible text is not removed to be shown again: it stays while the text may still become it.
         """
         if final:
             return self._frame(final=True)
@@ -114,7 +114,7 @@ class Page:
         return replace(frame, call=partial(self._calls.grow, self._text[: frame.covers], frame.call))
 
     def _comes_again(self) -> bool:
-        """Whether the text is a beginning of what stands."""
+        """Whether the text is a prefix of what is already visible."""
         return len(self._text) < len(self._stands) and self._stands.startswith(self._text)
 
     def _frame(self, *, final: bool) -> Frame | None:
@@ -131,9 +131,9 @@ class Page:
         return later or (self._after_text(cuts) if final else None)
 
     def _is_seen(self, number: int, cut: Cut) -> bool:
-        """Whether people see the words of a part, though perhaps not in their last form, or nobody knows that they do.
+        """Whether people see the words of a part, perhaps not in their last form, as far as known.
 
-        A part that shows words of the next one counts until these are there.
+        A part that also shows words of the next one counts until the next one is posted.
         """
         part = self._parts.get(number)
         if part is None or part.platform_id is None or part.streaming or part.shown is None:
@@ -143,7 +143,7 @@ class Page:
         return shown == wanted or (shown.startswith(wanted) and (after is None or after.platform_id is None))
 
     def _lacks_messages(self) -> bool:
-        """Whether a message of the whole text is not on the platform yet, or may be missing once a stream has ended."""
+        """Whether a message of the whole text is not posted yet, or may be missing after a stream."""
         if any(part.streaming for part in self._parts.values()):
             return True
         cuts = self._cuts(final=True)
@@ -159,7 +159,7 @@ class Page:
             self._live.said(len(self._text))
 
     def _after_text(self, cuts: list[Cut]) -> Frame | None:
-        """The file, nothing left over, the choices."""
+        """The calls after the text: the file, deletion of surplus messages, the choices."""
         number = self._calls.file.number(cuts)
         if number is not None:
             frame = self._upload(number, "")
@@ -284,7 +284,7 @@ class Page:
         return limits.max_text if limits is not None and self._calls.streams else self._stage.capabilities.max_text
 
     def _rooms(self) -> dict[int, Room]:
-        """Messages that are not streams, or no more, hold less; streams that are over end where they ended."""
+        """The room of each part. Messages that are no streams hold less; ended streams end where they ended."""
         narrow, wide = self._stage.capabilities.max_text, self._limit()
         known = ((number, part) for number, part in self._parts.items() if not part.gone)
         return {
@@ -295,7 +295,7 @@ class Page:
         return part.platform_id is None and not part.refuses_streams and not part.plain
 
     def _cuts(self, *, final: bool) -> list[Cut]:
-        """The text in parts. A stream that is over and does not have its part of the text is gone on with by edits."""
+        """The text in parts. An ended stream without its full text continues by edits."""
         text = self._said(final=final)
         while True:
             cuts = self._cut_with(text, self._rooms(), growing=not final)
@@ -312,7 +312,9 @@ class Page:
         return self._cut[1]
 
     def _said(self, *, final: bool) -> str:
-        """The text with its mentions; finished, with the choices that have no place elsewhere, and what went wrong."""
+        """The text with its mentions; when finished, also with choices that have no other place, and with the file's
+        trouble.
+        """
         text, extras = self._text, self.spec.extras
         if final and extras.choices and not self._offers:
             text = listed(text, extras.choices)
@@ -339,12 +341,12 @@ class Page:
 
 
 def _is_stale(part: Part, cut: list[Cut]) -> bool:
-    """Whether a stream that is over shows another text than its part."""
+    """Whether an ended stream shows another text than its part."""
     if not part.wide or part.streaming or part.platform_id is None or part.shown is None:
         return False
     return bool(cut) and cut[0].text.rstrip() != part.shown[0].rstrip()
 
 
 def _letters(text: str) -> str:
-    """What of a text is the same however it is formatted."""
+    """The characters of a text that formatting cannot change."""
     return "".join(filter(str.isalnum, text))

@@ -11,11 +11,11 @@ from adapters.pages.platform_context import PlatformContext
 from runtime.core.errors import NotDelivered
 
 BESIDE_FILE_CHARS = 900
-"""The longest text that is posted beside its file, in characters; a caption takes 1024 units at least. Chosen."""
+"""The longest text that is posted with its file, in characters; a caption takes 1024 units at least. Chosen."""
 
 
 class PageFile:
-    """`trouble` says why the file cannot be sent; None while it can, and where there is none."""
+    """The file. `trouble` says why it cannot be sent; None while it can, and for a page without one."""
 
     def __init__(self, stage: PlatformContext, spec: Line) -> None:
         self.trouble: str | None = None
@@ -32,7 +32,7 @@ class PageFile:
         return 0 if beside else len(cuts)
 
     async def loaded(self) -> File | None:
-        """The page's file, or None once it is said why there is none."""
+        """The page's file; None after `trouble` was set."""
         wanted, most = self._spec.extras.file, self._stage.capabilities.max_file_bytes
         if wanted is None:
             return None
@@ -50,7 +50,7 @@ class PageFile:
         return file
 
     def fail(self, key: str) -> None:
-        """The file cannot be sent; the text of this key says so."""
+        """Give the file up; the text of this key says so."""
         file = self._spec.extras.file
         name = "" if file is None else file.name
         megabytes = self._stage.capabilities.max_file_bytes // 1_000_000
