@@ -47,16 +47,18 @@ from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelive
 from runtime.core.message import Choice, Mark
 
 SHORT_LABEL: Final = 16
-"""Buttons with labels up to this length are side by side, three in a row."""
+"""The longest label of buttons that stand side by side, three in a row."""
 
 LANGUAGE_LETTERS: Final = 2
-"""Commands are described in languages that have a code of two letters (Bot API, setMyCommands)."""
+"""The length of the language codes for which commands are described (Bot API, setMyCommands)."""
 
 _log = logging.getLogger(__name__)
 
 
 class TelegramAdapter:
-    """One bot, or one more for each of some agents. Sending needs no connection of `connect`; `aclose` ends both."""
+    """One main bot, and one more for each of some agents. Sending needs no connection of `connect`; `aclose`
+    ends both.
+    """
 
     def __init__(self, token: str, *, clock: Clock, records: Records, options: TelegramOptions | None = None) -> None:
         self._options = options or TelegramOptions()
@@ -80,7 +82,7 @@ class TelegramAdapter:
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:
-        """As the port says: an update is acknowledged, or its request answered, when the next one is asked for."""
+        """As the port says: an update is acknowledged, or its request answered, when the next one is requested."""
         await self._memory.load()
         self._receivers = await self._identified()
         feed = Feed()
@@ -97,7 +99,7 @@ class TelegramAdapter:
                 await _closed(items, feed)
 
     async def receive(self, request: HttpRequest, /) -> HttpAnswer:
-        """As the port says: 200 once it is durable, 403 without the secret, 503 while nobody listens."""
+        """As the port says: 200 once it is stored, 403 without the secret, 503 while nobody listens."""
         for bot, receiver in self._receivers.items():
             hook = self._webhook(bot)
             if hook is not None and request.path.rstrip("/") == hook.path.rstrip("/"):
@@ -107,7 +109,7 @@ class TelegramAdapter:
         return HttpAnswer(503 if self._options.webhook_url and not self._receivers else 404)
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
-        """One bucket a chat, whatever the topic: a forum's conversations may be on several nodes."""
+        """One bucket for each chat, whatever the topic, because a forum's conversations may be on several nodes."""
         if is_private(to):
             return f"{PLATFORM}:{to.conversation}", CAPABILITIES.private_budget
         size = CAPABILITIES.group_budget
@@ -129,7 +131,7 @@ class TelegramAdapter:
     async def send(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
     ) -> str:
-        """As the port says. Whatever formatting is refused is sent without it."""
+        """As the port says. Refused formatting is left out."""
 
         async def post(bot: OurBot) -> str:
             page = self._page(bot, to, text, speaker)
@@ -138,14 +140,14 @@ class TelegramAdapter:
         return await self._by_whom_it_can(to, speaker, post)
 
     def granted(self, share: float, /) -> None:
-        """While other nodes post as well, lost messages are not looked for."""
+        """As the port says. While other nodes post as well, lost messages are not searched for."""
         self._numbers.granted(share)
 
     def searches(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
         return self._sender.is_lost(self._roster.speaking(to, speaker), to, nonce)
 
     async def recover(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> str | None:
-        """As the port says. Only a message of the bot's own can be changed, and none that is known to be another."""
+        """As the port says. Only a message of the bot's own can be changed, and none that is known to be another one."""
         bot = self._roster.speaking(to, speaker)
         return await self._sender.find(bot, to, nonce, self._page(bot, to, text, speaker))
 
@@ -165,7 +167,7 @@ class TelegramAdapter:
             await self._sender.at_current(to, lambda chat_id: api.delete(chat_id, which.number))
 
     def previews(self, to: Address, /) -> bool:
-        """In private chats, where drafts are wanted and the server knows them."""
+        """As the port says: in private chats, if drafts are switched on and the server knows them."""
         return self._drafts and is_private(to)
 
     async def preview(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> None:
@@ -195,7 +197,7 @@ class TelegramAdapter:
     async def upload(
         self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """Upload as the port says; a text that is too long for a caption is a message before the file."""
+        """As the port says. A text that is too long for a caption is posted before the file."""
         page = self._page(self._roster.speaking(to, speaker), to, text, speaker)
         if not page.fits_caption():
             await self.send(to, text, speaker=speaker, nonce=nonce, final=True, reply_to=reply_to)
@@ -217,7 +219,9 @@ class TelegramAdapter:
         return await api.download(ref.file_id, limit)
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
-        """A topic of the forum, or of the private chat, by the bot whose chat it is. Telegram knows no nonce for it."""
+        """Open a topic of the forum, or of the private chat, by the bot whose chat it is. Telegram knows no nonce for
+        it.
+        """
         bot = self._roster.owner(None, to)
         name = title[:MAX_TOPIC_NAME]
         try:
@@ -228,7 +232,7 @@ class TelegramAdapter:
         return replace(to, thread=str(topic))
 
     async def link(self, to: Address, /) -> str | None:
-        """A topic of a supergroup has an address that its members can open."""
+        """The address of a supergroup's topic, which its members can open."""
         chat_id = self._memory.current(chat_id_of(to))
         if to.thread is None or chat_id > FIRST_SUPERGROUP:
             return None
@@ -282,7 +286,7 @@ class TelegramAdapter:
         return {bot: Receiver(identity, us, hears_topics) for bot, identity in known.items()}
 
     async def _listen(self, intake: Intake, bot: OurBot, receiver: Receiver, start: Callable[..., object]) -> None:
-        """Have the bot's updates come, by requests or by polls, and its commands shown."""
+        """Start receiving the bot's updates, by requests or by polls, and show its commands."""
         hook = self._webhook(bot)
         if hook is not None:
             await until_answered(self._clock, lambda: bot.api.set_webhook(hook.url, hook.secret))
@@ -323,7 +327,7 @@ def _rows(choices: Sequence[Choice]) -> list[Sequence[Choice]]:
 
 
 async def _prepare(otherwise: str, call: Callable[[], Awaitable[None]]) -> None:
-    """Something that can be done without, where a server does not know it."""
+    """Make a call that is optional, because a server may not know it."""
     try:
         await call()
     except AdapterError as error:

@@ -12,7 +12,7 @@ from runtime.core.texts import english
 COMMANDS: Final[Mapping[str, str]] = {
     name: english()(f"commands.{name}.what") for name in ("start", "help", "stop", "new", "status")
 }
-"""The commands that are offered where no others are given."""
+"""The commands that are shown by default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A person's text without the parts that only address somebody."""
+"""A person's text without the parts that only name its addressee."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from adapters.telegram.codec.markup import Entity
 
 
 class Names(Protocol):
-    """People's names by their user names in lower case."""
+    """People's names by their lower-case user names."""
 
     def get(self, username: str, /) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A text. `to` are the bots that it is for; mentioned people are in it as `@Name`."""
+    """A text. `to` are the bots it is meant for; mentioned people are in it as `@Name`."""
 
     text: str
     command: str | None = None
@@ -29,7 +29,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A piece of the text that is put in another's place."""
+    """A piece of the text to be replaced."""
 
     entity: Entity
     becomes: str = ""
@@ -57,7 +57,7 @@ def said(text: str, entities: Sequence[Json], us: OurBots, people: Names) -> Sai
 
 
 def _mention(entity: Entity, raw: Json, units: bytes, us: OurBots, people: Names) -> _Change | None:
-    """The reading of a mention of one of our bots, or of a person."""
+    """The change for a mention of one of our bots, or of a person."""
     piece = _piece(units, entity)
     if entity.kind == "text_mention":
         bot = us.by_id.get(raw["user"]["id"])
@@ -76,7 +76,7 @@ def _piece(units: bytes, entity: Entity) -> str:
 
 
 def _changed(units: bytes, changes: Sequence[_Change]) -> str:
-    """The text with its changes; what is cut out takes the white space and the comma or colon along."""
+    """The text with its changes. A removed piece takes its white space and a comma or colon along."""
     text, position = "", 0
     after_cut = False
     for change in sorted(changes, key=lambda c: c.entity.offset):

@@ -1,4 +1,4 @@
-"""The message that an update is about, and our knowledge of its chat, which decoding is given."""
+"""The message that an update is about, and our knowledge of its chat as an input of decoding."""
 
 from __future__ import annotations
 
@@ -60,6 +60,8 @@ def name_of(person: Json) -> str:
 
 
 def is_from_person(message: Json) -> bool:
-    """`sender_chat` is set for a channel and for a group's administrators who hide: nobody that can be named."""
+    """Whether a person who can be named wrote the message. `sender_chat` marks a channel, or an administrator who
+    hides.
+    """
     sender = message.get("from")
     return sender is not None and not sender["is_bot"] and "sender_chat" not in message

@@ -26,7 +26,7 @@ from runtime.core.address import Speaker
 Rich = Literal["auto", "always", "never"]
 
 MAX_NAME: Final = 64
-"""Characters of a speaker's name that are shown."""
+"""The number of characters shown of a speaker's name."""
 
 _TASK: Final = re.compile(r"^[ \t]*[-*+] \[[ xX]\] ", re.MULTILINE)
 _PERSON_LINK: Final = re.compile(r"\]\(<?person:telegram:(\d+)>?\)")
@@ -34,17 +34,17 @@ _OTHER_PERSON_LINK: Final = re.compile(r"\[([^\[\]]*)\]\(<?person:[^()<>]*>?\)")
 _RESERVED: Final = re.compile(r"([\\`*_\[\]<>#|~])")
 
 MAX_ENTITIES = 100
-"""Entities of one message that Telegram honours (Bot API limits, `telegram.constants.MessageLimit`)."""
+"""The number of entities in one message that Telegram accepts (Bot API limits, `telegram.constants.MessageLimit`)."""
 
 _LINK_SCHEMES = frozenset({"http", "https", "mailto", "tel"})
-"""Not tg: its links to `user?id=` mention people."""
+"""The schemes of links. Without tg, whose links to `user?id=` mention people."""
 
 _PERSON = re.compile(r"person:telegram:(\d+)")
 """The target of a link that mentions a person."""
 
 _USER_NAME = re.compile(r"(?<!\w)@(?=\w{2})")
 _BREAK = "@\u2060"
-"""An @ that mentions nobody: a word joiner is not seen, and is no part of a user name."""
+"""An @ that mentions nobody, followed by an invisible word joiner, which no user name contains."""
 
 _SPACE, _HARD_SPACE = " ".encode("utf-16-le"), "\u00a0".encode("utf-16-le")
 
@@ -74,7 +74,9 @@ class Rendered:
     entities: tuple[Entity, ...] = ()
 
     def respaced(self) -> Rendered:
-        """A text that looks the same and differs for Telegram: its last space outside of code does not break."""
+        """A text that looks the same but differs for Telegram: its last space outside of code becomes a
+        no-break space.
+        """
         units = self.text.encode("utf-16-le")
         code = [e for e in self.entities if e.kind in ("pre", "code")]
         at = len(units)
@@ -105,7 +107,7 @@ def bare(text: str) -> Rendered:
 
 
 def with_heading(name: str, body: Rendered) -> Rendered:
-    """The text under a bold line with its speaker's name: a bot cannot change its own for one message."""
+    """The text under a bold line with its speaker's name, since a bot cannot change its own name for one message."""
     heading = measure_utf16(name)
     moved = (replace(entity, offset=entity.offset + heading + 1) for entity in body.entities)
     entities = (Entity("bold", 0, heading), *moved)
@@ -114,7 +116,7 @@ def with_heading(name: str, body: Rendered) -> Rendered:
 
 @dataclass(slots=True)
 class _Open:
-    """A piece that has begun. `shown` is False where an equal one is already open around it, or it has no meaning."""
+    """A piece that has started. `shown` is False inside an equal one, and for a piece without meaning."""
 
     kind: str
     offset: int
@@ -123,7 +125,7 @@ class _Open:
 
 
 class _Writer(MarkdownWriter):
-    """Writes bare text, and notes where its pieces of formatting begin and end."""
+    """Writes bare text and records the ranges of its formatting."""
 
     INDENT = "  "
 
@@ -134,7 +136,7 @@ class _Writer(MarkdownWriter):
         self._entities: list[Entity] = []
 
     def rendered(self) -> Rendered:
-        """The written text without white space at its end, which Telegram would cut off as well."""
+        """The written text without white space at its end, which Telegram would remove as well."""
         text = "".join(self._parts).rstrip()
         end = measure_utf16(text)
         fitting = (replace(e, length=min(e.length, end - e.offset)) for e in self._entities if e.offset < end)
@@ -197,7 +199,7 @@ class _Writer(MarkdownWriter):
         self._entities.append(Entity(kind, offset, self._units - offset, language=language))
 
     def _write(self, text: str) -> None:
-        """Write text that is no code; only inside the mention of a person an @ may stay unbroken."""
+        """Write text outside code. Only inside a person's mention an @ may stay unbroken."""
         mentioned = any(piece.shown and _PERSON.fullmatch(piece.url or "") for piece in self._open)
         super()._write(text if mentioned else _USER_NAME.sub(_BREAK, text))
 
@@ -207,7 +209,7 @@ class _Writer(MarkdownWriter):
 
 
 def _is_link(url: str) -> bool:
-    """Whether Telegram takes it as the target of a link."""
+    """Whether Telegram accepts it as a link's target."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -229,7 +231,7 @@ class RenderedPage:
         return cls(text, name if named and speaker.id else "")
 
     def rendered(self) -> Rendered:
-        """The text with entities. Where columns or marks make it too long for Telegram, as it is written."""
+        """The text with entities. If columns or marks make it too long for Telegram, it is shown as written."""
         room = MAX_MESSAGE_UNITS - (measure_utf16(self.name) + 1 if self.name else 0)
         body = render(self.markdown)
         if measure_utf16(body.text) > room:
@@ -239,17 +241,17 @@ class RenderedPage:
         return with_heading(self.name, body) if self.name else body
 
     def rich(self) -> str:
-        """As Markdown of a rich message."""
+        """The text as Markdown for a rich message."""
         text = _OTHER_PERSON_LINK.sub(r"\1", _PERSON_LINK.sub(r"](tg://user?id=\1)", self.markdown))
         name = _RESERVED.sub(r"\\\1", self.name)
         return f"**{name}**\n\n{text}" if name else text
 
     def may_be_rich(self) -> bool:
-        """Whether nothing in it could be a link of Telegram's own, which may mention anybody."""
+        """Whether it contains nothing that could be a link of Telegram's own, which may mention anybody."""
         return "tg:" not in html.unescape(self.markdown).replace("\\", "").casefold()
 
     def gains(self) -> bool:
-        """Whether a rich message shows it better: tables and task lists, which have no entities."""
+        """Whether a rich message shows it better: tables and task lists have no entities."""
         try:
             tables = "|" in self.markdown and any(token.type == "table_open" for token in parsed(self.markdown))
         except TooMuchMarkdown:

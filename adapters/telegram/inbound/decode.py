@@ -26,10 +26,10 @@ from runtime.core.address import Address
 from runtime.core.message import Attachment, Quote
 
 MAX_QUOTE = 1000
-"""Characters of the message that is answered."""
+"""The number of characters of a quoted message."""
 
 CUSTOM_EMOJI = "\N{WHITE MEDIUM STAR}"
-"""What stands for a mark that is a picture of Telegram's and no character."""
+"""The character for a mark that is a picture of Telegram's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ Decoded: TypeAlias = Inbound | Pressed | Moved | TopicClosed | Membership | Igno
 
 
 def decode(updates: Sequence[Json], receiver: Receiver, known: Known) -> Decoded:
-    """The event that an update, or the updates of one album, tell of. Raises nothing."""
+    """The event of an update, or of the updates of one album. Raises nothing."""
     try:
         return _Reading(receiver, known).decoded(updates)
     except NOT_UNDERSTOOD as error:
@@ -170,7 +170,7 @@ class _Reading:
         )
 
     def _press(self, update: Json, query: Json) -> Inbound | None:
-        """A button that was pressed, under a message of ours that Telegram still knows."""
+        """A press of a button below a message of ours; None if Telegram no longer knows the message."""
         message, sender = query.get("message"), query["from"]
         if message is None or "data" not in query:
             return None
@@ -219,11 +219,11 @@ class _Reading:
         return address_of(chat["id"] if self.known.home is None else self.known.home, topic, private_with)
 
     def _message_id(self, chat_id: int, number: int) -> MessageId:
-        """Only supergroups number a message alike for all bots."""
+        """The id of a message. Only supergroups give it one number for all bots."""
         return MessageId(number, None if chat_id <= FIRST_SUPERGROUP else self.receiver.mark)
 
     def _event_id(self, update: Json) -> str:
-        """An id that is the same when the update is delivered again, and in groups the same from each of our bots."""
+        """An id that is the same when the update is delivered again; in groups, the same from each of our bots."""
         kind = next((kind for kind in ("message", "edited_message", "message_reaction") if kind in update), None)
         own = f"{self.receiver.bot.id}:{update['update_id']}"
         if kind is None or not self.receiver.us.several or update[kind]["chat"]["id"] > 0:
@@ -245,7 +245,7 @@ class _Reading:
         return self.receiver.us.by_id.get(replied.get("from", {}).get("id"))
 
     def _to_agents(self, read: Said, quoted: BotIdentity | None, *, private: bool) -> str:
-        """The text, which begins with the names of the agents whose bots were spoken to."""
+        """The text, preceded by the names of the agents whose bots were addressed."""
         to = read.to or ((quoted,) if quoted is not None else ())
         if private:
             to = (self.receiver.bot,)
@@ -253,7 +253,7 @@ class _Reading:
         return read.text if read.command is not None else " ".join([*names, read.text]).strip()
 
     def _quote(self, message: Json, quoted: BotIdentity | None) -> Quote | None:
-        """The quoted part of the message: the chosen piece, else the whole."""
+        """The quoted part of the message: the selected piece, else the whole."""
         replied = message.get("reply_to_message", message.get("external_reply"))
         if replied is None or "forum_topic_created" in replied:
             return None

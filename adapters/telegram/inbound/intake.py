@@ -38,7 +38,7 @@ from runtime.core.errors import AdapterError, AuthFailed, StorageUnavailable
 HOOKS: Final = "/hooks/telegram"
 SECRET_HEADER: Final = "x-telegram-bot-api-secret-token"
 MAX_WAIT_S: Final = 20.0
-"""A request that is not taken by then is refused, and Telegram sends it again."""
+"""The time limit for taking a request, after which it is refused and Telegram sends it again."""
 
 _log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Webhook:
 
     @classmethod
     def of(cls, url: str, token: str, bot_id: int | None) -> Webhook:
-        """`url` is the main bot's; an agent's bot has its id behind it."""
+        """The webhook of a bot. `url` is the main bot's; an agent's bot appends its id."""
         secret = hmac.digest(token.encode(), b"parley webhook", hashlib.sha256).hex()
         return cls(url if bot_id is None else f"{url.rstrip('/')}/{bot_id}", secret)
 
@@ -69,7 +69,7 @@ class Webhook:
 
 
 class Intake:
-    """One connection: from the moment that somebody consumes `feed` until `tasks` is cancelled."""
+    """One connection, from the start of consuming `feed` until `tasks` is cancelled."""
 
     def __init__(self, feed: Feed, clock: Clock, tasks: TaskGroup, numbers: MessageIds, memory: ChatState) -> None:
         self.feed = feed
@@ -79,8 +79,11 @@ class Intake:
         self._numbers = numbers
 
     async def poll(self, bot: OurBot, receiver: Receiver) -> None:
-        """Ask for one bot's updates. A refused token of the main bot ends the connection, and so does storage that is
-        gone; a refused token of another bot ends that bot."""
+        """Fetch one bot's updates.
+
+        The connection ends when the main bot's token is refused or the storage is unavailable; another bot's refused
+        token ends only that bot.
+        """
         await bot.api.open_polling()
         try:
             await poll(bot.api, self._clock, partial(self.take, bot, receiver))
@@ -95,7 +98,7 @@ class Intake:
                 await bot.api.close_polling()
 
     async def receive(self, bot: OurBot, receiver: Receiver, request: HttpRequest) -> HttpAnswer:
-        """Take the update that a request brings. What cannot be read is no reason to send it again."""
+        """Take the update in a request. One that cannot be read is refused for good."""
         try:
             update = json.loads(request.body)
             int(update["update_id"])
@@ -107,7 +110,7 @@ class Intake:
         return HttpAnswer(503)
 
     async def take(self, bot: OurBot, receiver: Receiver, updates: Sequence[Json]) -> bool:
-        """Return True once what the updates bring is durable, or is nothing to us."""
+        """Return True once the content of the updates is stored, or if they have none for us."""
         envelopes = [envelope for envelope in map(envelope_of, updates) if envelope is not None]
         for envelope in envelopes:
             if envelope.is_new:
@@ -131,7 +134,7 @@ class Intake:
         return True
 
     async def _given(self, receiver: Receiver, item: Inbound) -> bool:
-        """Hand it on; in a group the first of our bots that has it does."""
+        """Pass an item on. In a group, the first of our bots that delivers it does."""
         seen = self._memory.seen
         if receiver.us.several:
             if item.event_id in seen:

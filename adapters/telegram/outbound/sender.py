@@ -70,7 +70,9 @@ class Sender:
         await self.at_current(to, lambda chat_id: self._change(bot.api, to, chat_id, message, page, final=final))
 
     async def find(self, bot: OurBot, to: Address, nonce: str, page: RenderedPage) -> str | None:
-        """Try one number for a lost message by changing what has it to the page; None where it is another's."""
+        """Try one number for a lost message, by changing the message with that number to the page; None if it is
+        another's.
+        """
         spot = self._spot(bot, to)
         async with self._numbers.turn(spot):
             number = self._numbers.where(spot, nonce)
@@ -92,7 +94,7 @@ class Sender:
         return self._numbers.left_copy(self._spot(bot, to), nonce)
 
     async def at_current(self, to: Address, call: Callable[[int], Awaitable[_Answer]]) -> _Answer:
-        """The call, and once more where the group has become a supergroup: its old id is refused for good."""
+        """Make the call, and once more if the group has become a supergroup, because its old id is refused for good."""
         chat_id = chat_id_of(to)
         try:
             return await call(self._memory.current(chat_id))
@@ -139,7 +141,9 @@ class Sender:
         return self._rich_known and page.may_be_rich() and (self._rich == "always" or page.gains())
 
     async def _unless_refused(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | None:
-        """The answer, or None where entities must do. A server that knows no rich messages is not asked again."""
+        """The answer, or None if the message needs entities instead. A server that knows no rich messages is not asked
+        again.
+        """
         try:
             return await call()
         except (ChatMoved, NotWelcome):
@@ -161,7 +165,7 @@ class Sender:
 
 
 def _target(bot: OurBot, chat_id: int, to: Address, reply_to: str | None) -> Target:
-    """The target of a post. A message is answered where the bot knows it by that number."""
+    """The target of a post. A message is answered only if the bot knows it by that number."""
     replied = MessageId.read(reply_to) if reply_to is not None else None
     known = replied is not None and (is_private(to) or bot.knows(chat_id, replied))
     return Target(chat_id, thread_id_of(to), replied.number if replied is not None and known else None)
@@ -185,7 +189,7 @@ def _compare(answer: Mapping[str, Any], shown: Rendered | None, target: Target) 
 
 
 async def _plain_if_refused(page: Rendered, show: Callable[[Rendered], Awaitable[_Answer]]) -> tuple[_Answer, Rendered]:
-    """Show the page, or without its formatting where Telegram refuses that. A refusal has changed nothing."""
+    """Show the page, or its plain text if Telegram refuses the formatting. A refusal has changed nothing."""
     try:
         return await show(page), page
     except BadMarkup:
