@@ -147,7 +147,7 @@ class TelegramAdapter:
         return self._sender.is_lost(self._roster.speaking(to, speaker), to, nonce)
 
     async def recover(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> str | None:
-        """As the port says. Only a message of the bot's own can be changed, and none that is known to be another one."""
+        """As the port says. Only a message of the bot itself can be changed, and none known to be another."""
         bot = self._roster.speaking(to, speaker)
         return await self._sender.find(bot, to, nonce, self._page(bot, to, text, speaker))
 
