@@ -9,10 +9,10 @@ from typing import Protocol
 from runtime.core.errors import FileTooLarge
 
 FILE_URL = "file:"
-"""The url of an attachment that a FileStore keeps is this and the id."""
+"""The prefix of the url of an attachment in a FileStore; the id follows."""
 
 MAX_FILE_BYTES = 20 * 1024 * 1024
-"""A store takes no longer file."""
+"""The size of the largest file that a store takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,9 @@ class FileStore(Protocol):
         ...
 
     async def attach(self, id_: str, conversation: str, /) -> None:
-        """A message came with the file: it is that conversation's now, and kept longer than what none came with."""
+        """A message came with the file: it now belongs to that conversation, and is kept longer than files without a
+        message.
+        """
         ...
 
     async def head(self, id_: str, /) -> FileHead | None:
@@ -85,7 +87,7 @@ _MAX_ENDING = 12
 
 
 def clean_file_name(name: str) -> str:
-    """A name without folders and without what cannot be seen, at most 120 characters with its ending kept."""
+    """A name without folders and invisible characters, at most 120 long, with its ending kept."""
     last = name.replace("\\", "/").rpartition("/")[2]
     visible = "".join(char for char in last if char.isprintable() and char not in '<>:"|?*').strip(" .")
     if len(visible) <= _MAX_NAME:
