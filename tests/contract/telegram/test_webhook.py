@@ -20,7 +20,7 @@ from gateway.web.server import serve as serve_web
 from runtime.core.clock import SystemClock
 from tests.contract.telegram.speaking import ask, new_adapter
 from tests.fakes.memory.rooms import MemoryRoomStore
-from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
+from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
 
