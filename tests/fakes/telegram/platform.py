@@ -1,6 +1,6 @@
 """Telegram as a bot sees it, in memory: people who write, updates, faults, and what is visible.
 
-The HTTP side is `telegram_server`. Tests hold a `TelegramPlatform`, do with it what people do, and look at it.
+The HTTP side is `server.py` beside it. Tests hold a `TelegramPlatform`, act on it as people do, and look at it.
 """
 
 from __future__ import annotations
