@@ -1,4 +1,4 @@
-"""The declared types of variables: what fits them, and what becomes a value of them without any loss."""
+"""The declared types of variables: fitting values, and lossless conversions to them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def coerced(value: Any, type_name: str) -> Any:
 
 
 def alternatives(type_name: str) -> tuple[str, ...]:
-    """The types of which a declared one names several, as in `int | None`; the type itself where it names one."""
+    """The alternatives of a declared type, as in `int | None`; the type itself if it has only one."""
     return tuple("Any" if one is None else ast.unparse(one) for one in _choices(_read(type_name)))
 
 
@@ -87,7 +87,7 @@ def literals_of(type_name: str) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=1024)
 def _read(type_name: str) -> ast.expr | None:
-    """A type as it is written; None where it is none, and takes everything."""
+    """A type from its text; None for an unknown type, which accepts everything."""
     try:
         return ast.parse(type_name.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -138,7 +138,7 @@ def _is_a(value: Any, name: str) -> bool:
 
 
 def _holds(value: Any, inner: Sequence[ast.expr]) -> bool:
-    """Whether what is inside of a list or dict is as it is declared."""
+    """Whether the content of a list or dict fits its declaration."""
     if isinstance(value, list):
         return all(one is None or _fits(one, inner[0]) for one in value)
     if isinstance(value, dict) and len(inner) == 2:
