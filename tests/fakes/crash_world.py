@@ -30,12 +30,12 @@ from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.node_context import Busy, NodeContext
 from runtime.sessions.registry import Registry
-from runtime.storage.memory.places import MemoryPlaceStore
 from runtime.stores.inbox import FORK_WANTED, InboxEntry, InboxEvent
 from runtime.stores.meeting_places import HeldMeeting
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact, tape_in
+from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.player import Player, WatchedMailboxes
 
 ADDRESS = Address("test", "1")
@@ -625,11 +625,12 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
         registry = Registry(around, world, tasks)
         world.player.done = world.look
         tasks.start_soon(world.player.run)
-        world.hand_over = lambda entry: registry.dispatch(entry, lease)
+        world.hand_over = lambda _entry: None  # as a node, which reads the inbox when it has gained the shard
         world.idle = anyio.Event()
         await registry.gained(lease)
         for entry in world.waiting:
             registry.dispatch(entry, lease)
+        world.hand_over = lambda entry: registry.dispatch(entry, lease)
         resting = not len(registry) and not world.mailboxes.waiting_now
         while True:
             if not resting:

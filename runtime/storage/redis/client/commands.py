@@ -79,7 +79,7 @@ class Commands:
 
     async def _exchange(self, asked: Sequence[_Asked], waits: bool) -> None:
         """Make these commands; `waits`: with what was written by them at a replica."""
-        connection: AbstractConnection = await self._pool.get_connection()
+        connection: AbstractConnection = await self._pool.get_connection()  # type: ignore[no-untyped-call]
         answers, wanted = list[Any](), len(asked) + waits
         try:
             with anyio.fail_after(COMMAND_LIMIT_S):

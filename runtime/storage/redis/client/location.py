@@ -36,7 +36,7 @@ class _Packed(AbstractConnection):
         return packed
 
     async def send_packed_command(self, command: Any, check_health: bool = True) -> None:
-        if not self.is_connected or isinstance(command, str | bytes):
+        if self._writer is None or isinstance(command, str | bytes):
             await super().send_packed_command(command, check_health=check_health)
         else:
             self._writer.writelines(command)
