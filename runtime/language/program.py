@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from runtime.language.diagnostics import Span
+from runtime.language.value_types import may_be_none
 
 Mode = Literal["playbook", "react", "raw"]
 """How a playbook in natural language is executed: its steps in order, in a loop of thinking and calling until the
@@ -68,6 +69,11 @@ class Param:
     state: bool = False
     type: str | None = None
     default: str | None = None
+
+    @property
+    def needs_value(self) -> bool:
+        """Whether Python code may count on a value: a type is declared that None does not belong to."""
+        return self.type is not None and self.default != "None" and not may_be_none(self.type)
 
 
 @dataclass(frozen=True, slots=True)

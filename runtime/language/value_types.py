@@ -63,6 +63,20 @@ def alternatives(type_name: str) -> tuple[str, ...]:
     return tuple("Any" if one is None else ast.unparse(one) for one in _choices(_read(type_name)))
 
 
+def may_be_none(type_name: str) -> bool:
+    """Whether None is a value of a type, or may be: it names None, takes anything, or nobody knows it."""
+    return any(_may_be_none(choice) for choice in _choices(_read(type_name)))
+
+
+def _may_be_none(declared: ast.expr | None) -> bool:
+    match declared:
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=inner):
+            return any(isinstance(one, ast.Constant) and one.value is None for one in _parts(inner))
+        case ast.Subscript(value=ast.Name(id=name)) | ast.Name(id=name):
+            return name == "object" or _plain(name) not in _TYPES
+    return True
+
+
 def literals_of(type_name: str) -> tuple[Any, ...]:
     """The values of `Literal["a", "b"]`; none of any other type."""
     match _read(type_name):

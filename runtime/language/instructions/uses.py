@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -77,6 +78,15 @@ def calls(instruction: Instruction) -> frozenset[str]:
                 if isinstance(expression, Expression):
                     names |= expression.called
     return frozenset(names)
+
+
+def arguments_of(instruction: Instruction) -> Iterator[tuple[str, str | int, str]]:
+    """The variables that it passes to calls as they are: the call, the parameter by name or position, the variable."""
+    for part in instruction.parts:
+        if isinstance(part, Call):
+            for index, argument in enumerate(part.arguments):
+                if isinstance(argument.value, Expression) and isinstance(argument.value.tree, ast.Name):
+                    yield part.name, argument.name or index, argument.value.tree.id
 
 
 def operand_texts(instruction: Instruction) -> Iterator[str]:
