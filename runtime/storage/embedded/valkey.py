@@ -42,7 +42,7 @@ _LOG_LIMIT_BYTES = 1_000_000
 _SHOWN_LOG_BYTES = 500
 
 _LOG_GROWTH_PERCENT = 50
-"""The growth from which the server rewrites its log, in percent of the data; its own default is twice the data."""
+"""The growth from which the server rewrites its log, in percent of the data; the server's default is 100."""
 
 _GUARD = """
 umask 077
