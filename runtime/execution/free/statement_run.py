@@ -1,4 +1,4 @@
-"""The execution of a turn's accepted statements, each against its journal, with a record of its results."""
+"""Execution of a turn's accepted statements, each against its journal, with a record of its results."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from runtime.tape.facts.frames import EndReached, StatementAccepted, StatementDo
 from runtime.tape.journal import Journal
 
 MAX_FAILURES = 3
-"""A turn's code may fail at most this often before its playbook does."""
+"""The number of failures of a turn's code from which its playbook fails."""
 
 _IMPORTED = ("import asyncio",)
-"""What code may use without saying so."""
+"""Modules that code may use without importing them."""
 
 Refused = Callable[[str, str], None]
-"""Told of a statement that failed: the rule, and how."""
+"""Reports a failed statement: the rule, and how."""
 
 
 class StatementRun:
@@ -37,16 +37,18 @@ class StatementRun:
         self._scope = scope
         self._on_failure = on_failure
         self.fenced: Callable[[], Fenced | None] = lambda: None
-        """What the present step lets its statements do."""
+        """The limits that the current step sets for its statements."""
 
     async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
-        """Write down a verified statement, and the remarks before it, and run it."""
+        """Record a verified statement and the remarks before it, and run it."""
         self._machine.journal.note(StatementAccepted(self._frame.id, source, list(remarks)))
         await self.execute(len(self._frame.state.statements) - 1)
 
     async def execute(self, index: int) -> None:
-        """Run one statement of the turn; its failure is for the model to see. Raises NoWorker, and RaisedByPlaybook
-        when the turn has failed too often."""
+        """Run one statement of the turn. The model sees its failure.
+
+        Raises NoWorker, and RaisedByPlaybook when the turn has failed too often.
+        """
         frame = self._frame
         state = frame.state
         statement = state.statements[index]
@@ -111,7 +113,7 @@ class StatementRun:
 
 @dataclass(frozen=True, slots=True)
 class _Within:
-    """The calls of one statement: those that its step lets it make, as many messages among them as it may send."""
+    """The calls of one statement: those that its step allows, and a limited number of messages."""
 
     journal: Journal
     body: SnippetBody

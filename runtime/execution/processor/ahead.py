@@ -34,10 +34,10 @@ from runtime.language.instructions.model import (
 from runtime.language.instructions.uses import calls
 
 MAX_QUESTIONS = 6
-"""One reply answers at most this many questions."""
+"""The most questions in one reply."""
 
 MAX_STEPS = 40
-"""The number of instructions that are looked at ahead."""
+"""The number of instructions that are examined ahead."""
 
 
 class Questions(Protocol):
@@ -53,7 +53,7 @@ class Questions(Protocol):
 
 
 class Ahead:
-    """Walks on from an instruction without doing anything."""
+    """Follows the program from an instruction, without any effect."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Ahead:
         here: Callable[[], str | None],
         names: Callable[[], Mapping[str, Any]],
     ) -> None:
-        """`here` is the line at which control is, `names` what names mean now."""
+        """`here` is the line of control, `names` are the current values of names."""
         self._course = course
         self._questions = questions
         self._with_when = with_when
@@ -73,7 +73,7 @@ class Ahead:
     def planned(
         self, first: Question, unknown: frozenset[str], going: Going | None = None, when: str = ""
     ) -> Callable[[], list[Question]]:
-        """A question, and those that can be asked with it, from where control goes next."""
+        """A question, and those that can be asked with it, starting where control goes next."""
 
         def plan() -> list[Question]:
             asked = [first]
@@ -86,7 +86,7 @@ class Ahead:
         return plan
 
     def tested(self, first: Question, line: str, part: Condition | Loop | Jump) -> Callable[[], list[Question]]:
-        """A condition in words, and what is asked on both of its sides."""
+        """A condition in words, and the questions on both of its sides."""
 
         def plan() -> list[Question]:
             asked = [first]
@@ -143,7 +143,9 @@ class _Walk:
         self._keys = keys
 
     def go(self, line: str | None, way: _Way, until: str | None = None) -> bool:
-        """Walk from a line until something must come in between; True when control reaches `until` before that."""
+        """Follow the program from a line until an effect must come in between; True if control reaches `until` before
+        that.
+        """
         while line is not None and way.steps > 0 and len(self._asked) < MAX_QUESTIONS:
             if line == until:
                 return True
@@ -168,7 +170,7 @@ class _Walk:
         return False
 
     def _ask(self, question: Question | None, when: str) -> bool:
-        """Add a question; False when it is there already: control has gone round."""
+        """Add a question; False if it is already there, because control has gone round."""
         if question is None or question.key in self._keys:
             return False
         self._keys.add(question.key)
@@ -176,7 +178,7 @@ class _Walk:
         return True
 
     def _passes(self, line: str, part: Meaning, way: _Way) -> bool:
-        """Whether control passes an instruction without anything in between."""
+        """Whether control passes an instruction without an effect."""
         names, when = way.names, way.when
         match part:
             case Say(words=Prose()):
@@ -225,7 +227,7 @@ class _Walk:
         return behind if self.sides(line, part.test, way, behind) else None
 
     def sides(self, line: str, test: Operand, way: _Way, behind: str | None) -> bool:
-        """Follow both sides of a condition; True when control may come to `behind` from one of them."""
+        """Follow both sides of a condition; True if control may reach `behind` from one of them."""
         meets, tells = False, dict[Key, str]()
         for going, holds in ((self._course.into(line), True), (self._course.otherwise(line), False)):
             side = way.side(said_of(test, holds))
@@ -242,7 +244,7 @@ class _Walk:
         return meets
 
     def _loop(self, line: str, part: Loop, way: _Way) -> str | None:
-        """Into a loop or past it; its rounds are not counted."""
+        """Follow a loop or pass it; its rounds are not counted."""
         if part.kind in (LoopKind.EACH, LoopKind.TIMES) or part.body_first or part.at_most is not None:
             return None
         enters = part.kind is LoopKind.WHILE
@@ -266,6 +268,6 @@ class _Walk:
 
 
 def said_of(test: Operand, holds: bool) -> str:
-    """A condition, or that it does not hold, in words."""
+    """A condition, or its negation, in words."""
     text = test.text if isinstance(test, Prose) else test.source
     return text if holds else f"not: {text}"

@@ -1,4 +1,4 @@
-"""Names of the agent's own Python in the words of steps, as in `{date.today():%Y}`."""
+"""Names from the agent's own Python in the words of steps, as in `{date.today():%Y}`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Authored:
         self._description = description
 
     async def filled(self, part: Spoken) -> Spoken:
-        """An instruction with those values in its words. Raises whatever the author's code raises."""
+        """An instruction with those values in its words. Raises the author's exceptions."""
         words = part.words
         if not isinstance(words, Template):
             return part

@@ -1,4 +1,4 @@
-"""Messages that no playbook waits for, as small models deal with them: one choice, then a playbook or one reply."""
+"""Messages outside any playbook, as small models handle them: one choice, then a playbook or one reply."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Idle:
         self._exchange = Exchange(self._work, lambda: self._system, lambda: None, place, known)
 
     async def run(self) -> Any:
-        """Deal with the messages. Raises PlaybookError when that fails."""
+        """Handle the messages. Raises PlaybookError for a failure."""
         try:
             await self._deal()
         finally:
@@ -75,7 +75,7 @@ class Idle:
         return str(await self._exchange.answer(lambda: [choice]))
 
     async def _arguments(self, playbook: str) -> Mapping[str, Any]:
-        """The arguments that the message gives to the playbook; for one that is a text, else the whole message."""
+        """The arguments that the message gives to the playbook; a single text argument gets the whole message."""
         _, wanted = self._triggers[playbook]
         if not wanted:
             return {}
@@ -95,7 +95,7 @@ class Idle:
         return quoted(self._heard)
 
     def _partner(self) -> str:
-        """The recipient of the answer: a meeting, the agent that wrote, else the people."""
+        """The recipient of the answer: a meeting, the agent that wrote, or people."""
         state = self._frame.state
         if state.meeting is not None:
             return "meeting"
