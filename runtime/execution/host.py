@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, Protocol
 
 import anyio
@@ -13,6 +14,7 @@ from runtime.core.errors import JournalError, PlaybookError, StorageError, Unkno
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import described, site
+from runtime.execution.frames.signatures import Builtin, Later
 from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call
@@ -23,11 +25,6 @@ from runtime.tape.frame_state import CallSite, FrameState
 from runtime.tape.journal import Journal, as_data
 from runtime.tape.rules.frames import TURN, call_key
 from runtime.tape.talk import told
-
-Builtin = Callable[[Frame, Call], Awaitable[None]]
-
-AtOnce = Callable[[Frame, Call], bool]
-"""Executes a call that waits for nothing; False, with nothing done, for one that has to be waited for."""
 
 MAX_DEPTH = 100
 """The number of playbooks that may wait for each other: one that calls itself without an end fails."""
@@ -97,15 +94,12 @@ class Host:
         callees: Callees,
         tasks: TaskGroup,
         builtins: Mapping[str, Builtin],
-        at_once: Mapping[str, AtOnce],
     ) -> None:
-        """Of calls that are made `at_once` no task is begun, unless somebody debugs."""
         self._journal = journal
         self._pages = pages
         self._callees = callees
         self._tasks = tasks
         self._builtins = builtins
-        self._at_once = at_once
         self._scopes: dict[tuple[str, str], anyio.CancelScope] = {}
         self._performing: set[tuple[str, str]] = set()
         """The calls of which it is not known that they wait, by frame and position."""
@@ -151,26 +145,33 @@ class Host:
 
     def start(self, frame: Frame, call: Call, /) -> None:
         """Begin to execute `call`; the frame hears of its result through the journal."""
-        if self.watcher is None and not self._journal.crowded and self._is_done_at_once(frame, call):
-            return
-        scope = self._scopes[frame.id, call.pos] = anyio.CancelScope()
-        self._performing.add((frame.id, call.pos))
-        self._tasks.start_soon(self._execute, frame, call, scope)
+        later: Later = partial(self._begin_later, frame, call)
+        if self.watcher is None and not self._journal.crowded:
+            try:
+                later = self._begin(frame, call)
+            except (StorageError, JournalError):
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
+                self._journal.note(CallReturned(*site(frame, call), error=described(error)))
+                self._journal.hurry()
+                return
+        if later is not None:
+            scope = self._scopes[frame.id, call.pos] = anyio.CancelScope()
+            self._performing.add((frame.id, call.pos))
+            self._tasks.start_soon(self._execute, frame, call, later, scope)
 
-    def _is_done_at_once(self, frame: Frame, call: Call) -> bool:
-        at_once = self._at_once.get(call.name)
-        if at_once is None:
-            return False
-        try:
-            done = at_once(frame, call)
-        except (StorageError, JournalError):
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
-            self._journal.note(CallReturned(*site(frame, call), error=described(error)))
-            done = True
-        if done:
-            self._journal.hurry()
-        return done
+    def _begin(self, frame: Frame, call: Call) -> Later:
+        builtin = self._builtins.get(call.name)
+        return partial(self._call_playbook, frame, call) if builtin is None else builtin(frame, call)
+
+    async def _begin_later(self, frame: Frame, call: Call) -> None:
+        if self.watcher is not None:
+            await self.watcher.about_to_call(frame, call)
+        if self._journal.crowded:
+            await self._journal.commit()
+        later = self._begin(frame, call)
+        if later is not None:
+            await later()
 
     async def give_up(self, frame: Frame, call: Call, /) -> None:
         """The code cancelled `call`: stop it and all that it started, and write that down."""
@@ -193,15 +194,12 @@ class Host:
                 self._scopes.pop((owner, pos)).cancel()
         await self._pages.close_own(frame)
 
-    async def _execute(self, frame: Frame, call: Call, scope: anyio.CancelScope) -> None:
+    async def _execute(
+        self, frame: Frame, call: Call, later: Callable[[], Awaitable[None]], scope: anyio.CancelScope
+    ) -> None:
         with scope:
             try:
-                if self.watcher is not None:
-                    await self.watcher.about_to_call(frame, call)
-                if self._journal.crowded:
-                    await self._journal.commit()
-                if not self._is_done_at_once(frame, call):
-                    await self._perform(frame, call)
+                await later()
             except (StorageError, JournalError):
                 raise
             except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
@@ -212,11 +210,7 @@ class Host:
             self._performing.discard((frame.id, call.pos))
             self._journal.settle()
 
-    async def _perform(self, frame: Frame, call: Call) -> None:
-        builtin = self._builtins.get(call.name)
-        if builtin is not None:
-            await builtin(frame, call)
-            return
+    async def _call_playbook(self, frame: Frame, call: Call) -> None:
         found = self._callees.find(frame.state.agent, call.name)
         if found is None:
             raise UnknownTarget(f"there is no playbook {call.name!r} that this agent may call")

@@ -17,11 +17,12 @@ from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.files import FileCalls
 from runtime.execution.calls.log import LogCalls
+from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.reminders import Reminders
-from runtime.execution.calls.shared import SharedCalls
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import FrameEvents
+from runtime.execution.frames.signatures import calls_of
 from runtime.execution.frames.step_watcher import StepWatcher, Watched
 from runtime.execution.host import Host
 from runtime.execution.speech.pages import Pages
@@ -101,19 +102,15 @@ def assembled(
     reminders = Reminders(journal, supervisor.remind, around.clock, times)
     company = Company(journal, supervisor, program)
     artifacts = ArtifactCalls(journal)
-    calls = {
-        **builtins.table(),
-        **questions.table(),
-        **reminders.table(),
-        **supervisor.meeting_host.calls(),
-        **company.table(),
-    }
-    calls |= SharedCalls(journal).table() | artifacts.table() | ProgramFiles(program, journal).table()
+    meetings = supervisor.meeting_host
     logs = LogCalls(journal, around.bus, record.program)
-    calls |= logs.table()
-    if around.files is not None:
-        calls |= FileCalls(journal, pages, record.address, around.files).table()
-    host = Host(journal, pages, supervisor, tasks, calls, builtins.at_once())
+    calls = calls_of(
+        journal,
+        *(builtins, builtins.utterances, questions, reminders, company, artifacts, ProgramFiles(program), logs),
+        MeetingCalls(journal, meetings.meetings, meetings.invite),
+        *([] if around.files is None else [FileCalls(journal, pages, record.address, around.files)]),
+    )
+    host = Host(journal, pages, supervisor, tasks, calls)
     host.events, host.watcher = frames, watcher
     company.equip(host)
     journal.busy = host.busy

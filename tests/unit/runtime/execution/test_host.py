@@ -82,7 +82,7 @@ async def standing() -> AsyncIterator[Stand]:
     journal.note(content_of("agent", {"id": "1000", "class": "Main", "vars": {}}))
     journal.note(FrameStarted(FRAME, "1000", "Main", [], {}, "1"))
     async with anyio.create_task_group() as tasks:
-        host = Host(journal, Pages(journal, world, ADDRESS, tasks, bus, english()), Alone(), tasks, {}, {})
+        host = Host(journal, Pages(journal, world, ADDRESS, tasks, bus, english()), Alone(), tasks, {})
         host.events = FrameEvents(journal, bus)
         stand = Stand(host, journal)
         bus.subscribe("*", stand.events.append)
