@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from runtime.core.errors import PlaybookError, UnknownTarget
-from runtime.core.ids import AgentId, parse_agent_id
+from runtime.core.ids import parse_agent_id
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.signatures import call
-from runtime.execution.host import Callees, Host
+from runtime.execution.speech.targets import Population
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import Program
 from runtime.language.value_types import coerced
@@ -19,26 +19,13 @@ MAX_AGENTS = 1000
 """Agents of one session."""
 
 
-class Makers(Callees, Protocol):
-    """Makes the agents of a session."""
-
-    def create(self, klass: str, variables: Mapping[str, Any], /) -> AgentId:
-        """A new agent of a class. Raises UnknownTarget."""
-        ...
-
-
-class Company:
+class AgentCalls:
     """The calls of one session; each notes its own result."""
 
-    def __init__(self, journal: Journal, makers: Makers, program: Program) -> None:
+    def __init__(self, journal: Journal, population: Population, program: Program) -> None:
         self._journal = journal
-        self._makers = makers
+        self._population = population
         self._types = {spec.name: declared_types(spec) for spec in program.agents}
-        self._host: Host
-
-    def equip(self, host: Host) -> None:
-        """Give the host, which is made after the calls."""
-        self._host = host
 
     @call("CreateAgent")
     def create(self, /, klass: str, **variables: Any) -> str:
@@ -58,7 +45,7 @@ class Company:
         if len(self._journal.state.agents) >= MAX_AGENTS:
             raise PlaybookError(f"a session has {MAX_AGENTS:,} agents at most")
         named = {name.removeprefix("$"): value for name, value in variables.items()}
-        return f"agent {self._makers.create(klass, dict(self._typed(klass, named)))}"
+        return f"agent {self._population.create(klass, dict(self._typed(klass, named)))}"
 
     def _typed(self, klass: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         """The variables as they are declared. Raises PlaybookError for a value that does not fit."""
@@ -75,7 +62,7 @@ class Company:
         known = self._journal.state.agents.get(parse_agent_id(agent) or "")
         if known is None:
             raise UnknownTarget(f"there is no agent {agent!r}")
-        found = self._makers.find(frame.state.agent, f"{known.klass}.{playbook}")
+        found = frame.host.find(frame.state.agent, f"{known.klass}.{playbook}")
         if found is None:
             raise UnknownTarget(f"{known.klass} has no playbook {playbook!r}")
         named = isinstance(arguments, Mapping)
@@ -85,4 +72,4 @@ class Company:
             kwargs=dict(arguments) if named else {},
             answers=call,
         )
-        await self._host.run_child(frame, child, known.id, found[1])
+        await frame.host.run_child(frame, child, known.id, found[1])

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from math import inf
 from typing import Any
 
 import anyio
 
-from runtime.bus import Bus
-from runtime.core.clock import LOOK_S, Clock, until
+from runtime.core.clock import LOOK_S, until
 from runtime.core.errors import QueueTimeout
 from runtime.core.message import Message, MessageType, message_to_data
+from runtime.core.signals import Listeners
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Later, OwnType, Seconds, VariableName, call
+from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
-from runtime.execution.speech.targets import Population, wait_source
 from runtime.execution.speech.utterances import Conduits, Utterances
+from runtime.execution.triggers.triggers import VariableRules
 from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.frame_state import WaitState, takes
-from runtime.tape.journal import Journal
 from runtime.tape.rules.frames import TURN, call_key
 from runtime.tape.state import AgentState
 
@@ -42,39 +42,24 @@ class Builtins:
 
     def __init__(
         self,
-        journal: Journal,
+        session: SessionContext,
         pages: Pages,
         conduits: Conduits,
-        population: Population,
-        clock: Clock,
-        bus: Bus,
+        utterances: Utterances,
+        variables: VariableRules,
+        events: FrameEvents,
     ) -> None:
-        self._journal = journal
+        """`variables` are the rules by which variables are set, `events` tells that frames wait."""
+        self._journal = session.journal
+        self._clock = session.clock
+        self._bus = session.bus
         self._pages = pages
         self._conduits = conduits
-        self._population = population
-        self._clock = clock
-        self._bus = bus
-        self.utterances = Utterances(journal, pages, conduits, population, clock, bus)
-        self.events: FrameEvents
-        """Tells that frames wait; given before any runs."""
-        self.on_end: Callable[[], None] = lambda: None
-        """Called when the program has ended."""
-        self.on_variable: Callable[[Frame, Call, str, Any], Awaitable[None]] | None = None
-        """Sets a variable, and notes the result of the call."""
-        self.on_trigger: Callable[[Frame, Call], Awaitable[None]] | None = None
-        """Executes the playbook of a trigger whose code is the call's name."""
-
-    def source(self, frame: Frame, text: str) -> dict[str, Any]:
-        """The meaning of a turn that waits for `text`: a quiet notice does not end the wait. Raises UnknownTarget."""
-        source = self._source(frame, text)
-        return {"notices": False, **source} if "any" in source or "meeting" in source else source
-
-    def _source(self, frame: Frame, text: str) -> dict[str, Any]:
-        state = frame.state
-        source = wait_source(text, self._journal.state, self._population, agent=state.agent, meeting=state.meeting)
-        hears_anyway = "any" in source or source.get("meeting") == state.meeting
-        return source if hears_anyway or state.meeting is None else {**source, "within": state.meeting}
+        self.utterances = utterances
+        self.variables = variables
+        self._events = events
+        self.ended = Listeners[None]()
+        """Told when the program has ended."""
 
     @call("Step")
     def step(self, frame: Frame, location: Any) -> Any:
@@ -91,10 +76,7 @@ class Builtins:
     @call("Var")
     async def var(self, frame: Frame, call: Call, name: VariableName, value: Any) -> None:
         """Sets a variable of the agent; triggers that it makes true run before the call returns."""
-        if self.on_variable is not None:
-            await self.on_variable(frame, call, name, value)
-        else:
-            self._journal.note(CallReturned(*site(frame, call), value=value, sets={name: value}))
+        await self.variables.update(frame, call, name, value)
 
     @call("Now", reads=True)
     def now(self) -> str:
@@ -124,7 +106,7 @@ class Builtins:
             self._pages.tell(self._pages.texts("session.unread"))
         self._journal.note(SessionEnded())
         await self._journal.commit()
-        self.on_end()
+        self.ended.tell(None)
 
     async def notice(self, frame: Frame, text: str) -> None:
         """Tell the people of the conversation something that the program did not say."""
@@ -147,7 +129,7 @@ class Builtins:
         """
         if call_key(frame.id, call.pos) in self._journal.state.waits:
             return partial(self._wait, frame, call, None, timeout_s)
-        meant = self._source(frame, source) | ({} if type is None else {"type": type})
+        meant = self.utterances.call_source(frame, source) | ({} if type is None else {"type": type})
         if self._take(frame, call, meant, timeout_s):
             return None
         return partial(self._wait, frame, call, meant, timeout_s)
@@ -211,10 +193,10 @@ class Builtins:
             self._journal.note(WaitBegun(*site(frame, call), None, due))
         await self._journal.commit()
         wait = self._journal.state.waits[key]
-        self.events.waits(frame, wait)
+        self._events.waits(frame, wait)
         with self._pages.presence.waiting(frame.id):
             await until(self._clock, wait.due or 0.0, at_most_s=seconds)
-        self.events.goes_on(frame)
+        self._events.goes_on(frame)
         self._journal.note(WaitEnded(*site(frame, call), messages=[]))
 
     async def receive(
@@ -225,10 +207,10 @@ class Builtins:
         That is by the calendar, or `within_s` from now if the calendar is set back. A turn is given with it, in order,
         the notices of its meeting that woke nobody, and when it waits for an agent also what others said meanwhile.
         """
-        self.events.waits(frame, self._journal.state.waits[call_key(frame.id, pos)])
+        self._events.waits(frame, self._journal.state.waits[call_key(frame.id, pos)])
         with self._pages.presence.waiting(frame.id):
             taken = await self._receive(frame, pos, at_most, within_s)
-        self.events.goes_on(frame)
+        self._events.goes_on(frame)
         return taken
 
     async def _receive(self, frame: Frame, pos: str, at_most: int, within_s: float | None) -> list[Message] | None:
@@ -262,8 +244,7 @@ class Builtins:
         rest = [message for message in taken if message.type != MessageType.TRIGGER]
         for message in taken:
             if message.type == MessageType.TRIGGER:
-                if self.on_trigger is not None:
-                    await self.on_trigger(frame, Call(f"{pos}:{message.id}", message.content))
+                await self.variables.handlers.due(frame, Call(f"{pos}:{message.id}", message.content))
                 self._journal.note(MessagesDropped(frame.state.agent, [message.id]))
         return rest
 

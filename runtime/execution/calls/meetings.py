@@ -56,8 +56,7 @@ class MeetingCalls:
             attendees, meeting = meeting, attendees
         found = self._own(frame, meeting)
         asked = await self._invite(found, frame.state.agent, names_of(attendees))
-        agents = self._journal.state.agents
-        return [agents[one].klass if one in agents else self._journal.state.called(one) for one in asked]
+        return [self._journal.state.name_of(one) for one in asked]
 
     @call("LeaveMeeting", example="await LeaveMeeting()")
     def leave(self, frame: Frame, call: Call, meeting: Any = None) -> None:

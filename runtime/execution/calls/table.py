@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.execution.calls.agents import Company
+from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
 from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
@@ -31,7 +31,7 @@ class Control:
 
 
 _OWNERS = (
-    *(Utterances, Questions, Builtins, Reminders, Company, MeetingCalls),
+    *(Utterances, Questions, Builtins, Reminders, AgentCalls, MeetingCalls),
     *(FileCalls, ProgramFiles, ArtifactCalls, LogCalls, Control),
 )
 
