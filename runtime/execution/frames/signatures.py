@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -156,12 +157,7 @@ _DECLARED: dict[Callable[..., Any], Sequence[Signature]] = {}
 
 
 def call(
-    *names: str,
-    example: str = "",
-    form: str = "",
-    reads: bool = False,
-    sends: bool = False,
-    whole: bool = False,
+    *names: str, example: str = "", form: str = "", reads: bool = False, sends: bool = False, whole: bool = False
 ) -> Callable[[Function], Function]:
     """Let programs call the decorated method by `names`.
 
@@ -176,6 +172,7 @@ def call(
 
     def declare(function: Function) -> Function:
         signature = inspect.signature(function, eval_str=True)
+        gives = signature.return_annotation
         own = list(signature.parameters.values())[1:]
         hosted = tuple(one.annotation for one in own if one.annotation in (Frame, Call))
         own = own[len(hosted) :]
@@ -188,14 +185,8 @@ def call(
         _DECLARED[function] = [
             Signature(
                 *(name, params, shape, readers, function, hosted),
-                begins=signature.return_annotation == Later,
-                returns=signature.return_annotation not in (None, Later),
-                does=does,
-                example=example,
-                form=form,
-                reads=reads,
-                sends=sends,
-                whole=whole,
+                *(gives == Later, gives not in (None, Later)),
+                *(does, example, form, reads, sends, whole),
             )
             for name in names
         ]
@@ -274,7 +265,7 @@ class _Typed:
         return found
 
 
-_MAX_TYPE_CHARS = 60
+_OWN_TYPE = re.compile(r"[a-z_][a-z0-9_]{0,59}")
 
 LONGEST_WAIT_S = 10 * 366 * 86_400.0
 """Ten years: what is to be waited for longer than that is a mistake."""
@@ -292,15 +283,11 @@ def _seconds(value: Any) -> float:
 
 def own_type(given: Any) -> str:
     """The type of a message that programs made up. Raises ValueError for one of Parley's, and for no name."""
-    if not isinstance(given, str) or not _is_type(given):
+    if not isinstance(given, str) or not _OWN_TYPE.fullmatch(given):
         raise ValueError(f"a type that is a name such as 'status_update', not {given!r}")
     if given in set(MessageType):
         raise ValueError(f"no type that only Parley gives, such as {given!r}; choose another name")
     return given
-
-
-def _is_type(text: str) -> bool:
-    return text.isascii() and text.isidentifier() and text == text.lower() and len(text) <= _MAX_TYPE_CHARS
 
 
 def variable_name(given: Any) -> str:

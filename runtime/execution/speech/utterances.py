@@ -321,8 +321,7 @@ class Utterances:
         self._bus.publish("message.delivered", session_id=self._journal.session, **about)
 
     def _tell_routed(self, saying: Saying, channel: Channel, text: str) -> None:
-        frame = saying.frame
-        about = {"frame": frame.id, "channel_id": channel.id, "sender_id": frame.state.agent}
+        about = {"frame": saying.frame.id, "channel_id": channel.id, "sender_id": saying.frame.state.agent}
         self._bus.publish(
             "message.routed",
             session_id=self._journal.session,
@@ -332,12 +331,7 @@ class Utterances:
         )
 
     def _note_said(
-        self,
-        saying: Saying,
-        message: Message,
-        channel: Channel,
-        target: Target,
-        shown: PageFinished | PageHeld | None,
+        self, saying: Saying, message: Message, channel: Channel, target: Target, shown: PageFinished | PageHeld | None
     ) -> None:
         """The call's result, or that it waits for acknowledgements; `shown` is what a fact says of the page, if any."""
         frame, call = saying.frame, saying.call
