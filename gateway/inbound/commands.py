@@ -19,10 +19,10 @@ MAX_DESCRIPTION = 100
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of ours. `least` is the least role that may give it.
+    """A chat command. `least` is the lowest role that may give it.
 
-    `free`: no limit holds for it, since it costs nothing, or ends what costs. `as_kind` is what it is to sessions, its
-    name where that is empty. Its texts are `commands.NAME.what` and, for its arguments, `commands.NAME.argument`.
+    `free`: it has no limit, since it costs nothing, or ends work that costs. `as_kind` is its name for sessions, if that
+    differs. Its texts are `commands.NAME.what` and, for its arguments, `commands.NAME.argument`.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Command:
     free: bool = False
     as_kind: str = ""
     words: Mapping[str, Role] = field(default_factory=dict)
-    """The least role for an argument with this word."""
+    """The lowest role for an argument that starts with this word."""
 
     @property
     def kind(self) -> str:
@@ -39,11 +39,11 @@ class Command:
 
     @property
     def to_session(self) -> bool:
-        """Whether sessions take it; the gateway does the others."""
+        """Whether a session handles it; the gateway handles the others."""
         return self.kind in SESSION_COMMANDS
 
     def least_for(self, argument: str) -> Role:
-        """The least role that may give it with this argument."""
+        """The lowest role that may give it with this argument."""
         return max((self.least, *(self.words.get(word.lower(), self.least) for word in argument.split())))
 
 
@@ -66,10 +66,10 @@ _ALL = (
 )
 
 PROGRAM_ROLE = Role.MEMBER
-"""The least role that may begin a program by the command of its route."""
+"""The lowest role that may start a program by its route's command."""
 
 COMMANDS: Mapping[str, Command] = MappingProxyType({command.name: command for command in _ALL})
-"""By name, in the order in which menus and /help list them."""
+"""The commands by name, in the order of menus and /help."""
 
 
 def menu(texts: Texts, programs: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
@@ -88,7 +88,7 @@ def translated_menus(spoken: Texts, directory: Path | None, programs: Mapping[st
 
 
 def help_text(texts: Texts, role: Role, programs: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The commands for a person of this role, one a line."""
+    """The commands that a person of this role may give, one a line."""
     lines = [texts("commands.help_begins"), ""]
     lines += [
         _line(texts, name, f"commands.{name}.argument", texts(f"commands.{name}.what"))
