@@ -21,8 +21,8 @@ MAX_DESCRIPTION = 100
 class Command:
     """A chat command. `least` is the lowest role that may give it.
 
-    `free`: it has no limit, since it costs nothing, or ends work that costs. `as_kind` is its name for sessions, if that
-    differs. Its texts are `commands.NAME.what` and, for its arguments, `commands.NAME.argument`.
+    `free`: it has no limit, since it costs nothing, or ends work that costs. `as_kind` is its name for sessions, if
+    that differs. Its texts are `commands.NAME.what` and, for its arguments, `commands.NAME.argument`.
     """
 
     name: str

@@ -185,8 +185,11 @@ def call(
         _DECLARED[function] = [
             Signature(
                 *(name, params, shape, readers, function, hosted),
-                *(gives == Later, gives not in (None, Later)),
-                *(does, example, form, reads, sends, whole),
+                *(gives == Later, gives not in (None, Later), does),
+                *(example, form),
+                reads=reads,
+                sends=sends,
+                whole=whole,
             )
             for name in names
         ]
