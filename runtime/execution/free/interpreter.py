@@ -14,8 +14,9 @@ from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import RaisedByPlaybook, waits_by
+from runtime.execution.frames.signatures import CallShape
 from runtime.execution.free.placeholders import AuthorsPython, Description
-from runtime.execution.free.position import CallShape, Fenced, Position, Rejected
+from runtime.execution.free.position import Fenced, Position, Rejected
 from runtime.execution.free.prompt import build_prompt, heard_text, results_text, said_text
 from runtime.execution.free.raw import RawAnswer
 from runtime.execution.free.reply_run import ReplyRun

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from runtime.core.ids import parse_agent_id
+from runtime.execution.calls.table import BUILT_IN
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
-from runtime.execution.frames.signatures import BUILT_IN
-from runtime.execution.free.position import CallShape, Position
+from runtime.execution.frames.signatures import CallShape
+from runtime.execution.free.position import Position
 from runtime.execution.free.statement import assigned_names, called_names
 from runtime.execution.triggers.kinds import triggers_of
 from runtime.language.program import AgentSpec, PlaybookSpec

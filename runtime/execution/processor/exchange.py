@@ -23,6 +23,7 @@ from runtime.execution.questions.asking import Asking, Context, Plan
 from runtime.execution.questions.question import Question, Words
 from runtime.execution.questions.spoken import Spoken, spoken
 from runtime.execution.speech.joint import beginning, joined
+from runtime.execution.speech.utterances import Saying
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import read_expression
 from runtime.language.instructions.model import Template
@@ -142,7 +143,7 @@ class Exchange:
                 words = spoken(pieces, filter_, may_be_silent=may_be_silent or bool(broken.begun))
                 if broken.begun:
                     words = joined(broken.stands, words)
-                await utterances.say(self.frame, HostCall(pos, "Say", (target, words)))
+                await utterances.speak(Saying(self.frame, HostCall(pos, "Say", (target, words)), target), words)
 
             await self.asking.words(broken.plan, say)
         text = (await self.work.settled(pos)).text or ""

@@ -11,10 +11,8 @@ from runtime.sessions.commands.overview import agents_at_work, status_of, those_
 from runtime.sessions.inbound.backlog import Stop
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
+from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import InboxEntry, InboxEvent
-
-_FOR_AGENTS = frozenset({"invite", "leave"})
-"""Orders that need agents who live."""
 
 
 class SessionCommands:
@@ -47,7 +45,8 @@ class SessionCommands:
 
     async def carry_out(self, entry: InboxEntry, *, broken: bool) -> bool:
         """Do what is ordered; False when the event orders nothing, or what a `broken` program cannot do."""
-        if broken and entry.event.kind in _FOR_AGENTS:
+        command = SESSION_COMMANDS.get(entry.event.kind)
+        if broken and command is not None and command.agents:
             return False
         if entry.event.kind == "stop":
             await self.stop(Stop(entry))
