@@ -255,7 +255,7 @@ class _BrokenOff:
         """What the model is to go on from; "" where it is asked for all of it."""
 
     def plan(self) -> Sequence[Question]:
-        """See `Plan`: alone where words are gone on with."""
+        """The questions to ask together; a question alone where words are gone on with."""
         self.stands = self._read()
         self.begun = beginning(self.stands)
         first, *more = self._plan()

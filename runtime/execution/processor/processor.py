@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -20,10 +19,9 @@ from runtime.execution.processor.course import Course, Going
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.prompt import heard_text, spaced, system_text
 from runtime.execution.processor.questioner import Questioner, conditional, expression_text
-from runtime.execution.processor.talk import Correction, Talk, Withdrawn
+from runtime.execution.processor.talk import AgentFacts, Correction, Talk, Withdrawn
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.step_words import shown_words
-from runtime.execution.triggers.kinds import Judged
 from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
@@ -74,16 +72,6 @@ Outcome = Going | Returned | None
 """Where control goes by an instruction; None goes on behind it."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentFacts:
-    """What of an agent matters to all of its frames: the declared types of its variables, the triggers that a model
-    judges, and the playbooks that handle what people say instead of an answer, by the pattern."""
-
-    types: Mapping[str, str]
-    triggers: Judged
-    patterns: Mapping[str, str]
-
-
 class Processor:
     """Executes the steps of one frame, live and after a restart alike.
 
@@ -115,7 +103,7 @@ class Processor:
         self._ahead = Ahead(self._course, self._questioner, conditional, lambda: self._frame.state.at, self._work.names)
         self._exchange = Exchange(self._work, self._system, self._doing, self._place)
         self._calls = Calls(self._exchange, self._questioner)
-        self._talk = Talk(self._exchange, self._calls, self._questioner, self._course, known, self._ahead.planned)
+        self._talk = Talk(self._exchange, self._calls, self._questioner, self._course, known, self._ahead)
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises PlaybookError when a step fails."""

@@ -14,7 +14,7 @@ from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.stores.inbox import InboxEntry, InboxEvent
 
 _FOR_AGENTS = frozenset({"invite", "leave"})
-"""Orders that need agents who live."""
+"""Commands that need agents who live."""
 
 
 class SessionCommands:
@@ -46,16 +46,16 @@ class SessionCommands:
         }
 
     async def carry_out(self, entry: InboxEntry, *, broken: bool) -> bool:
-        """Do what is ordered; False when the event orders nothing, or what a `broken` program cannot do."""
+        """Carry out a command; False when the event is none, or one that a `broken` program cannot carry out."""
         if broken and entry.event.kind in _FOR_AGENTS:
             return False
         if entry.event.kind == "stop":
             await self.stop(Stop(entry))
             return True
-        order = self._kinds.get(entry.event.kind)
-        if order is not None:
-            await order(entry.event)
-        return order is not None
+        command = self._kinds.get(entry.event.kind)
+        if command is not None:
+            await command(entry.event)
+        return command is not None
 
     async def stop(self, stop: Stop) -> None:
         """Everything stops, and what was said before it is not answered."""
