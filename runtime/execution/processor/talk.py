@@ -76,7 +76,7 @@ class Talk:
         self._triggers = known.triggers
         self._patterns = known.patterns
         self._ahead = ahead
-        self._alone = exchange.machine.alone
+        self._alone = exchange.context.alone
         self._understanding = Understanding(exchange, questioner, ahead, known.patterns)
 
     @property

@@ -59,7 +59,7 @@ class Understanding:
         plain = None if awaited.until or awaited.triggers else self._plain(part, awaited, heard)
         if plain is not None:
             return plain
-        if self._exchange.machine.alone:
+        if self._exchange.context.alone:
             return await self._step_by_step(line, part, awaited)
         question = understanding(line, awaited)
 

@@ -61,7 +61,7 @@ _PRONOUN = re.compile(rf"\b(?:{'|'.join(_TURNED)})\b", re.IGNORECASE)
 
 
 def without_bookkeeping(text: str, wanted: Collection[str]) -> str:
-    """The words of a question without where its answer is kept: a model asks "who is coming", not "and keep it as …"."""
+    """The words of a question without where its answer is kept: a model asks "who is coming", not "and keep it as"."""
     bare = text.strip().rstrip(".")
     found = _KEPT_AS.search(bare)
     return bare[: found.start()] if found and found[1] in wanted else text
