@@ -15,7 +15,8 @@ from runtime.execution.frames.outside import Outside
 from runtime.execution.frames.signatures import CallShape
 from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.processor.idle import Idle
-from runtime.execution.processor.processor import AgentFacts, Processor
+from runtime.execution.processor.processor import Processor
+from runtime.execution.processor.talk import AgentFacts
 from runtime.execution.speech.targets import Population
 from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.kinds import judged_triggers, message_trigger, receives_alone

@@ -53,10 +53,6 @@ class MeetingHost:
         await self.invitations.send(meeting, asked)
         return asked
 
-    async def end(self, meeting: MeetingState, by: str) -> None:
-        """End a meeting for all, as `by` wants it, an agent or a person; nothing happens when it has ended."""
-        self.meetings.end(meeting, by=by)
-
     # -- meetings as frames
 
     async def enter(self, frame: Frame, playbook: PlaybookSpec, /) -> MeetingState | str:

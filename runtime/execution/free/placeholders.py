@@ -55,13 +55,13 @@ class Description:
 
     def __init__(
         self,
-        machine: ExecutionContext,
+        context: ExecutionContext,
         frame: Frame,
         scope: StatementScope,
         python: AuthorsPython,
         template: str,
     ) -> None:
-        self._machine = machine
+        self._context = context
         self._frame = frame
         self._scope = scope
         self._python = python
@@ -80,8 +80,8 @@ class Description:
             written = self._template[placeholder.start : placeholder.end] if value is None else value
             text += self._template[at : placeholder.start] + written
             at = placeholder.end
-        self._machine.journal.note(DescriptionFilled(self._frame.id, text + self._template[at:]))
-        await self._machine.journal.commit()
+        self._context.journal.note(DescriptionFilled(self._frame.id, text + self._template[at:]))
+        await self._context.journal.commit()
 
     def is_the_authors(self, source: str) -> bool:
         """Whether an expression uses a name that only the agent's Python has."""
@@ -118,7 +118,7 @@ class Description:
         lowered = lower(f"{_VALUE} = {_awaited(tree, functions)}", (), functions)
         used = self._scope.used(self._frame.agent.variables, [lowered.source])
         snippet = Snippet(lowered.source, names=used, functions=functions, keep=(_VALUE,))
-        async with self._machine.sandbox.evaluate(snippet) as evaluation:
+        async with self._context.sandbox.evaluate(snippet) as evaluation:
             body = SnippetBody(evaluation, f"{POSITION}{number}")
             try:
                 await drive(self._frame, body, self._frame.host, prefix=f"{POSITION}{number}.")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from runtime.execution.processor.course import Course, Going
+from runtime.execution.processor.questioner import Questioner
 from runtime.execution.questions.question import Choice, Key, Question, Words
 from runtime.language.instructions.evaluation import Lenient, NotComputable
 from runtime.language.instructions.expression import Expression
@@ -40,32 +41,20 @@ MAX_STEPS = 40
 """The number of instructions that are examined ahead."""
 
 
-class Questions(Protocol):
-    """Makes the questions that instructions ask. `names` are values as they will be then, as far as is known."""
-
-    def words(self, line: str, part: Say | Ask, names: Mapping[str, Any]) -> Question | None: ...
-
-    def value(self, line: str, part: Set | Return, names: Mapping[str, Any]) -> Question | None: ...
-
-    def thought(self, line: str, part: Think, names: Mapping[str, Any]) -> Question | None: ...
-
-    def test(self, line: str, part: Condition | Loop | Jump, names: Mapping[str, Any]) -> Question | None: ...
-
-
 class Ahead:
     """Follows the program from an instruction, without any effect."""
 
     def __init__(
         self,
         course: Course,
-        questions: Questions,
+        questioner: Questioner,
         with_when: Callable[[Question, str], Question],
         here: Callable[[], str | None],
         names: Callable[[], Mapping[str, Any]],
     ) -> None:
         """`here` is the line of control, `names` are the current values of names."""
         self._course = course
-        self._questions = questions
+        self._questioner = questioner
         self._with_when = with_when
         self._here = here
         self._names = names
@@ -137,7 +126,7 @@ class _Way:
 class _Walk:
     def __init__(self, ahead: Ahead, asked: list[Question], keys: set[tuple[str, str]]) -> None:
         self._course = ahead._course
-        self._questions = ahead._questions
+        self._questioner = ahead._questioner
         self._with_when = ahead._with_when
         self._asked = asked
         self._keys = keys
@@ -182,23 +171,23 @@ class _Walk:
         names, when = way.names, way.when
         match part:
             case Say(words=Prose()):
-                return self._ask(self._questions.words(line, part, names), when)
+                return self._ask(self._questioner.words(line, part, names), when)
             case Say(words=Template()) | Group():
                 return True
             case Ask(words=Prose()):
-                self._ask(self._questions.words(line, part, names), when)
+                self._ask(self._questioner.words(line, part, names), when)
                 return False
             case Set(value=Prose()):
                 way.unknown |= {variable.name for variable in part.variables}
-                return self._ask(self._questions.value(line, part, names), when)
+                return self._ask(self._questioner.value(line, part, names), when)
             case Set(value=Expression() as value):
                 self._assign(part, value, way)
                 return True
             case Return(value=Prose()):
-                self._ask(self._questions.value(line, part, names), when)
+                self._ask(self._questioner.value(line, part, names), when)
                 return False
             case Think():
-                return self._ask(self._questions.thought(line, part, names), when)
+                return self._ask(self._questioner.thought(line, part, names), when)
         return False
 
     @staticmethod
@@ -221,7 +210,7 @@ class _Walk:
         decided = self._decided(part.test, way)
         if decided is not None:
             return (self._course.into(line) if decided else self._course.otherwise(line)).line
-        if isinstance(part.test, Prose) and not self._ask(self._questions.test(line, part, way.names), way.when):
+        if isinstance(part.test, Prose) and not self._ask(self._questioner.test(line, part, way.names), way.when):
             return None
         behind = self._course.after(line).line
         return behind if self.sides(line, part.test, way, behind) else None
@@ -251,7 +240,7 @@ class _Walk:
         decided = self._decided(part.over, way)
         if decided is not None:
             return (self._course.into(line) if decided is enters else self._course.past_loop(line)).line
-        if isinstance(part.over, Prose) and not self._ask(self._questions.test(line, part, way.names), way.when):
+        if isinstance(part.over, Prose) and not self._ask(self._questioner.test(line, part, way.names), way.when):
             return None
         self.go(self._course.into(line).line, way.side(said_of(part.over, enters)))
         self.go(self._course.past_loop(line).line, way.side(said_of(part.over, not enters)))

@@ -52,5 +52,5 @@ class Authored:
         if record is not None:
             return str(record.value)
         value = await self._description.in_python(ast.unparse(expression.tree), f"{pos}.")
-        self._work.machine.journal.note(CallReturned(*site(self._work.frame, HostCall(pos, "Python")), value))
+        self._work.context.journal.note(CallReturned(*site(self._work.frame, HostCall(pos, "Python")), value))
         return value

@@ -46,7 +46,7 @@ class Calls:
         self._exchange = exchange
         self._questioner = questioner
         self._work = exchange.work
-        self._machine = exchange.machine
+        self._context = exchange.context
         self._frame = exchange.frame
 
     async def execute(self, line: str, part: Call, *, handles_failure: bool) -> None:
@@ -137,7 +137,7 @@ class Calls:
 
     def _spec(self, name: str) -> PlaybookSpec | None:
         owner, _, playbook = name.rpartition(".")
-        program = self._machine.servers.equipped(self._machine.program)
+        program = self._context.servers.equipped(self._context.program)
         agent: AgentSpec | None = program.agent(owner or self._frame.agent.klass)
         return agent.playbook(playbook) if agent is not None else None
 

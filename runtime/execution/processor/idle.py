@@ -29,14 +29,14 @@ class Idle:
     """
 
     def __init__(
-        self, machine: ExecutionContext, frame: Frame, agent: AgentSpec, playbook: PlaybookSpec, triggers: Judged
+        self, context: ExecutionContext, frame: Frame, agent: AgentSpec, playbook: PlaybookSpec, triggers: Judged
     ) -> None:
-        self._machine = machine
+        self._context = context
         self._frame = frame
         self._triggers = triggers.by_message
-        self._system = system_text(machine.program, agent, playbook, "")
+        self._system = system_text(context.program, agent, playbook, "")
         self._questioner = Questioner({}, None)
-        self._work = Work(machine, frame, playbook, lambda: playbook.name, self._close)
+        self._work = Work(context, frame, playbook, lambda: playbook.name, self._close)
         place, known = lambda: playbook.name, lambda: self._frame.agent.variables
         self._exchange = Exchange(self._work, lambda: self._system, lambda: None, place, known)
 
@@ -55,7 +55,7 @@ class Idle:
     async def _deal(self) -> None:
         state = self._frame.state
         if state.at is None:
-            heard = heard_text(self._machine.journal.state, state.inbox)
+            heard = heard_text(self._context.journal.state, state.inbox)
             self._work.note_step(_LINE, "EXE", heard=heard)
         self._work.begin()
         playbook = await self._fitting()

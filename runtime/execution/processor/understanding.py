@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from runtime.core.message import Message, MessageType
-from runtime.execution.processor.course import Going
+from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import NEITHER, YES_NO, Awaited, Questioner, understanding
 from runtime.execution.prompt.situation import shown_value
@@ -45,37 +45,29 @@ _SOMETHING_ELSE = {"question": "they ask a question of their own, or say somethi
 """
 
 
-class Planned(Protocol):
-    """A question with those that can be asked with it."""
-
-    def __call__(
-        self, first: Question, unknown: frozenset[str], going: Going | None = None, when: str = "", /
-    ) -> Callable[[], list[Question]]: ...
-
-
 class Understanding:
     """Finds out what people mean. A model is asked only if that is not plain."""
 
-    def __init__(self, exchange: Exchange, questioner: Questioner, planned: Planned, patterns: Collection[str]) -> None:
+    def __init__(self, exchange: Exchange, questioner: Questioner, ahead: Ahead, patterns: Collection[str]) -> None:
         """`patterns` are the outcomes that a playbook of the program handles."""
         self._patterns = patterns
         self._exchange = exchange
         self._work = exchange.work
         self._questioner = questioner
-        self._planned = planned
+        self._ahead = ahead
 
     async def of(self, line: str, part: Ask, awaited: Awaited, heard: Sequence[Message], aside_task: str) -> Understood:
         """The meaning of the messages. `aside_task` is the task for a message that is something else."""
         plain = None if awaited.until or awaited.triggers else self._plain(part, awaited, heard)
         if plain is not None:
             return plain
-        if self._exchange.machine.alone:
+        if self._exchange.context.alone:
             return await self._step_by_step(line, part, awaited)
         question = understanding(line, awaited)
 
         def plan() -> list[Question]:
             when = self._worded(part, question.outcomes, unread=awaited.unread)
-            following = self._planned(question, frozenset(awaited.types), None, "[1] is an answer")()[1:]
+            following = self._ahead.planned(question, frozenset(awaited.types), None, "[1] is an answer")()[1:]
             if not when:
                 return [question, *following]
             aside = self._questioner.reply(line, f"aside{awaited.attempt}", aside_task, when)

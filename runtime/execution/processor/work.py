@@ -34,13 +34,13 @@ class Work:
 
     def __init__(
         self,
-        machine: ExecutionContext,
+        context: ExecutionContext,
         frame: Frame,
         playbook: PlaybookSpec,
         place: Callable[[], str],
         interrupts: Callable[[], Awaitable[None]],
     ) -> None:
-        self.machine = machine
+        self.context = context
         self.frame = frame
         self._place = place
         self._interrupts = interrupts
@@ -59,12 +59,12 @@ class Work:
 
     def note_step(self, at: str, op: str, *, loops: Loops = NOTHING, heard: str | None = None) -> None:
         """Control reaches an instruction; the deeds of the one before it go along."""
-        self.machine.journal.note(StepReached(self.frame.id, at, op, loops, heard, *self.told()))
+        self.context.journal.note(StepReached(self.frame.id, at, op, loops, heard, *self.told()))
 
     def note_back(self, to: int, op: str) -> None:
         """Control goes back to an instruction of the trail; the deeds of the one before it go along."""
         notes, said = self.told()
-        self.machine.journal.note(StepReturned(self.frame.id, to, op, notes=notes, said=said))
+        self.context.journal.note(StepReturned(self.frame.id, to, op, notes=notes, said=said))
 
     def told(self) -> tuple[Sequence[str], Sequence[str]]:
         """The instruction's information for the model, and the texts of its messages, each once."""
@@ -103,7 +103,7 @@ class Work:
 
     def names(self) -> dict[str, Any]:
         """The current meaning of names."""
-        return names_of(self.machine.journal.state, self.frame, self._state_params)
+        return names_of(self.context.journal.state, self.frame, self._state_params)
 
     async def holds(self, test: Expression) -> bool:
         """Whether an exact condition is true; an unset variable is None."""
@@ -166,11 +166,11 @@ class Work:
         if self.record(pos) is None:
             call = HostCall(pos, "Var", (name, value))
             try:
-                await self.machine.builtins.variables.update(self.frame, call, name, value)
+                await self.context.builtins.variables.update(self.frame, call, name, value)
             except (StorageError, JournalError):
                 raise
             except ParleyError as error:
-                self.machine.journal.note(CallReturned(*site(self.frame, call), error=described(error)))
+                self.context.journal.note(CallReturned(*site(self.frame, call), error=described(error)))
         await self.settled(pos)
 
     # -- calls

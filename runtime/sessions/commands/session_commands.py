@@ -44,17 +44,17 @@ class SessionCommands:
         }
 
     async def carry_out(self, entry: InboxEntry, *, broken: bool) -> bool:
-        """Do what is ordered; False when the event orders nothing, or what a `broken` program cannot do."""
+        """Carry out a command; False when the event is none, or one that a `broken` program cannot carry out."""
         command = SESSION_COMMANDS.get(entry.event.kind)
         if broken and command is not None and command.agents:
             return False
         if entry.event.kind == "stop":
             await self.stop(Stop(entry))
             return True
-        order = self._kinds.get(entry.event.kind)
-        if order is not None:
-            await order(entry.event)
-        return order is not None
+        command = self._kinds.get(entry.event.kind)
+        if command is not None:
+            await command(entry.event)
+        return command is not None
 
     async def stop(self, stop: Stop) -> None:
         """Everything stops, and what was said before it is not answered."""
