@@ -51,10 +51,10 @@ class SessionCommands:
         if entry.event.kind == "stop":
             await self.stop(Stop(entry))
             return True
-        command = self._kinds.get(entry.event.kind)
-        if command is not None:
-            await command(entry.event)
-        return command is not None
+        handler = self._kinds.get(entry.event.kind)
+        if handler is not None:
+            await handler(entry.event)
+        return handler is not None
 
     async def stop(self, stop: Stop) -> None:
         """Everything stops, and what was said before it is not answered."""
