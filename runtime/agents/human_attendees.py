@@ -115,7 +115,7 @@ class HumanAttendees:
         state = self._journal.state
         for meeting in self._meetings.going_on():
             for who, ask in meeting.asks.items():
-                question = state.questions.get("|".join(question_of(meeting, who, ask.times)))
+                question = state.questions.get(question_of(meeting, who, ask.times))
                 if question is not None and question.page == page:
                     self._answer(meeting, person, who, label)
                     return True

@@ -19,9 +19,9 @@ from runtime.execution.prompt.step_words import shown_call
 from runtime.execution.speech.pages import Pages
 from runtime.tape.facts.calls import CallDropped, CallReturned
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
-from runtime.tape.frame_state import CallSite, FrameState
+from runtime.tape.frame_state import CallKey, CallSite, FrameState
 from runtime.tape.journal import Journal, as_data
-from runtime.tape.rules.frames import TURN, call_key
+from runtime.tape.rules.frames import TURN
 from runtime.tape.talk import told
 
 Builtin = Callable[[Frame, Call], Awaitable[None]]
@@ -136,7 +136,7 @@ class Host:
         know.
         """
         state = self._journal.state
-        if frame not in state.frames or call_key(frame, TURN) in state.waits:
+        if frame not in state.frames or CallKey(frame, TURN) in state.waits:
             return False
         return not any(child in state.frames for child in self._aside.get(frame, ()))
 
@@ -144,7 +144,7 @@ class Host:
         frame, pos = made
         state = self._journal.state
         made_by = state.frames.get(frame)
-        if made_by is None or pos in made_by.records or call_key(frame, pos) in state.waits:
+        if made_by is None or pos in made_by.records or CallKey(frame, pos) in state.waits:
             self._performing.discard(made)
             return False
         return next(state.below(f"{frame}:{pos}"), None) is None

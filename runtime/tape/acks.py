@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from runtime.tape.frame_state import CallKey
+
 
 @dataclass(slots=True)
 class AckState:
@@ -26,14 +28,14 @@ class AckState:
             (self.acknowledged if has_it else self.refused).append(who)
 
 
-def settle_message(acks: Mapping[str, AckState], message: str, who: str, *, has_it: bool) -> None:
+def settle_message(acks: Mapping[CallKey, AckState], message: str, who: str, *, has_it: bool) -> None:
     """An agent has consumed a message, or it was taken away from the agent unread."""
     for ack in acks.values():
         if ack.message == message:
             ack.settle(who, has_it=has_it)
 
 
-def settle_page(acks: Mapping[str, AckState], page: str, *, has_it: bool) -> None:
+def settle_page(acks: Mapping[CallKey, AckState], page: str, *, has_it: bool) -> None:
     """People see a page, or never will."""
     for ack in acks.values():
         if ack.page == page:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from runtime.core.address import Address
 from runtime.core.message import Attachment, Mark, Message
 from runtime.tape.acks import AckState
-from runtime.tape.frame_state import FrameState, IntentState, WaitState, takes
+from runtime.tape.frame_state import CallKey, FrameState, IntentState, WaitState, takes
 from runtime.tape.people_state import (
     ClosedQuestion,
     ExchangeState,
@@ -196,10 +196,10 @@ class SessionState:
     agents: dict[str, AgentState] = field(default_factory=dict)
     frames: dict[str, FrameState] = field(default_factory=dict)
     pages: dict[str, PageState] = field(default_factory=dict)
-    waits: dict[str, WaitState] = field(default_factory=dict)
-    intents: dict[str, IntentState] = field(default_factory=dict)
-    acks: dict[str, AckState] = field(default_factory=dict)
-    fired: dict[str, list[str]] = field(default_factory=dict)
+    waits: dict[CallKey, WaitState] = field(default_factory=dict)
+    intents: dict[CallKey, IntentState] = field(default_factory=dict)
+    acks: dict[CallKey, AckState] = field(default_factory=dict)
+    fired: dict[CallKey, list[str]] = field(default_factory=dict)
     people: dict[str, PersonState] = field(default_factory=dict)
     """Who took part so far, by their person ids."""
     meetings: dict[str, MeetingState] = field(default_factory=dict)
@@ -211,7 +211,7 @@ class SessionState:
     heard: dict[str, HeardState] = field(default_factory=dict)
     said: dict[str, SaidState] = field(default_factory=dict)
     """Messages of people and of agents by the platform's ids, the latest ones."""
-    questions: dict[str, QuestionState] = field(default_factory=dict)
+    questions: dict[CallKey, QuestionState] = field(default_factory=dict)
     closed: dict[str, ClosedQuestion] = field(default_factory=dict)
     """Questions by their pages, until their choices are gone."""
     marks: dict[str, Mark] = field(default_factory=dict)
@@ -299,13 +299,13 @@ class SessionState:
         """Whether a frame does something else than waiting, or is about to: then there is no going on from here."""
         return self.come() is not None or bool(self.intents) or self._frame_at_work() or self._idle_with_work()
 
-    def come(self) -> str | None:
+    def come(self) -> CallKey | None:
         """The latest wait for which something has come, by its key in `waits`; None when there is none."""
         if not self.acks and not any(agent.queue for agent in self.agents.values()):
             return None
         return next((key for key in reversed(self.waits) if self.has_come(key)), None)
 
-    def has_come(self, key: str) -> bool:
+    def has_come(self, key: CallKey) -> bool:
         """Whether there is such a wait, and something has come for it."""
         wait = self.waits.get(key)
         if wait is None:

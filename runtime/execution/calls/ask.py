@@ -26,9 +26,9 @@ from runtime.tape.facts.calls import (
     WaitEnded,
 )
 from runtime.tape.facts.pages import PageFinished
+from runtime.tape.frame_state import CallKey
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState, QuestionState
-from runtime.tape.rules.frames import call_key
 
 MAX_OPTIONS = 25
 MAX_OPTION_CHARS = 200
@@ -63,7 +63,7 @@ class Questions:
         """
         text, options, of, within = call_arguments(call, "question", "options", "of", "within_s", optional=3)
         within_s = None if within is None else seconds_of(call, within)
-        key = call_key(frame.id, call.pos)
+        key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.questions:
             _check_question(text)
             person, each = self._whom(of)
@@ -108,7 +108,7 @@ class Questions:
     def _note_gone(self, frame: Frame, call: Call, who: str) -> None:
         """Record that one of several people will not answer."""
         self._journal.note(QuestionAnswered(frame.id, call.pos, [], who, None))
-        question = self._journal.state.questions[call_key(frame.id, call.pos)]
+        question = self._journal.state.questions[CallKey(frame.id, call.pos)]
         self._tell_count("session.question_left", who, question, question.place)
 
     def _tell_count(self, key: str, who: str, question: QuestionState, place: Address | None) -> None:
@@ -122,7 +122,7 @@ class Questions:
         if taken is None or not (taken[0].ends_meeting or taken[0].gone):
             return taken
         self._builtins.give_back(frame.state.agent, taken)
-        several = self._journal.state.questions[call_key(frame.id, call.pos)].each
+        several = self._journal.state.questions[CallKey(frame.id, call.pos)].each
         return taken if several and taken[0].gone else None
 
     def _whom(self, of: Any) -> _Asked:
@@ -191,9 +191,7 @@ class Questions:
                 continue
             options = question.options
             page = self._pages.question(question.frame, self._prefix, options)
-            self._journal.note(
-                QuestionAskedAgain(question.frame, key.removeprefix(call_key(question.frame, "")), page.id)
-            )
+            self._journal.note(QuestionAskedAgain(question.frame, key.pos, page.id))
             self._journal.note(PageFinished(page.id, question.text))
             self._pages.show(page)
 

@@ -25,9 +25,9 @@ from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.session import SessionEnded
-from runtime.tape.frame_state import WaitState, takes
+from runtime.tape.frame_state import CallKey, WaitState, takes
 from runtime.tape.journal import Journal
-from runtime.tape.rules.frames import TURN, call_key
+from runtime.tape.rules.frames import TURN
 from runtime.tape.state import AgentState
 
 MAX_WAITED_MESSAGES = 100
@@ -156,7 +156,7 @@ class Builtins:
     async def wait_for_message(self, frame: Frame, call: Call) -> None:
         """Wait for messages of a source; the result is a list of them as data, None when the time is over."""
         text, timeout_s = _source_and_time(call)
-        if call_key(frame.id, call.pos) not in self._journal.state.waits:
+        if CallKey(frame.id, call.pos) not in self._journal.state.waits:
             source = self._source(frame, text) | _type_of(call)
             if self._cued(frame, call, source):
                 return
@@ -167,7 +167,7 @@ class Builtins:
     def take_at_once(self, frame: Frame, call: Call) -> bool:
         """`wait_for_message` where something is there already."""
         queue, waits = self._conduits.queue(frame.state.agent), self._journal.state.waits
-        if not len(queue) or frame.state.meeting is not None or call_key(frame.id, call.pos) in waits:
+        if not len(queue) or frame.state.meeting is not None or CallKey(frame.id, call.pos) in waits:
             return False
         if any(message.type == MessageType.TRIGGER for message in frame.agent.queue):
             return False
@@ -210,7 +210,7 @@ class Builtins:
         """Wait for a time; a restart does not start it again."""
         (given,) = call_arguments(call, "seconds")
         seconds = seconds_of(call, given)
-        key = call_key(frame.id, call.pos)
+        key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.waits:
             due = self._clock.now().timestamp() + seconds
             self._journal.note(WaitBegun(*site(frame, call), None, due))
@@ -230,7 +230,7 @@ class Builtins:
         That is by the calendar, or `within_s` from now if the calendar is set back. A turn is given with it, in order,
         the notices of its meeting that woke nobody, and when it waits for an agent also what others said meanwhile.
         """
-        self.events.waits(frame, self._journal.state.waits[call_key(frame.id, pos)])
+        self.events.waits(frame, self._journal.state.waits[CallKey(frame.id, pos)])
         with self._pages.presence.waiting(frame.id):
             taken = await self._receive(frame, pos, at_most, within_s)
         self.events.goes_on(frame)
@@ -238,7 +238,7 @@ class Builtins:
 
     async def _receive(self, frame: Frame, pos: str, at_most: int, within_s: float | None) -> list[Message] | None:
         last_s = self._clock.monotonic() + (inf if within_s is None else within_s)
-        wait = self._journal.state.waits[call_key(frame.id, pos)]
+        wait = self._journal.state.waits[CallKey(frame.id, pos)]
         await self._journal.commit()
         source, taken = wait.source or {}, list[Message]()
         while not taken:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from runtime.core.signals import Signal
-from runtime.tape.frame_state import CallRecord, FrameState
+from runtime.tape.frame_state import CallKey, CallRecord, FrameState
 from runtime.tape.journal import Journal, digest_of
-from runtime.tape.rules.frames import TURN, call_key
+from runtime.tape.rules.frames import TURN
 from runtime.tape.state import AgentState
 
 MAX_SHOWN_CHARS = 80
@@ -122,7 +122,7 @@ class Frame:
 
     def known(self, pos: str) -> Known | None:
         """The call that the tape has at a position, finished or under way."""
-        state, key = self._journal.state, call_key(self.id, pos)
+        state, key = self._journal.state, CallKey(self.id, pos)
         record = self.state.records.get(pos)
         if record is not None:
             return Known(record.name, record.digest, _became(record))
@@ -139,7 +139,7 @@ class Frame:
         """The positions of the frame's own calls that the tape has begun and not finished."""
         state = self._journal.state
         waits = [wait.pos for wait in state.waits.values() if wait.frame == self.id and wait.pos != TURN]
-        intents = [key.partition("|")[2] for key in state.intents if key.partition("|")[0] == self.id]
+        intents = [key.pos for key in state.intents if key.frame == self.id]
         callers = [frame.caller for frame in state.frames.values() if frame.caller is not None]
         children = [caller.pos for caller in callers if caller.frame == self.id and not caller.hidden]
         return [*waits, *intents, *children]

@@ -31,6 +31,7 @@ from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
 from runtime.tape.facts.calls import WaitBegun, WaitEnded
 from runtime.tape.facts.frames import EndReached, FrameParked, FrameSteered, StatementRejected, TurnEnded
+from runtime.tape.frame_state import CallKey
 from runtime.tape.rules.frames import TURN
 
 MAX_REJECTIONS = 2
@@ -132,7 +133,7 @@ class Interpreter:
         if self._frame.state.waits_for is None:
             return
         journal = self._machine.journal
-        key = f"{self._frame.id}|{TURN}"
+        key = CallKey(self._frame.id, TURN)
         if key not in journal.state.waits:
             journal.note(WaitBegun(self._frame.id, TURN, "Yld", "", self._frame.state.waits_for, None))
         taken = await self._machine.builtins.receive(self._frame, TURN)

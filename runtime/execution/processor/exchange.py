@@ -28,7 +28,8 @@ from runtime.language.instructions.expression import read_expression
 from runtime.language.instructions.model import Template
 from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.frames import FrameParked, FrameSteered
-from runtime.tape.rules.frames import TURN, call_key
+from runtime.tape.frame_state import CallKey
+from runtime.tape.rules.frames import TURN
 
 
 class Exchange:
@@ -224,7 +225,7 @@ class Exchange:
         return taken
 
     def _waiting(self) -> bool:
-        return call_key(self.frame.id, TURN) in self.machine.journal.state.waits
+        return CallKey(self.frame.id, TURN) in self.machine.journal.state.waits
 
     async def _receive(self, source: Any, pos: str | None) -> list[Message]:
         journal, frame = self.machine.journal, self.frame

@@ -20,8 +20,8 @@ from runtime.tape.facts.agents import AgentRestarted, AgentStopped, MessagesDrop
 from runtime.tape.facts.calls import AcksAwaited, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted, FrameSteered
+from runtime.tape.frame_state import CallKey
 from runtime.tape.journal import Journal
-from runtime.tape.rules.frames import call_key
 
 MAX_WITHIN_S = 7 * 24 * 3600.0
 """No acknowledgement is waited for longer."""
@@ -37,11 +37,11 @@ class Receipts:
         self._presence = presence
         self._live = acknowledgements
         self._clock = clock
-        self._waiting: dict[str, anyio.Event] = {}
+        self._waiting: dict[CallKey, anyio.Event] = {}
 
     def begun(self, frame: Frame, call: Call) -> bool:
         """Whether the call has said its text already, and only waits."""
-        return call_key(frame.id, call.pos) in self._journal.state.acks
+        return CallKey(frame.id, call.pos) in self._journal.state.acks
 
     def ask(
         self, frame: Frame, call: Call, message: Message, who: Collection[str], *, page: str | None, to: str
@@ -53,7 +53,7 @@ class Receipts:
 
     async def collect(self, frame: Frame, call: Call, within_s: float) -> None:
         """Wait until all have acknowledged it, or cannot, or the time is over; the result says who did."""
-        key = call_key(frame.id, call.pos)
+        key = CallKey(frame.id, call.pos)
         await self._journal.commit()
         wait = self._journal.state.waits.get(key)
         if wait is not None:
@@ -66,7 +66,7 @@ class Receipts:
         self._journal.note(WaitEnded(*site(frame, call), messages=[], value=self._value(ack)))
         await self._journal.commit()
 
-    async def _settled(self, key: str, due: float, within_s: float) -> None:
+    async def _settled(self, key: CallKey, due: float, within_s: float) -> None:
         event = self._waiting[key] = anyio.Event()
         self._look(key)
 
@@ -112,7 +112,7 @@ class Receipts:
         for message in messages:
             self._live.acknowledge(MessageId(message), AgentId(agent))
 
-    def _look(self, key: str) -> None:
+    def _look(self, key: CallKey) -> None:
         ack = self._journal.state.acks.get(key)
         if ack is None or not ack.awaited:
             self._waiting[key].set()

@@ -17,9 +17,8 @@ from runtime.language.program import AgentKind, AgentSpec, Trigger
 from runtime.language.value_types import coerced
 from runtime.tape.facts.calls import CallReturned, VariableSet
 from runtime.tape.facts.content import NOTHING
-from runtime.tape.frame_state import FrameState
+from runtime.tape.frame_state import CallKey, FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.rules.frames import call_key
 
 _TYPE = r"(?:[a-z]+|Optional|Union|Literal|Any|None)(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?"
 _STATE_NAME = re.compile(rf"\$([A-Za-z_]\w*)(?::({_TYPE}(?: ?\| ?{_TYPE})*))?")
@@ -169,7 +168,7 @@ class VariableRules:
         """
         value = self._typed(frame, name, value)
         given, artifacts = (value, NOTHING) if summary is None else (None, {name: summary})
-        key = call_key(frame.id, call.pos)
+        key = CallKey(frame.id, call.pos)
         fired = self._journal.state.fired.get(key)
         if fired is None:
             fired = self.fired_by(frame.state.agent, {name: value})

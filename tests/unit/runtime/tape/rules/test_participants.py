@@ -7,6 +7,7 @@ from typing import Any
 from runtime.core.message import message_to_data
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
+from runtime.tape.frame_state import CallKey
 from runtime.tape.state import SessionState
 from tests.unit.runtime.channels.messages import direct
 
@@ -70,16 +71,16 @@ def asked(*who: str, page: str | None = None) -> list[tuple[str, dict[str, Any]]
 
 
 def test_a_message_that_is_consumed_is_acknowledged_and_one_that_is_dropped_never_will_be() -> None:
-    consumed = folded(*asked("1001"), ("anew", {"agent": "1001", "mids": ["a"]})).acks["1000.0|0"]
+    consumed = folded(*asked("1001"), ("anew", {"agent": "1001", "mids": ["a"]})).acks[CallKey("1000.0", "0")]
     assert (consumed.awaited, consumed.acknowledged, consumed.refused) == ([], ["1001"], [])
-    dropped = folded(*asked("1001"), ("dropped", {"agent": "1001", "mids": ["a"]})).acks["1000.0|0"]
+    dropped = folded(*asked("1001"), ("dropped", {"agent": "1001", "mids": ["a"]})).acks[CallKey("1000.0", "0")]
     assert (dropped.awaited, dropped.acknowledged, dropped.refused) == ([], [], ["1001"])
 
 
 def test_people_acknowledge_by_the_page_and_agents_do_not() -> None:
     page = ("page", {"f": "1000.0", "agent": "1000", "to": "human"})
     told = [*asked("1001", "human", page="6"), page, ("fin", {"page": "6", "text": "x"}), ("shown", {"page": "6"})]
-    ack = folded(*told).acks["1000.0|0"]
+    ack = folded(*told).acks[CallKey("1000.0", "0")]
     assert (ack.awaited, ack.acknowledged) == (["1001"], ["human"])
 
 
