@@ -39,16 +39,16 @@ MAX_HANDLED_MESSAGES = 100
 class Reception(Protocol):
     """The port for an agent's invitations: those it gets and those it sends."""
 
-    async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
+    async def received(self, agent: AgentId, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
         """The playbook by which an idle agent takes part in a meeting, and its arguments; None when it does not, and
         has said why where anybody waits for that."""
         ...
 
-    async def busy(self, agent: str, invitation: Message) -> None:
+    async def busy(self, agent: AgentId, invitation: Message) -> None:
         """The agent is invited, and does something else."""
         ...
 
-    async def idle(self, agent: str) -> None:
+    async def idle(self, agent: AgentId) -> None:
         """The agent does nothing: it is invited again where it is still waited for."""
         ...
 
@@ -84,7 +84,7 @@ class Keeper(Protocol):
         """The playbook that handles messages while no other is running."""
         ...
 
-    def executable(self, agent: str, playbook: str) -> Executable:
+    def executable(self, agent: AgentId, playbook: str) -> Executable:
         """The playbook by which a frame of `agent` is executed. Raises ProgramChanged when there is none now."""
         ...
 

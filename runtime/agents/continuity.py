@@ -7,6 +7,7 @@ from typing import Protocol
 
 from runtime.agents.library import Library
 from runtime.core.errors import ProgramChanged
+from runtime.core.ids import AgentId
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import described
 from runtime.language.pbasm.versions import differences, outline
@@ -21,11 +22,11 @@ from runtime.tape.journal import Journal
 class Growing(Protocol):
     """The agents of a session, which may become more, and leave meetings."""
 
-    def grow(self) -> Sequence[str]:
+    def grow(self) -> Sequence[AgentId]:
         """Make the agents that exist from the beginning and are missing; returns their ids."""
         ...
 
-    def withdraw(self, agent: str, why: str) -> None:
+    def withdraw(self, agent: AgentId, why: str) -> None:
         """An agent leaves the meeting that it is in, and the others are told."""
         ...
 
@@ -38,7 +39,7 @@ class Continuity:
         self._library = library
         self._population = population
         self._journal = journal
-        self._left_out: list[str] = []
+        self._left_out: list[AgentId] = []
         """Guests of meetings that cannot go on in them."""
 
     async def go_on(self) -> None:
@@ -56,7 +57,7 @@ class Continuity:
         if not any(self._program.agent(agent.klass) for agent in state.agents.values()):
             self._journal.note(SessionEnded())
             return
-        begun = {agent: len(self._library.beginning(state.agents[agent].klass)) for agent in self._begun()}
+        begun = {str(agent): len(self._library.beginning(state.agents[agent].klass)) for agent in self._begun()}
         self._journal.note(
             ProgramAdopted(self._program.digest, now, versions, begun, differences(state.playbooks, now))
         )
@@ -115,7 +116,7 @@ class Continuity:
             if agent.queue and self._program.agent(agent.klass) is None:
                 raise ProgramChanged(f"{agent.klass} has messages to read, and is no longer in the program")
 
-    def _begun(self) -> list[str]:
+    def _begun(self) -> list[AgentId]:
         """Agents for which the beginning is over: playbooks that were added to it are not for them."""
         state = self._journal.state
         idle = [agent for agent in state.agents.values() if agent.roots and not state.roots(agent.id)]

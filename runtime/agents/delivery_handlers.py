@@ -33,5 +33,5 @@ class DeliveryHandlers:
         for spec in sorted(agents, key=lambda spec: spec.name != frame.agent.klass):
             if spec.playbook(name) is not None and (found := self._library.find(spec.name, name)) is not None:
                 mine = spec.name == frame.agent.klass
-                return AgentId(frame.state.agent) if mine else self._supervisor.ensure(spec.name), found
+                return frame.state.agent if mine else self._supervisor.ensure(spec.name), found
         raise UnknownTarget(f"the delivery handler {handler} is no longer in the program")

@@ -15,6 +15,7 @@ from runtime.channels.channel import Channel
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock, until
 from runtime.core.errors import PlaybookError, QueueFull
+from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.core.message import Message, MessageType
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.host import Executable, Host
@@ -58,10 +59,10 @@ class Invitations:
         self._asking = OnDemand(self._ask_again)
         self._sleeping: anyio.CancelScope | None = None
         self._library: Library
-        self._direct: Callable[[str, str], Channel]
+        self._direct: Callable[[ParticipantId, ParticipantId], Channel]
         self._host: Host
 
-    def equip(self, library: Library, direct: Callable[[str, str], Channel], host: Host) -> None:
+    def equip(self, library: Library, direct: Callable[[ParticipantId, ParticipantId], Channel], host: Host) -> None:
         """Give what is made after it, before any agent lives; `direct` is the channel of two participants."""
         self._library = library
         self._direct = direct
@@ -92,15 +93,15 @@ class Invitations:
         asks = (ask.due for meeting in self._meetings.going_on() for ask in meeting.asks.values())
         return min((due for due in asks if due is not None), default=None)
 
-    async def send(self, meeting: MeetingState, asked: Sequence[str]) -> None:
+    async def send(self, meeting: MeetingState, asked: Sequence[ParticipantId]) -> None:
         """Bring invitations that are noted to those who are asked. Who can take no more is asked again in time."""
         self._look()
         for who in asked:
             if who not in meeting.asks:
                 continue
-            if not who.isdecimal():
+            if isinstance(who, PersonId):
                 self._human_attendees.ask(meeting, who)
-            elif self._candidates.lives(who):
+            elif isinstance(who, AgentId) and self._candidates.lives(who):
                 by, text = self._inviter(meeting, who), f"You are invited to meeting {meeting.id}: {meeting.topic}"
                 message = self._meetings.message(meeting, text, MessageType.MEETING_INVITATION, sender=by, to=who)
                 try:
@@ -108,17 +109,17 @@ class Invitations:
                 except QueueFull as error:
                     self.undelivered(message, who, error)
 
-    def _inviter(self, meeting: MeetingState, who: str) -> str:
+    def _inviter(self, meeting: MeetingState, who: ParticipantId) -> AgentId:
         """The agent that asks `who`: the host does so for people, and for agents that are gone."""
         by = meeting.asks[who].by if who in meeting.asks else meeting.host
-        return by if by.isdecimal() and self._candidates.lives(by) else meeting.host
+        return by if isinstance(by, AgentId) and self._candidates.lives(by) else meeting.host
 
-    def undelivered(self, message: Message, who: str, error: QueueFull) -> None:
+    def undelivered(self, message: Message, who: ParticipantId, error: QueueFull) -> None:
         """Publish that somebody could take no more."""
         about = {"meeting_id": message.meeting_id, "participant_id": who, "message_id": message.id}
         self._bus.publish("message.undelivered", error=str(error), **about)
 
-    async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
+    async def received(self, agent: AgentId, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
         meeting = self._meetings.get(str(invitation.meeting_id))
         if not meeting.is_pending(agent):
             return None
@@ -132,27 +133,27 @@ class Invitations:
             return None
         return self._candidates.executable(agent, spec.name), self._arguments(spec, meeting)
 
-    async def busy(self, agent: str, invitation: Message) -> None:
+    async def busy(self, agent: AgentId, invitation: Message) -> None:
         """See `Reception`. Who considers this invitation already answers when that is done."""
         meeting = self._meetings.get(str(invitation.meeting_id))
         considers = any(frame.meeting == meeting.id for frame in self._journal.state.roots(agent))
         if meeting.is_pending(agent) and not considers:
             await self.answer(meeting, agent, BUSY)
 
-    async def idle(self, agent: str) -> None:
+    async def idle(self, agent: AgentId) -> None:
         for meeting in self._meetings.going_on():
             if meeting.is_pending(agent) and meeting.invited[agent] == BUSY:
                 self._meetings.ask_idle(meeting, agent)
                 await self.send(meeting, [agent])
                 return
 
-    def wants(self, agent: str) -> bool:
+    def wants(self, agent: AgentId) -> bool:
         """Whether an agent was busy when it was asked, and is still waited for."""
         return any(
             meeting.is_pending(agent) and meeting.invited[agent] == BUSY for meeting in self._meetings.going_on()
         )
 
-    async def answer(self, meeting: MeetingState, agent: str, answer: str) -> None:
+    async def answer(self, meeting: MeetingState, agent: AgentId, answer: str) -> None:
         """Have an agent answer its invitation."""
         to = self._inviter(meeting, agent)
         if self._candidates.lives(to):
@@ -161,7 +162,7 @@ class Invitations:
 
     def answered(self, response: Message) -> None:
         meeting = self._meetings.get(str(response.meeting_id))
-        self._meetings.answered(meeting, str(response.sender_id), response.content)
+        self._meetings.answered(meeting, response.sender_id, response.content)
 
     async def come_in(self, frame: Frame, playbook: PlaybookSpec, meeting: MeetingState) -> MeetingState | str:
         """An agent that was invited executes its playbook: now it is in the meeting, unless that has ended meanwhile or
@@ -200,6 +201,6 @@ class Invitations:
             told["attendees"] = [self._name(who) for who in dict.fromkeys((*meeting.joined, *meeting.invited))]
         return told | ({"host": self._name(meeting.host)} if "host" in names else {})
 
-    def _name(self, who: str) -> str:
-        agent = self._journal.state.agents.get(who)
+    def _name(self, who: ParticipantId) -> str:
+        agent = self._journal.state.agent(who)
         return agent.klass if agent is not None else self._journal.state.called(who)

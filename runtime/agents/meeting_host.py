@@ -13,7 +13,7 @@ from runtime.channels.channel import Channel
 from runtime.channels.registry import Channels
 from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError, QueueFull, UnknownTarget
-from runtime.core.ids import AgentId, MeetingId, parse_meeting_id
+from runtime.core.ids import AgentId, MeetingId, ParticipantId, PersonId, parse_meeting_id
 from runtime.core.message import Message
 from runtime.core.plain_text import enumerated
 from runtime.execution.calls.ask import Questions
@@ -66,11 +66,11 @@ class MeetingHost:
 
     # -- for people, and what they order
 
-    async def person_leaves(self, meeting: MeetingState, person: str) -> None:
+    async def person_leaves(self, meeting: MeetingState, person: PersonId) -> None:
         """A person leaves, or does not come; nothing happens when they are not in it and were not asked."""
         self.human_attendees.leave(meeting, person)
 
-    async def invite(self, meeting: MeetingState, by: str, names: Sequence[str]) -> list[str]:
+    async def invite(self, meeting: MeetingState, by: ParticipantId, names: Sequence[str]) -> list[AgentId | PersonId]:
         """Have agents and people asked, named as playbooks name them; returns who was asked now, by id.
 
         `by` is an agent or a person. Who is in it, or is asked already, is not asked again. Raises UnknownTarget.
@@ -83,7 +83,7 @@ class MeetingHost:
         await self.invitations.send(meeting, asked)
         return asked
 
-    async def end(self, meeting: MeetingState, by: str) -> None:
+    async def end(self, meeting: MeetingState, by: ParticipantId) -> None:
         """End a meeting for all, as `by` wants it, an agent or a person; nothing happens when it has ended."""
         self.meetings.end(meeting, by=by)
 
@@ -113,25 +113,25 @@ class MeetingHost:
                 channel.remove_participant(participant.id)
         return channel
 
-    def direct(self, one: str, other: str) -> Channel:
+    def direct(self, one: ParticipantId, other: ParticipantId) -> Channel:
         """The channel of two of the agents and people."""
         return self._channels.direct(self._candidates.participant(one), self._candidates.participant(other))
 
     # -- what meetings need: see `Attendance`
 
-    def name(self, who: str) -> str:
+    def name(self, who: ParticipantId) -> str:
         """The class of an agent, the name of a person."""
-        agent = self._journal.state.agents.get(who)
+        agent = self._journal.state.agent(who)
         return agent.klass if agent is not None else self._journal.state.called(who)
 
-    def hear(self, agent: str, message: Message) -> None:
+    def hear(self, agent: AgentId, message: Message) -> None:
         """See `Attendance`. An agent that can take no more does not hear it, which is published."""
         try:
-            self._candidates.remind(AgentId(agent), message)
+            self._candidates.remind(agent, message)
         except QueueFull as error:
             self.invitations.undelivered(message, agent, error)
 
-    def welcome(self, meeting: MeetingState, agent: str, history: Message) -> None:
+    def welcome(self, meeting: MeetingState, agent: AgentId, history: Message) -> None:
         """See `Attendance`. A model is told with its first turn, code by its first wait."""
         frame = next((f for f in self._journal.state.roots(agent) if f.meeting == meeting.id), None)
         if frame is not None and self._is_prose(frame):
@@ -168,7 +168,7 @@ class MeetingHost:
             named = enumerated(names, text("meeting.and"))
             self._pages.tell(text("meeting.waiting", names=named), meeting.place)
 
-    def waiting_for(self, meeting: MeetingState) -> list[str]:
+    def waiting_for(self, meeting: MeetingState) -> list[AgentId]:
         state = self._journal.state
         waits = [wait for wait in state.waits.values() if wait.source and wait.source.get("meeting") == meeting.id]
         return list(dict.fromkeys(state.frames[wait.frame].agent for wait in waits))
@@ -197,7 +197,7 @@ class MeetingHost:
         """Invite, and begin the meeting when everybody required is there; else end it."""
         if meeting.status == "created":
             required, optional = self._attendees(frame.state, playbook)
-            people = [who for who in (*required, *optional) if not who.isdecimal()]
+            people = [who for who in (*required, *optional) if isinstance(who, PersonId)]
             if people:
                 await self._places.open(meeting, people)
             declared = {param.name for param in playbook.params}
@@ -216,7 +216,9 @@ class MeetingHost:
         elif meeting.status == "inviting":
             self.meetings.start(meeting)
 
-    def _attendees(self, state: FrameState, playbook: PlaybookSpec) -> tuple[list[str], list[str]]:
+    def _attendees(
+        self, state: FrameState, playbook: PlaybookSpec
+    ) -> tuple[list[AgentId | PersonId], list[AgentId | PersonId]]:
         """The required and the optional attendees: those of the call, else those of the metadata."""
         optional = names_of(playbook.metadata.get("optional_attendees"))
         given = names_of(state.kwargs.get("attendees"))
@@ -228,7 +230,7 @@ class MeetingHost:
         must = self._resolved(required, state.agent)
         return must, [who for who in self._resolved(optional, state.agent) if who not in must]
 
-    def _resolved(self, names: Sequence[str], host: str) -> list[str]:
+    def _resolved(self, names: Sequence[str], host: AgentId) -> list[AgentId | PersonId]:
         found = dict.fromkeys(self._candidates.attendee(name, host) for name in names)
         return [who for who in found if who != host]
 
@@ -241,7 +243,7 @@ class MeetingHost:
         elif agent in meeting.joined:
             self.meetings.end(meeting, by=agent, why=why)
 
-    def withdraw(self, agent: str, why: str) -> None:
+    def withdraw(self, agent: AgentId, why: str) -> None:
         """End the meeting that a stopped agent holds, and take it out of the one that it is in."""
         meeting = meeting_of(self._journal.state, agent)
         if meeting is not None and meeting.host == agent:
@@ -249,7 +251,7 @@ class MeetingHost:
         elif meeting is not None:
             self.meetings.leave(meeting, agent, why)
 
-    def settle(self, agents: Collection[str] | None = None) -> None:
+    def settle(self, agents: Collection[AgentId] | None = None) -> None:
         """Let agents (these or all) leave that no longer execute a playbook of their meeting: it was given up, not
         ended.
         """
@@ -258,7 +260,7 @@ class MeetingHost:
             return
         there = {(f.agent, f.meeting) for f in self._journal.state.frames.values() if f.meeting is not None}
         for meeting in going_on:
-            asked = meeting.joined if agents is None else [who for who in agents if who in meeting.joined]
+            asked = meeting.agents if agents is None else [who for who in agents if who in meeting.joined]
             gone = [who for who in asked if (who, meeting.id) not in there and self._candidates.executes(who)]
             for who in gone:
                 self.withdraw(who, "was stopped")

@@ -23,7 +23,7 @@ from runtime.channels.participant import HumanParticipant, Participant
 from runtime.channels.registry import Channels
 from runtime.core.clock import Clock
 from runtime.core.errors import ProgramChanged, UnknownTarget
-from runtime.core.ids import ANYONE, FIRST_AGENT, GUEST, AgentId, MessageId, PersonId
+from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, GuestId, MessageId, ParticipantId, PersonId, person_id
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
 from runtime.core.texts import Texts
 from runtime.execution.free.prompt import said_so_far
@@ -54,7 +54,7 @@ class Supervisor:
         self._tasks = tasks
         self._clock = clock
         self._bus = bus
-        self._agents: dict[str, Agent | RemoteAgent] = {}
+        self._agents: dict[AgentId, Agent | RemoteAgent] = {}
         spoken_to = (AgentKind.AI, AgentKind.REMOTE)
         self._classes = tuple(spec.name for spec in program.agents if spec.kind in spoken_to)
         self._first: dict[str, AgentId] = {}
@@ -66,7 +66,7 @@ class Supervisor:
         self.humans = humans_of(program)
         self._guests: Mapping[str, Participant] = {}
         self.human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
-        self._people: dict[str, HumanParticipant] = {}
+        self._people: dict[PersonId, HumanParticipant] = {}
         self.meeting_host = MeetingHost(journal, self, pages, self.channels, clock, bus)
         self._library: Library
         self._host: Host
@@ -84,7 +84,7 @@ class Supervisor:
             extended.attach(self.channels)
             self._guests = extended.guests
 
-    def _look(self, agents: Collection[str]) -> None:
+    def _look(self, agents: Collection[AgentId]) -> None:
         """Something that these agents executed is no more: they see what there is to do now."""
         self.meeting_host.settle(agents)
         for id_ in agents:
@@ -96,7 +96,7 @@ class Supervisor:
         """Wake the agents that the tape knows and the program still has."""
         for id_, agent in self._journal.state.agents.items():
             if id_ not in self._agents and self._program.agent(agent.klass) is not None:
-                self._wake(AgentId(id_))
+                self._wake(id_)
 
     def start(self, first: Message | None) -> None:
         """Create the agents that exist from the start: those with a start trigger, those on standby, and the first.
@@ -106,11 +106,11 @@ class Supervisor:
         for spec in self._from_the_beginning():
             self._make(spec.name, first if begins(spec) else None)
 
-    def grow(self) -> list[str]:
+    def grow(self) -> list[AgentId]:
         known = {agent.klass for agent in self._journal.state.agents.values()}
         return [self._make(spec.name) for spec in self._from_the_beginning() if spec.name not in known]
 
-    def withdraw(self, agent: str, why: str) -> None:
+    def withdraw(self, agent: AgentId, why: str) -> None:
         self.meeting_host.withdraw(agent, why)
 
     def _from_the_beginning(self) -> list[AgentSpec]:
@@ -159,7 +159,7 @@ class Supervisor:
         created = AgentCreated(id_, klass, dict(variables or {}), participant=played_by)
         if first is not None:
             begins = {"startup_message": heard_content(first)}
-            created = AgentCreated(id_, klass, begins, first.platform_id, str(first.sender_id), played_by)
+            created = AgentCreated(id_, klass, begins, first.platform_id, person_id(first.sender_id), played_by)
         self._journal.note(created)
         self._wake(id_)
         return id_
@@ -174,7 +174,7 @@ class Supervisor:
         self._agents[id_] = agent
         self._tasks.start_soon(agent.live)
 
-    def remote(self, agent: str) -> RemoteAgent | None:
+    def remote(self, agent: AgentId) -> RemoteAgent | None:
         """The agent of this id, when it is played in another process."""
         found = self._agents.get(agent)
         return found if isinstance(found, RemoteAgent) else None
@@ -188,7 +188,7 @@ class Supervisor:
     async def undelivered(self, message: Message, agent: AgentId, reason: str) -> None:
         klass = self._journal.state.agents[agent].klass
         text = f"What you said to {klass} was not delivered: {reason}"
-        sender = self._agents.get(str(message.sender_id))
+        sender = self._agents.get(AgentId(message.sender_id))
         if sender is None:
             self._pages.tell(text)
             return
@@ -196,41 +196,41 @@ class Supervisor:
         id_ = MessageId(f"{message.id}.undelivered")
         sender.accept(Message(id_, agent, klass, text, self._clock.now(), **notice))
 
-    def recipient(self, text: str, quoted: str | None, person: str | None = None) -> AgentId:
+    def recipient(self, text: str, quoted: str | None, person: PersonId | None = None) -> AgentId:
         """The recipient of a message of `person`: an agent that it names, the one that it quotes (by the platform's
         id), the one that waits for people, best for this person, else the first.
         """
         for id_, agent in self._agents.items():
             name = agent.state.klass.lower()
             if text.lower().startswith((f"@{name}", f"{name}:", f"{name},")):
-                return AgentId(id_)
+                return id_
         said = self._journal.state.said.get(quoted or "")
-        if said is not None and said.agent in self._agents:
+        if said is not None and AgentId(said.agent) in self._agents:
             return AgentId(said.agent)
-        return self._waiting(person) or AgentId(next(iter(self._agents)))
+        return self._waiting(person) or next(iter(self._agents))
 
-    def _waiting(self, person: str | None) -> AgentId | None:
+    def _waiting(self, person: PersonId | None) -> AgentId | None:
         """The agent that waits for this person: the last that waits for nobody else, else the last that waits for
         anybody.
         """
         state = self._journal.state
-        known = state.people.get(person or "")
+        known = None if person is None else state.people.get(person)
         waits = [
             (("person" in w.source or "declared" in w.source), w.seq, state.frames[w.frame].agent)
             for w in state.waits.values()
             if w.source and (w.source.get("human") or "any" in w.source)
             if person is None or counts(w.source, person, known.declared if known else None)
         ]
-        return AgentId(max(waits)[2]) if waits else None
+        return max(waits)[2] if waits else None
 
-    def forget(self, agent: str, message: str) -> None:
+    def forget(self, agent: AgentId, message: str) -> None:
         """An agent's message was taken back, on the tape already."""
         self._agents[agent].forget({message})
 
     async def hear(self, message: Message, agent: AgentId) -> None:
         """Bring a person's message to an agent, by the channel of the two."""
         here = self._agents[agent].participant
-        await self.channels.direct(self._person(str(message.sender_id)), here).send(message)
+        await self.channels.direct(self._person(person_id(message.sender_id)), here).send(message)
 
     def remind(self, agent: AgentId, message: Message) -> bool:
         """Give an agent its reminder; False when the agent no longer exists. Raises QueueFull."""
@@ -255,7 +255,7 @@ class Supervisor:
         if klass not in self._first:
             found = next((id_ for id_, agent in agents.items() if agent.klass == klass), None)
             if found is not None:
-                self._first[klass] = AgentId(found)
+                self._first[klass] = found
         if klass in self._first:
             return self._first[klass]
         if klass not in self.classes():
@@ -267,21 +267,21 @@ class Supervisor:
             raise UnknownTarget(f"there is no agent class {klass!r}")
         return self._make(klass, variables=variables)
 
-    def attendee(self, name: str, host: str) -> str:
+    def attendee(self, name: str, host: AgentId) -> AgentId | PersonId:
         return attendee(name, host, self._journal.state, self)
 
-    def lives(self, agent: str) -> bool:
+    def lives(self, agent: AgentId) -> bool:
         return agent in self._agents
 
-    def executes(self, agent: str) -> bool:
+    def executes(self, agent: AgentId) -> bool:
         return isinstance(self._agents.get(agent), Agent)
 
-    def notifies(self, person: str) -> bool:
+    def notifies(self, person: PersonId) -> bool:
         known = self._journal.state.people.get(person)
         spec = next((spec for spec in self.humans if known is not None and spec.declared == known.declared), ANYBODY)
         return spec.delivery.meeting_notifications != "none"
 
-    def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
+    def find(self, agent: AgentId, name: str) -> tuple[AgentId, Executable] | None:
         owner, _, playbook = name.rpartition(".")
         klass = self._journal.state.agents[agent].klass
         if not owner or owner == klass:
@@ -299,34 +299,34 @@ class Supervisor:
         found = self._library.find(owner, playbook)
         return (self.ensure(owner), found) if found is not None else None
 
-    def of_agent(self, agent: str, name: str) -> Executable | None:
+    def of_agent(self, agent: AgentId, name: str) -> Executable | None:
         return self._library.find(self._journal.state.agents[agent].klass, name)
 
-    def channel(self, agent: str, target: Target) -> Channel:
+    def channel(self, agent: AgentId, target: Target) -> Channel:
         me = self._agents[agent].participant
         if target.meeting is not None:
             return self.meeting_host.channel(str(target.meeting))
-        return self.channels.direct(me, self.participant(str(target.recipient)))
+        return self.channels.direct(me, self.participant(target.recipient or ANYONE))
 
-    def queue(self, agent: str) -> MessageQueue:
+    def queue(self, agent: AgentId) -> MessageQueue:
         return self._agents[agent].queue
 
-    def participant(self, who: str) -> Participant:
-        if who in self._agents:
+    def participant(self, who: ParticipantId) -> Participant:
+        if isinstance(who, AgentId):
             return self._agents[who].participant
         if who == ANYONE:
             return self.human
-        if who.startswith(GUEST):
-            return self._guests[who.removeprefix(GUEST)]
+        if isinstance(who, GuestId):
+            return self._guests[who.name]
         if who not in self._journal.state.people:
             raise KeyError(who)
         return self._person(who)
 
-    def _person(self, who: str) -> HumanParticipant:
+    def _person(self, who: PersonId) -> HumanParticipant:
         """A person, or a schedule, which is nobody that the session knows."""
         known = self._journal.state.people.get(who)
         klass = (known.declared if known is not None else None) or HUMAN_CLASS
-        return self._people.setdefault(who, HumanParticipant(PersonId(who), self._pages, klass=klass))
+        return self._people.setdefault(who, HumanParticipant(who, self._pages, klass=klass))
 
     # -- what an agent's loop needs
 
@@ -346,7 +346,7 @@ class Supervisor:
     def handler(self, klass: str) -> Executable | None:
         return self._library.handler(klass)
 
-    def executable(self, agent: str, playbook: str) -> Executable:
+    def executable(self, agent: AgentId, playbook: str) -> Executable:
         found = self.of_agent(agent, playbook)
         if found is None:
             raise ProgramChanged(f"{playbook} was running here and is no longer in the program")

@@ -10,6 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.core.errors import JournalError, PlaybookError, StorageError, UnknownTarget
+from runtime.core.ids import AgentId
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import described, site
@@ -77,12 +78,12 @@ class Executable(Protocol):
 class Callees(Protocol):
     """Finds playbooks by the names that calls use."""
 
-    def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
+    def find(self, agent: AgentId, name: str) -> tuple[AgentId, Executable] | None:
         """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it; None
         where there is none. Raises UnknownTarget for another agent's that is not public."""
         ...
 
-    def of_agent(self, agent: str, name: str) -> Executable | None:
+    def of_agent(self, agent: AgentId, name: str) -> Executable | None:
         """The playbook of this name that belongs to the agent."""
         ...
 
@@ -113,9 +114,9 @@ class Host:
         """The playbooks in execution of which the code that they are executed for does not know, by frame."""
         self._moving: set[str] = set()
         """The frames whose code does not wait for a fact."""
-        self.on_returned: Callable[[Collection[str]], None] = lambda _agents: None
+        self.on_returned: Callable[[Collection[AgentId]], None] = lambda _agents: None
         """Told, when a frame is no more, of the agents on which it and what it called were executed."""
-        self.fired_by: Callable[[str, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []
+        self.fired_by: Callable[[AgentId, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []
         """The playbooks that triggers start when variables of an agent change so."""
         self.around: Callable[[Literal["before", "after"], Frame], Awaitable[None]] = _nothing
         """Does what a program wants done before and after its playbooks."""
@@ -223,7 +224,7 @@ class Host:
         await self.run_child(frame, call, *found)
 
     async def run_child(
-        self, frame: Frame, call: Call, agent: str, playbook: Executable, *, hidden: bool = False
+        self, frame: Frame, call: Call, agent: AgentId, playbook: Executable, *, hidden: bool = False
     ) -> None:
         """Run `playbook` on `agent` as the answer to `call`; continues it where a crash left it."""
         id_ = f"{frame.id}:{call.pos}"
@@ -278,7 +279,7 @@ class Host:
                 f"{playbook.name} is not called: {below} playbooks are in progress already, the limit of one task"
             )
 
-    def _meeting_of(self, caller: Frame, agent: str) -> str | None:
+    def _meeting_of(self, caller: Frame, agent: AgentId) -> str | None:
         """The meeting in which a called playbook runs: its caller's, unless it is another agent's that is not in it."""
         number = caller.state.meeting
         meeting = self._journal.state.meetings.get(number or "")
@@ -326,7 +327,7 @@ class Host:
         if self.watcher is not None:
             await self.watcher.returned(frame, value)
 
-    def _executing(self, frame: str) -> set[str]:
+    def _executing(self, frame: str) -> set[AgentId]:
         """The agents on which a frame and those below it are executed."""
         state = self._journal.state
         return {state.frames[id_].agent for id_ in state.below(frame)}

@@ -226,7 +226,7 @@ class Session:
             await self._parts.supervisor.tell("session.trouble", error=self._broken)
         elif begun:
             self._tell_received(event)
-            self._parts.intake.heard(event, self._parts.supervisor.recipient(event.text, None, event.person_id))
+            self._parts.intake.heard(event, self._parts.supervisor.recipient(event.text, None, event.author))
         elif event.kind == "message":
             await self._hear(event, 0)
         else:

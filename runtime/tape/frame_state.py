@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType
 
 SHARED = "shared"
@@ -93,7 +94,7 @@ class FrameState:
     """
 
     id: str
-    agent: str
+    agent: AgentId
     playbook: str
     args: list[Any]
     kwargs: dict[str, Any]

@@ -84,6 +84,8 @@ class _Copy:
             self._count(value)
             return [self.of(item) for item in value]
         if kind is not dict:
+            if isinstance(value, str):
+                return self.of(str.__str__(value))
             raise TypeError(kind)
         self._count(value)
         copy: dict[str, Any] = {}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gateway.observability.debugger.session_watch import SessionWatch
 from runtime.core.errors import DebugError
+from runtime.core.ids import AgentId
 
 MAX_THREADS = 10_000
 """Numbers that are remembered of agents that left memory; a number is never given twice."""
@@ -63,4 +64,4 @@ class Threads:
     @staticmethod
     def name(watch: SessionWatch, agent: str) -> str:
         """The name that people see: `Host (agent 1000) in web:lobby`."""
-        return f"{watch.journal.state.agents[agent].klass} (agent {agent}) in {watch.conversation}"
+        return f"{watch.journal.state.agents[AgentId(agent)].klass} (agent {agent}) in {watch.conversation}"

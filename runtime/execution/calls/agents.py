@@ -81,7 +81,7 @@ class Company:
         """Call a public playbook of one agent, by its number; gives what the playbook gives."""
         named, playbook, arguments = call_arguments(call, "agent", "playbook", "arguments", optional=1)
         id_ = parse_agent_id(str(named))
-        agent = self._journal.state.agents.get(id_ or "")
+        agent = self._journal.state.agent(id_ or "")
         if agent is None:
             raise UnknownTarget(f"there is no agent {named!r}")
         found = self._makers.find(frame.state.agent, f"{agent.klass}.{playbook}")

@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime.core.address import Address
 from runtime.core.errors import PlaybookError, UnknownTarget
+from runtime.core.ids import PersonId
 from runtime.core.message import Message, MessageType
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.frame import Call, Frame
@@ -38,7 +39,7 @@ MAX_QUESTIONS = 25
 
 _PREFIX_CHARS = 8
 
-_Asked = tuple[str | None, dict[str, str]]
+_Asked = tuple[PersonId | None, dict[str, PersonId]]
 """The one person who is asked, and several, ids by name."""
 
 
@@ -132,7 +133,7 @@ class Questions:
             raise PlaybookError(f"Ask needs different people, not {', '.join(each)}")
         return None if of is None or each else self._person(str(of)), each
 
-    def _has_left(self, frame: Frame, person: str) -> bool:
+    def _has_left(self, frame: Frame, person: PersonId) -> bool:
         """Whether a person has left the current meeting in which the frame asks them."""
         meeting = self._journal.state.meetings.get(frame.state.meeting or "")
         return meeting is not None and meeting.status != "ended" and meeting.invited.get(person) == LEFT
@@ -153,7 +154,7 @@ class Questions:
         due = None if within_s is None else self._builtins.now_s() + within_s
         self._journal.note(WaitBegun(*site(frame, call), source, due))
 
-    def _addressed(self, text: str, people: Sequence[str]) -> str:
+    def _addressed(self, text: str, people: Sequence[PersonId]) -> str:
         """The question with whom it is for before it, where others read along."""
         state = self._journal.state
         for person in () if state.private else reversed(people):
@@ -166,8 +167,8 @@ class Questions:
         pos: str,
         text: str,
         labels: Sequence[str],
-        of: str | None,
-        each: Mapping[str, str] = MappingProxyType({}),
+        of: PersonId | None,
+        each: Mapping[str, PersonId] = MappingProxyType({}),
     ) -> PageState:
         """Show a question for which a frame has a place. Does not wait.
 
@@ -199,7 +200,7 @@ class Questions:
     def _prefix(self) -> str:
         return str(self._journal.session)[:_PREFIX_CHARS]
 
-    def _person(self, name: str) -> str:
+    def _person(self, name: str) -> PersonId:
         """Somebody by id, else by a name that nobody else has: people choose their names themselves."""
         person = self._builtins.utterances.person(name)
         if person is not None:

@@ -12,6 +12,7 @@ import anyio
 from runtime.bus import Bus
 from runtime.core.clock import LOOK_S, Clock, until
 from runtime.core.errors import QueueTimeout
+from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Call, Frame
@@ -296,12 +297,12 @@ class Builtins:
     def _left_s(self, due: float, last_s: float) -> float:
         return max(0.0, min(due - self._clock.now().timestamp(), last_s - self._clock.monotonic()))
 
-    def give_back(self, agent: str, messages: Sequence[Message]) -> None:
+    def give_back(self, agent: AgentId, messages: Sequence[Message]) -> None:
         """Put messages that were received, and not taken on the tape, before all others: the next wait has them."""
         for message in reversed(messages):
             self._conduits.queue(agent).put(message, priority=True)
 
-    def forget(self, agent: str, messages: Collection[Message]) -> None:
+    def forget(self, agent: AgentId, messages: Collection[Message]) -> None:
         """Take messages out of an agent's queue that were shown to its work, on the tape already."""
         taken = {message.id for message in messages}
         self._conduits.queue(agent).remove(lambda message: message.id in taken)

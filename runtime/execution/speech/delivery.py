@@ -11,7 +11,7 @@ import anyio
 
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
-from runtime.core.ids import parse_meeting_id
+from runtime.core.ids import AgentId, PersonId, parse_meeting_id
 from runtime.core.message import Attachment
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.speech.pages import Pages
@@ -41,7 +41,7 @@ class Way:
 
     piece_chars: int = 0
     hold_s: float | None = None
-    handlers: tuple[tuple[str, HumanSpec], ...] = ()
+    handlers: tuple[tuple[PersonId, HumanSpec], ...] = ()
 
     @property
     def shown(self) -> bool:
@@ -83,7 +83,7 @@ class Delivery:
         handled = () if self._is_handling(frame.id) else tuple(h for h in hearers if h[1].delivery.channel == "custom")
         return self._way(hearers, handled)
 
-    def show(self, agent: str, target: Target, text: str) -> PageState | None:
+    def show(self, agent: AgentId, target: Target, text: str) -> PageState | None:
         """Have people see, as they want it, what an agent says without a frame: it is played in another process.
 
         No handler is given it: those who have one see it in the chat. None when they see it later, or not at all.
@@ -101,11 +101,13 @@ class Delivery:
             self._release(agent)
         return None
 
-    def _wanting(self, target: Target, text: str | None) -> list[tuple[str, HumanSpec]]:
+    def _wanting(self, target: Target, text: str | None) -> list[tuple[PersonId, HumanSpec]]:
         """Those who hear it and want to."""
         return [(who, spec) for who, spec in self._hearers(target) if self._wants(who, spec, target, text)]
 
-    def _way(self, hearers: Sequence[tuple[str, HumanSpec]], handled: tuple[tuple[str, HumanSpec], ...]) -> Way:
+    def _way(
+        self, hearers: Sequence[tuple[PersonId, HumanSpec]], handled: tuple[tuple[PersonId, HumanSpec], ...]
+    ) -> Way:
         kinds = [spec.delivery for who, spec in hearers if (who, spec) not in handled]
         pieces = [kind.streaming_chunk_size for kind in kinds if kind.channel != "buffered"]
         holds = [kind.buffer_timeout_s for kind in kinds if kind.channel == "buffered"]
@@ -113,17 +115,17 @@ class Delivery:
             return Way(min(pieces, default=0), None, handled)
         return Way(0, min(holds), handled)
 
-    def _hearers(self, target: Target) -> list[tuple[str, HumanSpec]]:
+    def _hearers(self, target: Target) -> list[tuple[PersonId, HumanSpec]]:
         state = self._journal.state
         meeting = state.meetings.get(str(target.meeting))
         who = [target.person] if target.person is not None else (meeting.people if meeting else []) or [*state.people]
-        return [(person, self._spec(person)) for person in who] or [("", ANYBODY)]
+        return [(person, self._spec(person)) for person in who] or [(PersonId(""), ANYBODY)]
 
-    def _spec(self, person: str) -> HumanSpec:
+    def _spec(self, person: PersonId) -> HumanSpec:
         known = self._journal.state.people.get(person)
         return self._humans.get(known.declared or "", ANYBODY) if known is not None else ANYBODY
 
-    def _wants(self, person: str, spec: HumanSpec, target: Target, text: str | None) -> bool:
+    def _wants(self, person: PersonId, spec: HumanSpec, target: Target, text: str | None) -> bool:
         wanted = spec.delivery.meeting_notifications
         if target.meeting is None or wanted == "all":
             return True

@@ -14,7 +14,7 @@ from runtime.bus import Bus
 from runtime.channels.outbox import LivePage, Outbox, PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError
-from runtime.core.ids import MessageId, StreamId
+from runtime.core.ids import AgentId, MessageId, StreamId
 from runtime.core.message import Attachment, Choice, Message
 from runtime.core.signals import Signal
 from runtime.core.stream import StreamObserver, StreamStart
@@ -118,7 +118,7 @@ class Pages:
         seq = self._journal.note(PageBegun(frame, agent, to, reply=self._answered(agent, place), place=place))
         return self._journal.state.pages[str(seq)]
 
-    def _answered(self, agent: str, place: Address | None) -> str | None:
+    def _answered(self, agent: AgentId, place: Address | None) -> str | None:
         """The platform's id of the message that the agent's next page quotes: where others can read along, and it was
         written."""
         state = self._journal.state
@@ -223,7 +223,7 @@ class Pages:
         self._journal.note(PageFinished(str(seq), text))
         self.show(self._journal.state.pages[str(seq)])
 
-    def said_by(self, agent: str, to: str) -> PageState:
+    def said_by(self, agent: AgentId, to: str) -> PageState:
         """The page of an agent in another process, which speaks without a frame; to be finished or held at once."""
         place = place_of_elsewhere(self._journal.state, agent, to)
         seq = self._journal.note(PageBegun("", agent, to, reply=self._answered(agent, place), place=place))
@@ -301,14 +301,14 @@ class Pages:
     def _addressee(self, page: PageState) -> str:
         """The name of the one person to whom it is said, where others read it too."""
         state = self._journal.state
-        person = state.people.get(page.to.removeprefix("person "))
+        person = state.person_of(page.to.removeprefix("person "))
         return "" if person is None or state.private or len(state.people) == 1 else person.name
 
     def _spec(
         self, page: str, agent: str, parts: Mapping[int, str], reply_to: str | None, place: Address | None
     ) -> PageSpec:
         state = self._journal.state
-        known = state.agents.get(agent)
+        known = state.agent(agent)
         speaker = Speaker(agent, known.klass if known else "Parley")
         people = {known.name: person for person, known in state.people.items()}
         id_, address, home = f"{self._journal.session}.{page}", place or self.address, place and self.address

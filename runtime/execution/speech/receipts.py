@@ -10,7 +10,7 @@ import anyio
 from runtime.channels.acknowledgements import Acknowledgements
 from runtime.core.clock import Clock, until
 from runtime.core.errors import PlaybookError
-from runtime.core.ids import ANYONE, AgentId, MessageId
+from runtime.core.ids import ANYONE, AgentId, MessageId, ParticipantId
 from runtime.core.message import Message
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
@@ -44,7 +44,7 @@ class Receipts:
         return CallKey(frame.id, call.pos) in self._journal.state.acks
 
     def ask(
-        self, frame: Frame, call: Call, message: Message, who: Collection[str], *, page: str | None, to: str
+        self, frame: Frame, call: Call, message: Message, who: Collection[ParticipantId], *, page: str | None, to: str
     ) -> None:
         """Write down that the call waits for `who` to acknowledge `message`: agents by consuming it, people by seeing
         its page."""
@@ -88,8 +88,8 @@ class Receipts:
             "missing": [self._called(who) for who in (*ack.awaited, *ack.refused)],
         }
 
-    def _called(self, who: str) -> str:
-        if who.isdecimal():
+    def _called(self, who: ParticipantId) -> str:
+        if isinstance(who, AgentId):
             return f"agent {who}"
         return "user" if who == ANYONE else self._journal.state.called(who)
 
@@ -100,7 +100,7 @@ class Receipts:
                 self._acknowledge(fact.agent_id() or self._owner(fact), fact.messages)
             elif isinstance(fact, MessagesDropped | AgentStopped):
                 for message in fact.messages if isinstance(fact, MessagesDropped) else fact.dropped:
-                    self._live.give_up(MessageId(message), AgentId(fact.agent))
+                    self._live.give_up(MessageId(message), fact.agent)
         for key in list(self._waiting):
             self._look(key)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from runtime.bus import Bus
 from runtime.core.errors import PlaybookError
+from runtime.core.ids import AgentId
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.host import Callees, Host
@@ -56,7 +57,7 @@ class Handlers:
         """The frames that are being executed."""
         return self._journal.state.frames
 
-    def at_work(self, agent: str, name: str) -> bool:
+    def at_work(self, agent: AgentId, name: str) -> bool:
         """Whether the playbook that `agent` calls `name` is being executed."""
         owner, _, playbook = name.rpartition(".")
         state = self._journal.state
@@ -197,7 +198,7 @@ class VariableRules:
         except ValueError as error:
             raise PlaybookError(f"${name} {error}") from error
 
-    def fired_by(self, agent: str, changes: Mapping[str, Any]) -> list[str]:
+    def fired_by(self, agent: AgentId, changes: Mapping[str, Any]) -> list[str]:
         """The playbooks whose conditions begin to hold when variables of an agent change so."""
         owner = self._journal.state.agents[agent]
         before, after = owner.variables, {**owner.variables, **changes}

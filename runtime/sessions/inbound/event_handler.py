@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.agents.supervisor import Supervisor
 from runtime.core.address import Address
-from runtime.core.ids import SCHEDULE, AgentId, MeetingId, MessageId, PersonId
+from runtime.core.ids import AgentId, MeetingId, MessageId, ScheduleId
 from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote
 from runtime.execution.calls.ask import Questions
 from runtime.execution.speech.pages import Pages
@@ -83,7 +83,7 @@ class EventHandler:
         if not state.exchanges or seq > state.exchanges[-1].seq:
             said = event.text or ", ".join(str(file["name"]) for file in event.attachments)
             said = said[: WORDS_CHARS + 1]
-            self._journal.note(ExchangeBegun(seq, said, event.person_id, event.person_name, event.message_id))
+            self._journal.note(ExchangeBegun(seq, said, event.author, event.person_name, event.message_id))
         elif event.message_id is not None:
             self._journal.note(ExchangeJoined(event.message_id))
 
@@ -92,7 +92,7 @@ class EventHandler:
         heard = MessageHeard(
             f"in.{event.id}",
             agent,
-            event.person_id,
+            event.author,
             event.person_name,
             event.private,
             event.text,
@@ -106,7 +106,7 @@ class EventHandler:
         self._pages.signs.noted(fact)
         if isinstance(fact, _TAKES):
             self._mark(fact.messages, "seen")
-            self._told.discard(AgentId(fact.agent_id() or self._owner(fact)))
+            self._told.discard(fact.agent_id() or self._owner(fact))
 
     def stopped(self, messages: Iterable[Message], events: Iterable[InboxEvent]) -> None:
         """Mark the messages that will not be answered."""
@@ -133,30 +133,30 @@ class EventHandler:
                 self._pages.signs.mark(pid, mark)
 
     async def _message(self, event: InboxEvent) -> None:
-        meeting = self._supervisor.meeting_host.human_attendees.audience(event.person_id, event.place, event.text)
+        meeting = self._supervisor.meeting_host.human_attendees.audience(event.author, event.place, event.text)
         if meeting is not None:
             await self._in_meeting(event, meeting)
             return
         question = self._questions.open_on(event.choice, event.person_id) if event.choice else None
         if question is not None and question.wants(event.person_id):
-            asked_by = AgentId(self._journal.state.frames[question.frame].agent)
+            asked_by = self._journal.state.frames[question.frame].agent
             self.begun(event, self._since)
             self.heard(event, asked_by)
             answer = self._message_of(event, asked_by, type=MessageType.CHOICE, answers=question.page)
             await self._supervisor.hear(answer, asked_by)
             return
         quoted = event.quote.message_id if event.quote is not None else None
-        agent = self._supervisor.recipient(event.text, quoted, event.person_id)
+        agent = self._supervisor.recipient(event.text, quoted, event.author)
         self.begun(event, self._since)
         self.heard(event, agent)
         await self._hear(self._message_of(event, agent), agent)
 
     async def _in_meeting(self, event: InboxEvent, meeting: MeetingState) -> None:
         """All in the meeting hear it; nobody is interrupted by it."""
-        host, message = AgentId(meeting.host), self._message_of(event, None)
+        host, message = meeting.host, self._message_of(event, None)
         self.begun(event, self._since)
         self.heard(event, host)
-        working = all(self._works(AgentId(who), message) for who in meeting.joined if who.isdecimal())
+        working = all(self._works(who, message) for who in meeting.agents)
         if await self._supervisor.meeting_host.heard(meeting, message) and working and not message.aside:
             self._acknowledge(message, host)
 
@@ -167,7 +167,7 @@ class EventHandler:
         known = self._journal.state.heard.get(event.message_id or "")
         if known is None or known.text == event.text:
             return
-        agent, before = AgentId(known.agent), known.text
+        agent, before = known.agent, known.text
         unread, meeting = self._unread_by(known.message), self._said_in(known.message)
         for reader in unread or ([agent] if meeting is not None else []):
             self._journal.note(MessageEdited(reader, known.message, event.message_id or "", event.text))
@@ -189,7 +189,7 @@ class EventHandler:
         known = self._journal.state.heard.get(event.message_id or "")
         if known is None:
             return
-        agent = AgentId(known.agent)
+        agent = known.agent
         unread, meeting = self._unread_by(known.message), self._said_in(known.message)
         readers = self._readers(agent, meeting, unread)
         for reader in unread or ([agent] if meeting is not None else []):
@@ -206,25 +206,23 @@ class EventHandler:
         going_on = self._supervisor.meeting_host.meetings.going_on()
         return next((m for m in going_on if any(said.id == message for said in m.history)), None)
 
-    def _readers(self, agent: AgentId, meeting: MeetingState | None, unread: Sequence[str]) -> list[AgentId]:
+    def _readers(self, agent: AgentId, meeting: MeetingState | None, unread: Sequence[AgentId]) -> list[AgentId]:
         """The agents that have read what went to `agent`, or was said in a meeting to all in it."""
-        to = [agent] if meeting is None else [AgentId(who) for who in meeting.joined if who.isdecimal()]
+        to = [agent] if meeting is None else meeting.agents
         return [reader for reader in to if reader not in unread]
 
-    def _unread_by(self, message: str) -> list[str]:
+    def _unread_by(self, message: str) -> list[AgentId]:
         """The agents that have not read a message yet: several of a meeting, else the one that it went to."""
         agents = self._journal.state.agents.values()
         return [agent.id for agent in agents if any(waiting.id == message for waiting in agent.queue)]
 
     async def _reaction(self, event: InboxEvent) -> None:
         said = self._journal.state.said.get(event.message_id or "")
-        agent = self._journal.state.agents.get(said.agent) if said is not None else None
+        agent = self._journal.state.agent(said.agent) if said is not None else None
         if said is None or agent is None:
             return
         quote = Quote(event.message_id or "", agent.klass, said.text)
-        self._aside(
-            self._message_of(event, AgentId(agent.id), type=MessageType.REACTION, quote=quote), AgentId(agent.id)
-        )
+        self._aside(self._message_of(event, agent.id, type=MessageType.REACTION, quote=quote), agent.id)
 
     def _aside(self, message: Message, agent: AgentId) -> None:
         self._journal.note(AsideAdded(agent, message))
@@ -236,14 +234,14 @@ class EventHandler:
                 self._pages.tell(self._pages.texts("session.question_closed"), event.place)
             return
         question, label = found
-        if self._supervisor.meeting_host.human_attendees.chosen(question.page, event.person_id, label):
+        if self._supervisor.meeting_host.human_attendees.chosen(question.page, event.author, label):
             self.begun(event, self._since)
             return
         if not question.wants(event.person_id):
             if self._first_press(event):
                 self._refuse(question, event.place)
             return
-        agent = AgentId(self._journal.state.frames[question.frame].agent)
+        agent = self._journal.state.frames[question.frame].agent
         self.begun(event, self._since)
         more = {"content": label, "type": MessageType.CHOICE, "answers": question.page}
         await self._supervisor.hear(self._message_of(event, agent, **more), agent)
@@ -264,7 +262,8 @@ class EventHandler:
     def _refuse(self, question: QuestionState, place: Address | None) -> None:
         state = self._journal.state
         asked = list(question.each.values()) or [question.of or ""]
-        names = [state.people[person].name for person in asked if person in state.people and question.wants(person)]
+        known = [(person, state.person_of(person)) for person in asked]
+        names = [person.name for id_, person in known if person is not None and question.wants(id_)]
         self._pages.tell(self._pages.texts("session.question_for", name=", ".join(names)), place)
 
     async def _hear(self, message: Message, agent: AgentId) -> None:
@@ -273,7 +272,7 @@ class EventHandler:
             await self._supervisor.interrupt(agent)
             working = False
         await self._supervisor.hear(message, agent)
-        if working and not message.sender_id.startswith(SCHEDULE):
+        if working and not isinstance(message.sender_id, ScheduleId):
             self._acknowledge(message, agent)
 
     def _works(self, agent: AgentId, message: Message) -> bool:
@@ -300,7 +299,7 @@ class EventHandler:
 
 def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **other: Any) -> Message:
     """The event as a message to `agent`, from whom `state` knows them to be; `other` are fields that differ."""
-    known = state.people.get(event.person_id)
+    known = state.person_of(event.person_id)
     fields: dict[str, Any] = {
         "content": event.text,
         "attachments": tuple(Attachment(**dict(a)) for a in event.attachments),
@@ -309,7 +308,7 @@ def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **
     }
     return Message(
         id=MessageId(f"in.{event.id}"),
-        sender_id=PersonId(event.person_id),
+        sender_id=event.author,
         sender_class=known.declared or HUMAN_CLASS if known else HUMAN_CLASS,
         created_at=event.sent_at,
         recipient_id=agent,

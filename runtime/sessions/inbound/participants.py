@@ -78,7 +78,7 @@ class Participants:
         """Bring an act to its seat; one in another session, such as one that was undone, and one about something that
         was stopped come to nothing."""
         act = Act.read(event.text)
-        remote = self._supervisor.remote([*act.seat.split("/"), ""][1])
+        remote = self._supervisor.remote(AgentId([*act.seat.split("/"), ""][1]))
         if remote is None or remote.seat.id != act.seat:
             return
         try:
@@ -102,7 +102,7 @@ class Participants:
             return
         whom = None if state.private or target.person is None else state.people[target.person].name
         message = self._message(remote, replace(act, text=addressed(act.text, whom)), target)
-        if any(not str(hearer.id).isdecimal() for hearer in channel.participants):
+        if any(not isinstance(hearer.id, AgentId) for hearer in channel.participants):
             page = self._delivery.show(remote.id, target, message.content)
             if page is not None:
                 self._pages.expect_message(message.id, page)
@@ -113,7 +113,7 @@ class Participants:
     def _message(self, remote: RemoteAgent, act: Act, target: Target) -> Message:
         klass = None
         if target.recipient is not None:
-            other = self._journal.state.agents.get(str(target.recipient))
+            other = self._journal.state.agent(target.recipient)
             klass = other.klass if other is not None else HUMAN_CLASS
         return Message(
             id=MessageId(f"{remote.state.participant}.{act.number}"),
@@ -151,7 +151,7 @@ class Participants:
 
     def _tell(self, remote: RemoteAgent, act: Act, why: str) -> None:
         """Tell a participant that its act had no effect."""
-        notice: dict[str, Any] = {"type": MessageType.UNDELIVERED, "recipient_id": AgentId(remote.id)}
+        notice: dict[str, Any] = {"type": MessageType.UNDELIVERED, "recipient_id": remote.id}
         text = f"{act.does} {act.number} came to nothing: {why}"
         id_ = MessageId(f"{remote.state.participant}.{act.number}.undelivered")
         remote.accept(Message(id_, remote.id, "Parley", text, self._clock.now(), **notice))

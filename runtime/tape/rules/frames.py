@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from runtime.core.errors import Divergence
+from runtime.core.ids import AgentId, person_id
 from runtime.core.message import Message
 from runtime.tape.acks import settle_message
 from runtime.tape.facts.agents import AgentStopped
@@ -91,7 +92,7 @@ def note_addressed(agent: AgentState, to: str | None) -> None:
     if kind == "agent":
         agent.last_addressed = to
     elif kind == "person":
-        agent.last_person = who
+        agent.last_person = person_id(who)
     elif to == "human":
         agent.last_person = None
 
@@ -120,7 +121,9 @@ def prune(state: SessionState, frame: str) -> None:
     state.acks = {key: ack for key, ack in state.acks.items() if key.frame not in gone}
 
 
-def take_messages(state: SessionState, agent: str, message_ids: Sequence[str], *, read: bool = True) -> list[Message]:
+def take_messages(
+    state: SessionState, agent: AgentId, message_ids: Sequence[str], *, read: bool = True
+) -> list[Message]:
     """Messages leave an agent's queue, in its order; `read`: it has them. Raises Divergence when one is not there."""
     queue = state.agents[agent].queue
     wanted = set(message_ids)
@@ -134,7 +137,7 @@ def take_messages(state: SessionState, agent: str, message_ids: Sequence[str], *
         if message.ack_required:
             settle_message(state.acks, message.id, agent, has_it=read)
         if message.from_human:
-            owner.person, owner.answering = str(message.sender_id), message.platform_id
+            owner.person, owner.answering = person_id(message.sender_id), message.platform_id
             owner.at_home = message.platform_id not in state.written_at
     return taken
 
@@ -145,7 +148,7 @@ def leave_mailbox(agent: AgentState, messages: set[str]) -> None:
         agent.posted = [message for message in agent.posted if message not in messages]
 
 
-def _asides(state: SessionState, agent: str) -> list[Message]:
+def _asides(state: SessionState, agent: AgentId) -> list[Message]:
     owner = state.agents[agent]
     asides, owner.asides = owner.asides, []
     return asides

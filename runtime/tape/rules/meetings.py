@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from runtime.core.ids import ParticipantId
 from runtime.tape.facts.meetings import (
     HostCued,
     InvitationAnswered,
@@ -108,12 +109,12 @@ def _hears(state: SessionState, _: int, fact: NoticeHeard) -> None:
     state.frames[fact.frame].inbox.append(fact.message)
 
 
-def question_of(meeting: MeetingState, who: str, times: int) -> CallKey:
+def question_of(meeting: MeetingState, who: ParticipantId, times: int) -> CallKey:
     """The key of the question whether a person joins, asked for the `times`-th time."""
     return CallKey(meeting.frame, f"invite.{who}.{times}")
 
 
-def _close_questions(state: SessionState, meeting: MeetingState, who: str) -> None:
+def _close_questions(state: SessionState, meeting: MeetingState, who: ParticipantId) -> None:
     ask = meeting.asks.get(who)
     if ask is not None:
         state.questions.pop(question_of(meeting, who, ask.times), None)

@@ -12,7 +12,7 @@ import pytest
 
 from runtime.bus import Bus
 from runtime.core.events import Event
-from runtime.core.ids import SessionId
+from runtime.core.ids import AgentId, SessionId
 from runtime.core.texts import english
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Frame
@@ -53,10 +53,10 @@ class Playbook:
 class Alone:
     """Knows no other playbook."""
 
-    def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
+    def find(self, agent: AgentId, name: str) -> tuple[AgentId, Executable] | None:
         raise AssertionError(f"{agent} calls {name}")
 
-    def of_agent(self, agent: str, name: str) -> Executable | None:
+    def of_agent(self, agent: AgentId, name: str) -> Executable | None:
         raise AssertionError(f"{agent} has {name}")
 
 
@@ -80,7 +80,7 @@ async def standing() -> AsyncIterator[Stand]:
 
     journal = Journal(SessionId("s"), world.clock, kept)
     journal.note(content_of("agent", {"id": "1000", "class": "Main", "vars": {}}))
-    journal.note(FrameStarted(FRAME, "1000", "Main", [], {}, "1"))
+    journal.note(FrameStarted(FRAME, AgentId("1000"), "Main", [], {}, "1"))
     async with anyio.create_task_group() as tasks:
         host = Host(journal, Pages(journal, world, ADDRESS, tasks, bus, english()), Alone(), tasks, {}, {})
         host.events = FrameEvents(journal, bus)
