@@ -12,9 +12,10 @@ import anyio
 from runtime.bus import Bus
 from runtime.core.clock import LOOK_S, Clock, until
 from runtime.core.errors import QueueTimeout
+from runtime.core.frame_events import StepExecuted, TriggerFired
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
-from runtime.execution.frames.events import FrameEvents
+from runtime.execution.frames.events import FrameEvents, at_work
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call_arguments, own_type, seconds_of
@@ -104,13 +105,13 @@ class Builtins:
         """The frame goes to a step."""
         (location,) = call_arguments(call, "location")
         self._journal.note(CallReturned(*site(frame, call), value=location))
-        self._publish("step.executed", frame, step=location)
+        self._bus.publish(StepExecuted(*at_work(self._journal.session, frame), location))
 
     async def trigger(self, frame: Frame, call: Call) -> None:
         """A trigger was found to hold; its playbook is called next."""
         (code,) = call_arguments(call, "code")
         self._journal.note(CallReturned(*site(frame, call), value=code))
-        self._publish("trigger.fired", frame, trigger=code)
+        self._bus.publish(TriggerFired(*at_work(self._journal.session, frame), code))
 
     async def var(self, frame: Frame, call: Call) -> None:
         """Set a variable of the agent; triggers that it makes true run before the call returns."""
@@ -306,16 +307,6 @@ class Builtins:
         """Take messages out of an agent's queue that were shown to its work, on the tape already."""
         taken = {message.id for message in messages}
         self._conduits.queue(agent).remove(lambda message: message.id in taken)
-
-    def _publish(self, name: str, frame: Frame, **data: Any) -> None:
-        self._bus.publish(
-            name,
-            session_id=self._journal.session,
-            frame=frame.id,
-            agent_id=frame.state.agent,
-            playbook=frame.state.playbook,
-            **data,
-        )
 
 
 def _source_and_time(call: Call) -> tuple[str, float | None]:

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import LLMError
+from runtime.core.frame_events import LLMFailed, TurnCompleted
 from runtime.core.message import Message, MessageType, message_from_data, message_to_data
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.frames.frame import Call as HostCall
@@ -98,7 +99,7 @@ class Exchange:
     async def _park(self, error: LLMError) -> None:
         """Say what is wrong, and wait until somebody writes: nothing of the frame is lost."""
         machine = self.machine
-        self.asking.calls.publish("llm.failed", error=f"{type(error).__name__}: {error}")
+        self.asking.calls.publish(LLMFailed(*self.asking.calls.at, f"{type(error).__name__}: {error}"))
         await machine.builtins.notice(self.frame, waits_by(error, machine.pages.texts))
         machine.journal.note(FrameParked(self.frame.id, {"human": True}))
         await self._receive({"human": True}, None)
@@ -240,7 +241,7 @@ class Exchange:
         notes, said = self.work.told()
         took = WaitEnded(frame.id, TURN, messages=mids, heard=heard, kept_at=pos, value=value, notes=notes, said=said)
         journal.note(took)
-        self.asking.calls.publish("turn.completed")
+        self.asking.calls.publish(TurnCompleted(*self.asking.calls.at))
         await journal.commit()
         return taken
 

@@ -83,7 +83,7 @@ async def standing() -> AsyncIterator[Stand]:
     journal.note(FrameStarted(FRAME, AgentId("1000"), "Main", [], {}, "1"))
     async with anyio.create_task_group() as tasks:
         host = Host(journal, Pages(journal, world, ADDRESS, tasks, bus, english()), Alone(), tasks, {}, {})
-        host.events = FrameEvents(journal, bus)
+        host.events = FrameEvents(journal, bus, conversation="test:1", program="test")
         stand = Stand(host, journal)
         bus.subscribe("*", stand.events.append)
         yield stand
