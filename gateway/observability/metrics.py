@@ -15,9 +15,11 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from gateway.observability.gauges import Gauges
 from runtime.bus import Bus, Kind
+from runtime.core.address import platform_in
 from runtime.core.errors import ParleyError
 from runtime.core.events import Event
 from runtime.core.frame_events import FrameFailed, FrameStarted, LLMAnswered, LLMRequested, OfFrame, StepRejected
+from runtime.core.talk_events import MessageAdmitted, MessageReceived, PageSent
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 MAX_LABELS = 100
@@ -134,14 +136,14 @@ class Metrics:
         def on_call(counter: Counter) -> Callable[[OfFrame, datetime], None]:
             return lambda what, _: counter.labels(self._label("program", what.about.program), what.about.kind).inc()
 
+        self._hear(MessageAdmitted, lambda what, at: self._on_admitted(admitted, what, at))
+        self._hear(MessageReceived, lambda what, at: self._on_received(received, what, at))
+        self._hear(PageSent, self._on_visible)
         self._hear(FrameStarted, on_call(calls))
         self._hear(FrameFailed, on_call(failures))
         self._handlers |= {
-            "message.admitted": lambda event: self._on_admitted(admitted, event),
-            "message.received": lambda event: self._on_received(received, event),
             "message.delivered": lambda _: delivered.inc(),
             "message.undelivered": lambda _: undelivered.inc(),
-            "page.sent": self._on_visible,
             "turn.completed": lambda _: turns.inc(),
         }
         self._handlers |= {name: _counting(pages, outcome) for name, outcome in _OUTCOMES.items()}
@@ -200,23 +202,22 @@ class Metrics:
     def _hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> None:
         self._attach.append(lambda bus: bus.hear(kind, handler))
 
-    def _on_admitted(self, counter: Counter, event: Event) -> None:
-        counter.labels(self._label("platform", event.data["platform"])).inc()
-        _remember(self._came, str(event.data["message_id"]), event.at)
+    def _on_admitted(self, counter: Counter, what: MessageAdmitted, at: datetime) -> None:
+        counter.labels(self._label("platform", what.platform)).inc()
+        _remember(self._came, what.message_id, at)
 
-    def _on_received(self, counter: Counter, event: Event) -> None:
-        platform = self._platform(event)
+    def _on_received(self, counter: Counter, what: MessageReceived, at: datetime) -> None:
+        platform = self._label("platform", platform_in(what.conversation))
         counter.labels(platform).inc()
-        came = self._came.pop(str(event.data["message_id"]), event.at)
-        session = str(event.data["session_id"])
-        if session not in self._unanswered:
-            _remember(self._unanswered, session, (platform, came))
+        came = self._came.pop(what.message_id, at)
+        if what.session_id not in self._unanswered:
+            _remember(self._unanswered, what.session_id, (platform, came))
 
-    def _on_visible(self, event: Event) -> None:
-        asked = self._unanswered.pop(str(event.data["session_id"]), None)
+    def _on_visible(self, what: PageSent, at: datetime) -> None:
+        asked = self._unanswered.pop(what.session_id, None)
         if asked is not None:
             platform, came = asked
-            self._first_text.labels(platform).observe(max(0.0, (event.at - came).total_seconds()))
+            self._first_text.labels(platform).observe(max(0.0, (at - came).total_seconds()))
 
     # -- instruments
 
@@ -230,7 +231,7 @@ class Metrics:
         return Histogram(name, text, labels, namespace="parley", registry=self.registry, buckets=_SECONDS)
 
     def _platform(self, event: Event) -> str:
-        return self._label("platform", str(event.data["conversation"]).partition(":")[0])
+        return self._label("platform", platform_in(str(event.data["conversation"])))
 
     def _label(self, name: str, value: object) -> str:
         known = self._labels.setdefault(name, set())

@@ -14,6 +14,7 @@ from runtime.agents.supervisor import begins
 from runtime.core.background import OnDemand
 from runtime.core.errors import TapeConflict
 from runtime.core.signals import Signal
+from runtime.core.talk_events import MessageReceived
 from runtime.language.pbasm.versions import listed, outline
 from runtime.language.program import AgentKind
 from runtime.sessions.assembly import Assembly, assembled
@@ -392,7 +393,8 @@ class Session:
 
     def _tell_received(self, event: InboxEvent) -> None:
         if event.kind in ("message", "edit"):
-            self._publish("message.received", message_id=f"in.{event.id}", participant_id=event.person_id)
+            where = (self.record.id, self.record.address.key, self.record.program)
+            self._around.bus.publish(MessageReceived(*where, f"in.{event.id}", event.person_id))
 
     def _publish(self, name: str, **data: Any) -> None:
         about = {"conversation": self.record.address.key, "program": self.record.program}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.core import errors, events, frame_events
+from runtime.core import errors, events, frame_events, talk_events
 from runtime.core.errors import ParleyError
 from runtime.core.texts import english
 from tests.architecture.source_tree import ROOT, modules
@@ -123,7 +123,7 @@ def _happenings() -> set[str]:
     """The names of the kinds of events that are classes."""
     return {
         kind.name
-        for kind in vars(frame_events).values()
+        for kind in (*vars(frame_events).values(), *vars(talk_events).values())
         if isinstance(kind, type) and issubclass(kind, events.Happening) and kind.name
     }
 

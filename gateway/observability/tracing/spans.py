@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Tracer
@@ -34,9 +34,7 @@ from gateway.observability.tracing.open_spans import (
     root_of,
     within,
 )
-from gateway.observability.tracing.page_spans import PageSpans
-from runtime.bus import Kind
-from runtime.core.events import Event
+from gateway.observability.tracing.page_spans import PageSpans, Publisher
 from runtime.core.frame_events import (
     FrameFailed,
     FrameParked,
@@ -71,14 +69,6 @@ _MARKS: Sequence[type[InFrame]] = (SandboxFailed, StepExecuted, StepRejected, Tr
 """What is shown as a mark in the span of its frame."""
 
 
-class Publisher(Protocol):
-    """The part of the bus that is used here."""
-
-    def subscribe(self, pattern: str, handler: Callable[[Event], None]) -> Callable[[], None]: ...
-
-    def hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> Callable[[], None]: ...
-
-
 class Spans:
     """Turns events of the bus into spans of a tracer, for the chosen `share` of sessions."""
 
@@ -109,7 +99,7 @@ class Spans:
             bus.hear(LLMFailed, self._known(self._on_unanswered)),
             *(bus.hear(kind, self._known(self._mark)) for kind in _MARKS),
         ]
-        forget += [bus.subscribe(name, handler) for name, handler in self._pages.handlers.items()]
+        forget += self._pages.attach(bus)
 
         def detach() -> None:
             for one in forget:

@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 
 from runtime.bus import Bus
 from runtime.channels.outbox import LivePage, Outbox, PageSpec
+from runtime.core import talk_events
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError
 from runtime.core.ids import AgentId, MessageId, StreamId
@@ -166,7 +167,7 @@ class Pages:
             if not page.opened:
                 self._abandon(page.id)
                 continue
-            self._publish("page.closed", page)
+            self._bus.publish(talk_events.PageClosed(*self._place(page)))
             self.show(page)
 
     def withdraw(self) -> None:
@@ -262,7 +263,7 @@ class Pages:
             await self._journal.commit()
             delivered = await live.finish(page.text)
         except AdapterError as error:
-            self._publish("page.failed", page, error=str(error))
+            self._bus.publish(talk_events.PageFailed(*self._place(page), str(error)))
         finally:
             self._unfinished -= 1
             self._room.send()
@@ -272,13 +273,12 @@ class Pages:
             self.show(page)
         elif delivered is not None:
             self._journal.note(PageShown(page.id, lost=not delivered))
-            self._publish("page.finished", page, delivered=delivered)
+            self._bus.publish(talk_events.PageFinished(*self._place(page), delivered))
         if not self._unfinished:
             await self._journal.commit()
 
-    def _publish(self, name: str, page: PageState, **data: Any) -> None:
-        about = {"session_id": self._journal.session, "agent_id": page.agent, "page_id": page.id, "frame": page.frame}
-        self._bus.publish(name, **about, **data)
+    def _place(self, page: PageState) -> tuple[str, str, str, str]:
+        return self._journal.session, page.agent, page.id, page.frame
 
     def _page(self, page: PageState) -> LivePage:
         live = self._live.get(page.id)

@@ -18,6 +18,7 @@ from gateway.observability.metrics import MAX_LABELS, Metrics
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.frame_events import LLMFailed, LLMRequested, StepRejected
+from runtime.core.talk_events import MessageAdmitted, MessageReceived, PageSent
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
@@ -107,12 +108,12 @@ async def test_the_first_text_is_measured_from_when_the_message_came(sandbox: Mo
     clock = FakeClock()
     bus, metrics = Bus(clock), Metrics(gauges())
     metrics.attach(bus)
-    bus.publish("message.admitted", platform="web", conversation="web:1", message_id="in.1", kind="message")
+    bus.publish(MessageAdmitted("web", "web:1", "in.1", "message"))
     await clock.advance(2.0)
-    bus.publish("message.received", session_id="s", conversation="web:1", message_id="in.1")
+    bus.publish(MessageReceived("s", "web:1", "shop", "in.1", "web:7"))
     await clock.advance(1.0)
-    bus.publish("page.sent", session_id="s", page_id="1", part=0, platform="web")
-    bus.publish("page.sent", session_id="s", page_id="2", part=0, platform="web")
+    bus.publish(PageSent("s", "1", "1000.0", 0, "web"))
+    bus.publish(PageSent("s", "2", "1000.0", 0, "web"))
     found = await values(metrics)
     assert found["first_text_seconds_sum web"] == 3.0
     assert found["first_text_seconds_count web"] == 1
