@@ -13,9 +13,9 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from runtime.core.errors import JournalError, ParleyError, ProgramChanged, Unjournaled
+from runtime.core.errors import JournalError, ParleyError, PlaybookError, ProgramChanged, Unjournaled
 from runtime.execution.frames.drive import drive, rehearse
-from runtime.execution.frames.frame import Frame, HostCalls
+from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.pbasm.versions import Version
 from runtime.language.program import Param, PlaybookSpec
@@ -33,9 +33,7 @@ class PythonPlaybook:
 
     kind = "python"
 
-    def __init__(
-        self, spec: PlaybookSpec, function: Callable[..., Any], journal: Journal, host: HostCalls, version: str
-    ) -> None:
+    def __init__(self, spec: PlaybookSpec, function: Callable[..., Any], journal: Journal, version: str) -> None:
         self.spec = spec
         self.name = spec.name
         self.version = version
@@ -45,7 +43,6 @@ class PythonPlaybook:
         self._returns = _held(spec.returns)
         self._function = function
         self._journal = journal
-        self._host = host
 
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -54,7 +51,11 @@ class PythonPlaybook:
         return [], values, state_values(self.spec.params, values)
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        return typed(self.name, self._params, bound(self.name, self._params, args, kwargs))
+        values = typed(self.name, self._params, bound(self.name, self._params, args, kwargs))
+        absent = next((param for param in self._params if param.needs_value and values[param.name] is None), None)
+        if absent is not None:
+            raise PlaybookError(f"{self.name} takes {absent.name} as {absent.type}, and it was not given")
+        return values
 
     async def adopt(self, frame: Frame, /) -> None:
         """Code that changed must do what the journal has: it is run through the recorded results."""
@@ -96,7 +97,7 @@ class PythonPlaybook:
         failure: Exception | None = None
         async with executing(self._function, frame.state) as body:
             try:
-                await drive(frame, body, self._host)
+                await drive(frame, body, frame.host)
             except ParleyError as error:
                 failure = error
         failure = failure or (body.error and (body.refusal or body.error))

@@ -258,6 +258,11 @@ class SessionState:
         """The person of this id; None where nobody has it, or no person."""
         return self.people.get(PersonId(who))
 
+    def name_of(self, who: str) -> str:
+        """The class of an agent, the name of a person."""
+        agent = self.agent(who)
+        return agent.klass if agent is not None else self.called(who)
+
     def called(self, person: str) -> str:
         """The name that means only this person: "Ada (2)" for the second person here where others are called Ada too.
 

@@ -57,10 +57,10 @@ from runtime.core.frame_events import (
 )
 
 MAX_OPEN_S = 3_600.0
-"""A stretch that lasts longer is sent in parts."""
+"""The longest stretch; longer ones are sent in parts."""
 
 SHORT_WAIT_S = 60.0
-"""A frame that waits for no longer is not taken to have stopped working."""
+"""A frame that waits for at most this long still counts as working."""
 
 
 Noted = TypeVar("Noted", bound=OfFrame | InFrame)
@@ -225,7 +225,7 @@ class Spans:
     # -- spans
 
     def _open(self, key: Key, known: OpenFrame, at: datetime) -> Span:
-        """The span of a frame; of one that waited, a new one that is linked to the earlier."""
+        """Open the span of a frame; after a wait, a new one with a link to the earlier."""
         if known.span is not None:
             return known.span
         began = known.since or at
@@ -284,7 +284,7 @@ class Spans:
         return None if calling is None else (caller_key, calling)
 
     def _park(self, key: Key, known: OpenFrame, at: datetime) -> None:
-        """It waits; and so does its caller, when it waits for nothing else."""
+        """The frame waits. So does its caller, if it waits for nothing else."""
         self._close(key, known, at)
         caller = self._caller(key, known)
         if caller is not None and not caller[1].at_work:
@@ -318,7 +318,7 @@ class Spans:
             stretch.program.end(nanoseconds(at))
 
     def _part_long_ones(self, now: datetime) -> None:
-        """End spans of work that is too long for one."""
+        """End the spans of work that takes too long for one span."""
         while self._stretches:
             (session, root), oldest = next(iter(self._stretches.items()))
             if (now - oldest.began).total_seconds() <= MAX_OPEN_S:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 _VARIABLE = re.compile(r"\$([A-Za-z_]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?|\{\$?([A-Za-z_]\w*)\}")
 _KEPT = re.compile(r",?\s*(?:and|then)\s+(?:set|keep|store|save|remember)\b.*\Z", re.IGNORECASE | re.DOTALL)
+_KEPT_AS = re.compile(
+    r",?\s*(?:and|then)\s+(?:(?:keep|store|save|remember)\s+(?:it|this|that|them|the (?:answer|reply))\s+(?:as|in)|set)"
+    r"\s+\$(\w+)(?::\w+(?:\[[\w\[\], ]*\])?)?\s*\Z",
+    re.IGNORECASE,
+)
 _MAY_LACK = re.compile(r",\s*which they (?:may|can) (?:leave out|skip)\Z", re.IGNORECASE)
 _NEXT = re.compile(r",?\s+and\s+(?=(?:say|tell|wish|thank|ask)\b)", re.IGNORECASE)
 
@@ -39,7 +44,7 @@ _FORMS: Sequence[tuple[re.Pattern[str], str]] = [
         (rf"ask {_WHOM}?(?P<what>(?:who|what|which \w+) (?:is|are|was) .+)", "{what}?"),
     )
 ]
-"""Sentences of authors, and what is said. In `what` "they" becomes "you", and "you" "I"."""
+"""Authors' sentences and their direct speech. In `what`, "they" becomes "you", and "you" becomes "I"."""
 
 _TURNED: Mapping[str, str] = {
     "they": "you",
@@ -55,8 +60,15 @@ _TURNED: Mapping[str, str] = {
 _PRONOUN = re.compile(rf"\b(?:{'|'.join(_TURNED)})\b", re.IGNORECASE)
 
 
+def without_bookkeeping(text: str, wanted: Collection[str]) -> str:
+    """A question without the variable for its answer: a model asks "who is coming", not "and keep it as …"."""
+    bare = text.strip().rstrip(".")
+    found = _KEPT_AS.search(bare)
+    return bare[: found.start()] if found and found[1] in wanted else text
+
+
 def direct_speech(text: str, names: Mapping[str, Any]) -> str | None:
-    """The words of a message whose sentence says nearly all of them; None for others. `names` are the values."""
+    """The words of a message, if its sentence states nearly all of them; None for others. `names` are the values."""
     told = _valued(_MAY_LACK.sub("", _KEPT.sub("", text.strip().rstrip("."))), names)
     if told is None:
         return None
@@ -65,7 +77,7 @@ def direct_speech(text: str, names: Mapping[str, Any]) -> str | None:
 
 
 def _valued(text: str, names: Mapping[str, Any]) -> str | None:
-    """A text with the values of its variables, and the names of those that have none; None where one is no word."""
+    """A text with the values of its variables, and the names of unset ones; None if a value is no word."""
     found = [found[1] or found[2] for found in _VARIABLE.finditer(text)]
     if any(
         not isinstance(names.get(name, ""), str | int | float) or isinstance(names.get(name), bool) for name in found
@@ -80,7 +92,7 @@ def _valued(text: str, names: Mapping[str, Any]) -> str | None:
 
 
 def _sentence(clause: str) -> str | None:
-    """What one clause says; None where its words name the person in another way, or are of no known form."""
+    """The direct speech of one clause; None if it refers to the person in another way, or has an unknown form."""
     matches = ((pattern.fullmatch(clause.strip()), form) for pattern, form in _FORMS)
     parts, form = next(((found.groupdict(), form) for found, form in matches if found), ({}, ""))
     what = parts.get("what", "")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from runtime.agents.supervisor import Supervisor
-from runtime.execution.speech.pages import Pages
-from runtime.language.program import Program
+from runtime.agents.loops import AgentLoops
+from runtime.execution.execution_context import ExecutionContext
 from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.overview import agents_at_work, status_of, those_here
 from runtime.sessions.inbound.backlog import Stop
+from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
-from runtime.sessions.node_context import NodeContext
 from runtime.stores.inbox import InboxEntry, InboxEvent
-from runtime.tape.journal import Journal
 
 _FOR_AGENTS = frozenset({"invite", "leave"})
 """Orders that need agents who live."""
@@ -24,26 +22,27 @@ class SessionCommands:
 
     def __init__(
         self,
-        program: Program,
-        journal: Journal,
-        supervisor: Supervisor,
-        pages: Pages,
-        intake: EventHandler,
-        around: NodeContext,
+        context: ExecutionContext,
+        loops: AgentLoops,
+        event_handler: EventHandler,
+        binding: Binding,
+        meeting_commands: MeetingCommands,
     ) -> None:
-        self._program = program
-        self._journal = journal
-        self._supervisor = supervisor
-        self._pages = pages
-        self._intake = intake
-        self._around = around
+        self._context = context
+        self._program = context.program
+        self._journal = context.journal
+        self._pages = context.pages
+        self._texts = context.pages.texts
+        self._loops = loops
+        self._event_handler = event_handler
+        self._binding = binding
         self._kinds: Mapping[str, Callable[[InboxEvent], Awaitable[None]]] = {
             "start": self._start,
             "status": self._status,
             "who": self._who,
             "iam": self._iam,
             "agents": self._agents,
-            **MeetingCommands(journal, supervisor, pages, around.clock).table(),
+            **meeting_commands.table(),
         }
 
     async def carry_out(self, entry: InboxEntry, *, broken: bool) -> bool:
@@ -60,8 +59,8 @@ class SessionCommands:
 
     async def stop(self, stop: Stop) -> None:
         """Everything stops, and what was said before it is not answered."""
-        busy, unread = await self._supervisor.stop()
-        self._intake.stopped(unread, [entry.event for entry in stop.passed])
+        busy, unread = await self._loops.stop()
+        self._event_handler.stopped(unread, [entry.event for entry in stop.passed])
         stopped = busy or unread or stop.passed
         self._tell("stopped" if stopped else "nothing_runs", stop.entry.event)
 
@@ -69,20 +68,20 @@ class SessionCommands:
         self._tell("already", event)
 
     async def _status(self, event: InboxEvent) -> None:
-        model, texts = self._around.llm.model, self._around.texts
+        model, texts = self._context.llm.model, self._texts
         self._pages.tell(status_of(self._journal.state, self._program.name, model, texts), event.place)
 
     async def _who(self, event: InboxEvent) -> None:
-        self._pages.tell(those_here(self._journal.state, self._around.texts), event.place)
+        self._pages.tell(those_here(self._journal.state, self._texts), event.place)
 
     async def _agents(self, event: InboxEvent) -> None:
-        now_s = self._around.clock.now().timestamp()
-        self._pages.tell(agents_at_work(self._journal.state, self._program, now_s, self._around.texts), event.place)
+        now_s = self._context.clock.now().timestamp()
+        self._pages.tell(agents_at_work(self._journal.state, self._program, now_s, self._texts), event.place)
 
     async def _iam(self, event: InboxEvent) -> None:
-        key, values = self._intake.binding.claim(event)
+        key, values = self._binding.claim(event)
         self._tell(key, event, **values)
 
     def _tell(self, key: str, asked: InboxEvent, **values: object) -> None:
         """Answer there where it was asked."""
-        self._pages.tell(self._around.texts(f"session.{key}", **values), asked.place)
+        self._pages.tell(self._texts(f"session.{key}", **values), asked.place)

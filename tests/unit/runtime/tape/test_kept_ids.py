@@ -75,7 +75,7 @@ async def _written(_batch: Batch) -> None:
 
 def test_what_is_awaited_of_agents_and_people_is_told_apart_as_soon_as_it_is_noted() -> None:
     journal, noted = Journal(SessionId("s"), SystemClock(), _written), list[Any]()
-    journal.watch = noted.append
+    journal.noted.subscribe(noted.append)
     who: Any = ["1001", "web:1"]
     journal.note(AcksAwaited("1000.0", "0", "Say", "d", 5.0, "m", who))
     assert [type(one) for one in noted[0].who] == [AgentId, PersonId]

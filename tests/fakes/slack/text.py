@@ -1,0 +1,80 @@
+"""What Slack takes as the content of a message, and whom it pings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tests.fakes.slack.refusal import Refusal
+
+MAX_POST_CHARS = 40_000
+MAX_UPDATE_BYTES = 4_000
+MAX_MARKDOWN_CHARS = 12_000
+MAX_SECTION_CHARS = 3_000
+MAX_BLOCKS = 50
+MAX_ACTIONS = 25
+MAX_BUTTON_CHARS = 75
+
+_EXPLICIT = re.compile(r"<(!(?:here|channel|everyone)|@[UW][A-Z0-9]+|!subteam\^\w+)(?:\|[^>]*)?>")
+_TYPED = re.compile(r"(?<![\w<])@(?:here|channel|everyone)\b")
+
+
+def units(text: str) -> int:
+    """UTF-16 code units."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def content(params: Mapping[str, Any], *, update: bool) -> tuple[str, list[dict[str, Any]]]:
+    """The text and the blocks of a message, or the refusal of it."""
+    text, blocks, markdown = params.get("text") or "", params.get("blocks") or [], params.get("markdown_text")
+    if markdown is not None:
+        if text or blocks:
+            raise Refusal("markdown_text_conflict")
+        if len(markdown) > MAX_MARKDOWN_CHARS:
+            raise Refusal("msg_too_long")
+        return markdown, []
+    if not text.strip() and not blocks:
+        raise Refusal("no_text")
+    if update and len(text.encode()) > MAX_UPDATE_BYTES:
+        raise Refusal("msg_too_long")
+    _check_blocks(blocks)
+    return text[:MAX_POST_CHARS], blocks
+
+
+def pings(params: Mapping[str, Any], *, update: bool) -> list[str]:
+    """Who is notified: what is referred to, and typed names too where `parse` lets Slack look for them."""
+    sections = [block.get("text", {}) for block in params.get("blocks") or [] if "text" in block]
+    texts = [section.get("text", "") for section in sections] or [params.get("text") or ""]
+    found = [name for text in texts for name in _EXPLICIT.findall(text)]
+    default = "client" if update else "none"
+    looks = params.get("parse", default) != "none" and not sections
+    loose = [section["text"] for section in sections if not section.get("verbatim")]
+    for text in texts if looks else loose:
+        found += _TYPED.findall(text)
+    return found
+
+
+def markdown_pings(text: str) -> list[str]:
+    """Who is notified by markdown_text, taken as loosely as can be."""
+    return _EXPLICIT.findall(text) + _TYPED.findall(text)
+
+
+def _check_blocks(blocks: Any) -> None:
+    if not isinstance(blocks, list):
+        raise Refusal("invalid_blocks_format")
+    if len(blocks) > MAX_BLOCKS:
+        raise Refusal("invalid_blocks")
+    for block in blocks:
+        text = block.get("text", {}).get("text", "")
+        if block.get("type") == "actions":
+            _check_buttons(block["elements"])
+        if block.get("type") == "section" and not 1 <= units(text) <= MAX_SECTION_CHARS:
+            raise Refusal("invalid_blocks")
+
+
+def _check_buttons(buttons: Any) -> None:
+    ids = [button["action_id"] for button in buttons]
+    long = any(len(button["text"]["text"]) > MAX_BUTTON_CHARS for button in buttons)
+    if not 1 <= len(buttons) <= MAX_ACTIONS or len(set(ids)) != len(ids) or long:
+        raise Refusal("invalid_blocks")
