@@ -383,8 +383,7 @@ class Session:
             self._journal.note(FileReceived(file["name"], file["media_type"], file["url"], size_bytes=size))
 
     async def _hear(self, event: InboxEvent, since: int) -> None:
-        news = self._journal.state.news
-        if news:
+        if news := self._journal.state.news:
             changes = [self._say(f"program_{kind}", names=listed(names)) for kind, names in news.items()]
             self._parts.pages.tell(self._say("program_news", changes="; ".join(changes)))
             self._journal.note(NewsTold())

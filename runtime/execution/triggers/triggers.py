@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from runtime.execution.frames.events import at_work
+from runtime.core.frame_events import TriggerFired
 from runtime.bus import Bus
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
@@ -68,14 +70,7 @@ class Handlers:
         if found is None or call.pos in frame.state.records:
             return
         if f"{frame.id}:{call.pos}" not in self._journal.state.frames:
-            self._bus.publish(
-                "trigger.fired",
-                session_id=self._journal.session,
-                frame=frame.id,
-                agent_id=frame.state.agent,
-                playbook=frame.state.playbook,
-                trigger=call.name,
-            )
+            self._bus.publish(TriggerFired(*at_work(self._journal.session, frame), call.name))
         await frame.host.run_child(frame, call, *found, hidden=True)
 
     async def due(self, frame: Frame, call: Call) -> None:
