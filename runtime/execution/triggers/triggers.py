@@ -6,11 +6,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from runtime.execution.frames.events import at_work
-from runtime.core.frame_events import TriggerFired
 from runtime.bus import Bus
 from runtime.core.errors import PlaybookError
+from runtime.core.frame_events import TriggerFired
 from runtime.core.ids import AgentId
+from runtime.execution.frames.events import at_work
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.host import When
