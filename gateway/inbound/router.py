@@ -27,6 +27,7 @@ from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull
 from runtime.core.message import Choice, Mark
+from runtime.core.talk_events import AdapterConnected, MessageAdmitted
 from runtime.core.texts import Texts
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.meeting_places import HeldMeeting, PlaceStore
@@ -97,12 +98,12 @@ class InboundRouter:
         """Take events until cancelled. Raises AuthFailed when the platform refuses our token."""
         if isinstance(self._adapter, BringsTogether):
             async with self._adapter.connect_together() as arrivals:
-                self._entrance.bus.publish("adapter.connected", platform=self._adapter.name)
+                self._entrance.bus.publish(AdapterConnected(self._adapter.name))
                 async for several in arrivals:
                     await self.take_together(several)
             return
         async with self._adapter.connect() as events:
-            self._entrance.bus.publish("adapter.connected", platform=self._adapter.name)
+            self._entrance.bus.publish(AdapterConnected(self._adapter.name))
             async for event in events:
                 await self.take(event)
 
@@ -283,8 +284,8 @@ class InboundRouter:
             held = await self._held(event)
             if held is not None:
                 kept = replace(kept, address=held.home, place=event.address)
-            about = {"conversation": kept.address.key, "message_id": f"in.{kept.id}", "kind": kept.kind}
-            self._entrance.bus.publish("message.admitted", platform=self._adapter.name, **about)
+            admitted = MessageAdmitted(self._adapter.name, kept.address.key, f"in.{kept.id}", kept.kind)
+            self._entrance.bus.publish(admitted)
             try:
                 await self._entrance.inbox.add(kept)
             except ConversationFull as full:

@@ -38,10 +38,10 @@ class SessionAttendance:
         self._pages = pages
         self._open_to_people = open_to_people
 
-    def hear(self, agent: str, message: Message) -> None:
-        self._dispatcher.notify(AgentId(agent), message)
+    def hear(self, agent: AgentId, message: Message) -> None:
+        self._dispatcher.notify(agent, message)
 
-    def welcome(self, meeting: MeetingState, agent: str, history: Message) -> None:
+    def welcome(self, meeting: MeetingState, agent: AgentId, history: Message) -> None:
         """Greet an agent. A model is told with its first turn, code by its first wait."""
         frame = next((f for f in self._journal.state.roots(agent) if f.meeting == meeting.id), None)
         if frame is not None and self._is_prose(frame):
@@ -78,7 +78,7 @@ class SessionAttendance:
             named = enumerated(names, text("meeting.and"))
             self._pages.tell(text("meeting.waiting", names=named), meeting.place)
 
-    def waiting_for(self, meeting: MeetingState) -> list[str]:
+    def waiting_for(self, meeting: MeetingState) -> list[AgentId]:
         state = self._journal.state
         waits = [wait for wait in state.waits.values() if wait.source and wait.source.get("meeting") == meeting.id]
         return list(dict.fromkeys(state.frames[wait.frame].agent for wait in waits))

@@ -9,7 +9,7 @@ from runtime.agents.remote_agent import RemoteAgent
 from runtime.channels.mailbox import Mailboxes, Seat
 from runtime.channels.registry import Channels
 from runtime.core.errors import QueueFull
-from runtime.core.ids import AgentId, MessageId
+from runtime.core.ids import AgentId, MessageId, PersonId, person_id
 from runtime.core.message import Message, MessageType
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
@@ -31,7 +31,7 @@ class Dispatcher:
         self._pages = pages
         self._mailboxes = mailboxes
 
-    def recipient(self, text: str, quoted: str | None, person: str | None = None) -> AgentId:
+    def recipient(self, text: str, quoted: str | None, person: PersonId | None = None) -> AgentId:
         """The recipient of a message of `person`: an agent that it names, the one that it quotes (by the platform's
         id), the one that waits for people, best for this person, else the first.
         """
@@ -45,24 +45,24 @@ class Dispatcher:
             return AgentId(said.agent)
         return self._waiting(person) or agents[0].id
 
-    def _waiting(self, person: str | None) -> AgentId | None:
+    def _waiting(self, person: PersonId | None) -> AgentId | None:
         """The agent that waits for this person: the last that waits for nobody else, else the last that waits for
         anybody.
         """
         state = self._journal.state
-        known = state.people.get(person or "")
+        known = None if person is None else state.people.get(person)
         waits = [
             (("person" in w.source or "declared" in w.source), w.seq, state.frames[w.frame].agent)
             for w in state.waits.values()
             if w.source and (w.source.get("human") or "any" in w.source)
             if person is None or counts(w.source, person, known.declared if known else None)
         ]
-        return AgentId(max(waits)[2]) if waits else None
+        return max(waits)[2] if waits else None
 
     async def hear(self, message: Message, agent: AgentId) -> None:
         """Deliver a person's message to an agent, by the channel of the two."""
         here = self._agents.get(agent).participant
-        await self._channels.direct(self._agents.person(str(message.sender_id)), here).send(message)
+        await self._channels.direct(self._agents.person(person_id(message.sender_id)), here).send(message)
 
     def remind(self, agent: AgentId, message: Message) -> bool:
         """Deliver a reminder; False when the agent no longer exists. Raises QueueFull."""

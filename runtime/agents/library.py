@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from runtime.core.errors import ProgramChanged, UnknownTarget
+from runtime.core.ids import AgentId
 from runtime.core.message import Message
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.execution_context import ExecutionContext
@@ -105,7 +106,7 @@ class Library:
         self._executables[klass, name] = made
         return made
 
-    def callee(self, agent: str, name: str) -> tuple[str, Executable] | None:
+    def callee(self, agent: AgentId, name: str) -> tuple[AgentId, Executable] | None:
         """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it; None
         where there is none. Raises UnknownTarget for another agent's that is not public."""
         owner, _, playbook = name.rpartition(".")

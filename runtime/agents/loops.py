@@ -59,7 +59,7 @@ class AgentLoops:
         self._agents.add(agent)
         self._context.tasks.start_soon(agent.live)
 
-    def _look(self, agents: Collection[str]) -> None:
+    def _look(self, agents: Collection[AgentId]) -> None:
         """Have these agents look for work, because something that they executed is gone."""
         self._meeting_host.settle(agents)
         for id_ in agents:
@@ -70,7 +70,7 @@ class AgentLoops:
         """Wake the agents that the tape knows and the program still has."""
         for id_, agent in self._journal.state.agents.items():
             if not self._agents.lives(id_) and self._program.agent(agent.klass) is not None:
-                self._wake(AgentId(id_))
+                self._wake(id_)
 
     def start(self, first: Message | None) -> None:
         """Create the agents that exist from the start: those with a start trigger, those on standby, and the first.
@@ -80,7 +80,7 @@ class AgentLoops:
         for spec in self._from_the_beginning():
             self._agents.make(spec.name, first if begins(spec) else None)
 
-    def grow(self) -> list[str]:
+    def grow(self) -> list[AgentId]:
         """Create the agents that exist from the start and are missing; returns their ids."""
         known = {agent.klass for agent in self._journal.state.agents.values()}
         return [self._agents.make(spec.name) for spec in self._from_the_beginning() if spec.name not in known]

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from runtime.agents.attendees import attendee
 from runtime.agents.invitations import Invitations
 from runtime.agents.registry import AgentRegistry
+from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.execution.frames.frame import Frame
 from runtime.execution.speech.pages import Pages
 from runtime.language.program import PlaybookSpec
@@ -40,7 +41,7 @@ class MeetingHost:
 
     # -- for people, and what they order
 
-    async def invite(self, meeting: MeetingState, by: str, names: Sequence[str]) -> list[str]:
+    async def invite(self, meeting: MeetingState, by: ParticipantId, names: Sequence[str]) -> list[AgentId | PersonId]:
         """Have agents and people asked, named as playbooks name them; returns who was asked now, by id.
 
         `by` is an agent or a person. Who is in it, or is asked already, is not asked again. Raises UnknownTarget.
@@ -78,7 +79,7 @@ class MeetingHost:
         """Invite, and begin the meeting when everybody required is there; else end it."""
         if meeting.status == "created":
             required, optional = self._attendees(frame.state, playbook)
-            people = [who for who in (*required, *optional) if not who.isdecimal()]
+            people = [who for who in (*required, *optional) if isinstance(who, PersonId)]
             if people:
                 await self._places.open(meeting, people)
             declared = {param.name for param in playbook.params}
@@ -97,7 +98,9 @@ class MeetingHost:
         elif meeting.status == "inviting":
             self.meetings.start(meeting)
 
-    def _attendees(self, state: FrameState, playbook: PlaybookSpec) -> tuple[list[str], list[str]]:
+    def _attendees(
+        self, state: FrameState, playbook: PlaybookSpec
+    ) -> tuple[list[AgentId | PersonId], list[AgentId | PersonId]]:
         """The required and the optional attendees: those of the call, else those of the metadata."""
         optional = names_of(playbook.metadata.get("optional_attendees"))
         given = names_of(state.kwargs.get("attendees"))
@@ -109,7 +112,7 @@ class MeetingHost:
         must = self._resolved(required, state.agent)
         return must, [who for who in self._resolved(optional, state.agent) if who not in must]
 
-    def _resolved(self, names: Sequence[str], host: str) -> list[str]:
+    def _resolved(self, names: Sequence[str], host: AgentId) -> list[AgentId | PersonId]:
         found = dict.fromkeys(attendee(name, host, self._journal.state, self._agents) for name in names)
         return [who for who in found if who != host]
 
@@ -122,7 +125,7 @@ class MeetingHost:
         elif agent in meeting.joined:
             self.meetings.end(meeting, by=agent, why=why)
 
-    def withdraw(self, agent: str, why: str) -> None:
+    def withdraw(self, agent: AgentId, why: str) -> None:
         """End the meeting that a stopped agent holds, and take it out of the one that it is in."""
         meeting = meeting_of(self._journal.state, agent)
         if meeting is not None and meeting.host == agent:
@@ -130,7 +133,7 @@ class MeetingHost:
         elif meeting is not None:
             self.meetings.leave(meeting, agent, why)
 
-    def settle(self, agents: Collection[str] | None = None) -> None:
+    def settle(self, agents: Collection[AgentId] | None = None) -> None:
         """Let agents (these or all) leave that no longer execute a playbook of their meeting: it was given up, not
         ended.
         """
@@ -139,7 +142,7 @@ class MeetingHost:
             return
         there = {(f.agent, f.meeting) for f in self._journal.state.frames.values() if f.meeting is not None}
         for meeting in going_on:
-            asked = meeting.joined if agents is None else [who for who in agents if who in meeting.joined]
+            asked = meeting.agents if agents is None else [who for who in agents if who in meeting.joined]
             gone = [who for who in asked if (who, meeting.id) not in there and self._agents.executes(who)]
             for who in gone:
                 self.withdraw(who, "was stopped")

@@ -9,7 +9,7 @@ from runtime.agents.remote_agent import RemoteAgent
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
 from runtime.core.errors import UnknownTarget
-from runtime.core.ids import ANYONE, FIRST_AGENT, GUEST, AgentId, PersonId
+from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, GuestId, ParticipantId, PersonId, person_id
 from runtime.core.message import HUMAN_CLASS, Message
 from runtime.execution.prompt.message_text import heard_content
 from runtime.execution.speech.mentions import human_of
@@ -105,7 +105,7 @@ class AgentRegistry:
         created = AgentCreated(id_, klass, dict(variables or {}), participant=played_by)
         if first is not None:
             begins = {"startup_message": heard_content(first)}
-            created = AgentCreated(id_, klass, begins, first.platform_id, str(first.sender_id), played_by)
+            created = AgentCreated(id_, klass, begins, first.platform_id, person_id(first.sender_id), played_by)
         self._journal.note(created)
         return id_
 
@@ -136,23 +136,23 @@ class AgentRegistry:
         """Whether its playbooks run here."""
         return agent in self._agents and self.remote(agent) is None
 
-    def participant(self, who: str) -> Participant:
+    def participant(self, who: ParticipantId) -> Participant:
         """The agent or person of this id as a participant. Raises KeyError."""
-        if who in self._agents:
+        if isinstance(who, AgentId):
             return self._agents[who].participant
         if who == ANYONE:
             return self.human
-        if who.startswith(GUEST):
-            return self._guests[who.removeprefix(GUEST)]
+        if isinstance(who, GuestId):
+            return self._guests[who.name]
         if who not in self._journal.state.people:
             raise KeyError(who)
         return self.person(who)
 
-    def person(self, who: str) -> HumanParticipant:
+    def person(self, who: PersonId) -> HumanParticipant:
         """A person, or a schedule, which the session does not know as a person."""
         known = self._journal.state.people.get(who)
         klass = (known.declared if known is not None else None) or HUMAN_CLASS
-        return self._people.setdefault(who, HumanParticipant(PersonId(who), self._pages, klass=klass))
+        return self._people.setdefault(who, HumanParticipant(who, self._pages, klass=klass))
 
     def notifies(self, person: str) -> bool:
         """Whether a person wants notices of a meeting that they are in."""

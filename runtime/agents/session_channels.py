@@ -7,7 +7,7 @@ from runtime.channels.acknowledgements import Acknowledgements
 from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.registry import Channels
-from runtime.core.ids import MeetingId
+from runtime.core.ids import ANYONE, AgentId, MeetingId, ParticipantId
 from runtime.execution.speech.targets import Target
 from runtime.meetings.showing import OpenToPeople
 from runtime.tape.journal import Journal
@@ -29,15 +29,17 @@ class SessionChannels:
         """The acknowledgements in the channels."""
         return self._channels.acknowledgements
 
-    def queue(self, agent: str) -> MessageQueue:
+    def queue(self, agent: AgentId) -> MessageQueue:
         """The queue from which an agent's playbooks read."""
         return self._agents.get(agent).queue
 
-    def channel(self, agent: str, target: Target) -> Channel:
+    def channel(self, agent: AgentId, target: Target) -> Channel:
         """The channel from `agent` to `target`."""
-        return self.direct(agent, str(target.recipient)) if target.meeting is None else self.meeting(target.meeting)
+        return (
+            self.direct(agent, target.recipient or ANYONE) if target.meeting is None else self.meeting(target.meeting)
+        )
 
-    def direct(self, one: str, other: str) -> Channel:
+    def direct(self, one: ParticipantId, other: ParticipantId) -> Channel:
         """The channel between two agents or people."""
         return self._channels.direct(self._agents.participant(one), self._agents.participant(other))
 

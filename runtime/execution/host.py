@@ -10,6 +10,7 @@ from typing import Any, Literal
 import anyio
 
 from runtime.core.errors import JournalError, PlaybookError, StorageError, UnknownTarget
+from runtime.core.ids import AgentId
 from runtime.core.signals import Listeners
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Call, Executable, Frame
@@ -37,7 +38,7 @@ MAX_BELOW = 100
 """Playbooks under way below what an agent began, beyond which no call that a model wrote begins another."""
 
 
-Find = Callable[[str, str], tuple[str, Executable] | None]
+Find = Callable[[AgentId, str], tuple[AgentId, Executable] | None]
 """`FrameHost.find`: given the agent that calls, and the name that it calls."""
 
 
@@ -51,7 +52,7 @@ class Triggers:
     agent change so."""
 
     around: Callable[[When, Frame], Awaitable[None]] = _nothing
-    fired_by: Callable[[str, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []
+    fired_by: Callable[[AgentId, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []
 
 
 class Host:
@@ -77,7 +78,7 @@ class Host:
         self._triggers = triggers
         self._events = events
         self._scopes: dict[tuple[str, str], anyio.CancelScope] = {}
-        self.returned = Listeners[Collection[str]]()
+        self.returned = Listeners[Collection[AgentId]]()
         """Told, when a frame is no more, of the agents on which it and what it called were executed."""
 
     def start(self, frame: Frame, call: Call, /) -> None:
@@ -154,7 +155,7 @@ class Host:
         await self.run_child(frame, call, *found)
 
     async def run_child(
-        self, frame: Frame, call: Call, agent: str, playbook: Executable, *, hidden: bool = False
+        self, frame: Frame, call: Call, agent: AgentId, playbook: Executable, *, hidden: bool = False
     ) -> None:
         """Run `playbook` on `agent` as the answer to `call`; continues it where a crash left it."""
         id_ = f"{frame.id}:{call.pos}"
@@ -209,7 +210,7 @@ class Host:
                 f"{playbook.name} is not called: {below} playbooks are in progress already, the limit of one task"
             )
 
-    def _meeting_of(self, caller: Frame, agent: str) -> str | None:
+    def _meeting_of(self, caller: Frame, agent: AgentId) -> str | None:
         """The meeting in which a called playbook runs: its caller's, unless it is another agent's that is not in it."""
         number = caller.state.meeting
         meeting = self._journal.state.meetings.get(number or "")
@@ -257,7 +258,7 @@ class Host:
         if self._watcher is not None:
             await self._watcher.returned(frame, value)
 
-    def _executing(self, frame: str) -> set[str]:
+    def _executing(self, frame: str) -> set[AgentId]:
         """The agents on which a frame and those below it are executed."""
         state = self._journal.state
         return {state.frames[id_].agent for id_ in state.below(frame)}

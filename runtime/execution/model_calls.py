@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from runtime.core.errors import LLMError, PlaybookError
+from runtime.core.frame_events import AtWork, LLMAnswered, LLMBrokeOff, LLMRequested
 from runtime.execution.execution_context import ExecutionContext
+from runtime.execution.frames.events import Place, at_work
 from runtime.execution.frames.frame import Frame
 from runtime.llm.client import CompletionRequest, Usage
 
@@ -34,7 +36,7 @@ class ModelCalls:
         if refused is not None:
             raise PlaybookError(refused)
         self.time()
-        self.publish("llm.requested", model=self._context.llm.model, prompt=request.messages)
+        self.publish(LLMRequested(*self.at, self._context.llm.model, request.messages))
 
     def time(self) -> None:
         """From now on the answer is waited for."""
@@ -56,10 +58,10 @@ class ModelCalls:
 
     def end(self, usage: Usage, purpose: str = "execute") -> None:
         """It has answered."""
-        self.publish(
-            "llm.answered",
-            model=self._context.llm.model,
-            purpose=purpose,
+        answered = LLMAnswered(
+            *self.at,
+            self._context.llm.model,
+            purpose,
             reply="".join(self._pieces),
             seconds=self._seconds,
             first_text_s=self._first_text_s,
@@ -70,16 +72,12 @@ class ModelCalls:
             conversation=self._context.pages.address.key,
             participant_id=self._person,
         )
+        self.publish(answered)
 
     def broke_off(self, error: LLMError, purpose: str = "execute") -> None:
         """It has not answered, or not to the end; it is asked again, or done without."""
-        self.publish(
-            "llm.broke_off",
-            model=self._context.llm.model,
-            purpose=purpose,
-            error=f"{type(error).__name__}: {error}",
-            seconds=self._seconds,
-        )
+        text = f"{type(error).__name__}: {error}"
+        self.publish(LLMBrokeOff(*self.at, self._context.llm.model, purpose, text, self._seconds))
 
     @property
     def _seconds(self) -> float:
@@ -98,13 +96,11 @@ class ModelCalls:
         self.end(usage)
         return text
 
-    def publish(self, name: str, **data: object) -> None:
+    @property
+    def at(self) -> Place:
+        """The frame, as what happens at its work names it."""
+        return at_work(self._context.journal.session, self._frame)
+
+    def publish(self, what: AtWork) -> None:
         """Tell of something that the frame does."""
-        self._context.bus.publish(
-            name,
-            session_id=self._context.journal.session,
-            frame=self._frame.id,
-            agent_id=self._frame.state.agent,
-            playbook=self._frame.state.playbook,
-            **data,
-        )
+        self._context.bus.publish(what)

@@ -14,6 +14,7 @@ from runtime.agents.loops import begins
 from runtime.core.background import OnDemand
 from runtime.core.errors import TapeConflict
 from runtime.core.signals import Signal
+from runtime.core.talk_events import MessageReceived
 from runtime.language.pbasm.versions import listed, outline
 from runtime.language.program import AgentKind
 from runtime.sessions.assembly import assembled
@@ -226,7 +227,7 @@ class Session:
             self._parts.pages.tell(self._say("trouble", error=self._broken))
         elif begun:
             self._tell_received(event)
-            self._parts.event_handler.heard(event, self._parts.dispatcher.recipient(event.text, None, event.person_id))
+            self._parts.event_handler.heard(event, self._parts.dispatcher.recipient(event.text, None, event.author))
         elif event.kind == "message":
             await self._hear(event, 0)
         else:
@@ -382,8 +383,7 @@ class Session:
             self._journal.note(FileReceived(file["name"], file["media_type"], file["url"], size_bytes=size))
 
     async def _hear(self, event: InboxEvent, since: int) -> None:
-        news = self._journal.state.news
-        if news:
+        if news := self._journal.state.news:
             changes = [self._say(f"program_{kind}", names=listed(names)) for kind, names in news.items()]
             self._parts.pages.tell(self._say("program_news", changes="; ".join(changes)))
             self._journal.note(NewsTold())
@@ -392,7 +392,8 @@ class Session:
 
     def _tell_received(self, event: InboxEvent) -> None:
         if event.kind in ("message", "edit"):
-            self._publish("message.received", message_id=f"in.{event.id}", participant_id=event.person_id)
+            where = (self.record.id, self.record.address.key, self.record.program)
+            self._around.bus.publish(MessageReceived(*where, f"in.{event.id}", event.person_id))
 
     def _publish(self, name: str, **data: Any) -> None:
         about = {"conversation": self.record.address.key, "program": self.record.program}

@@ -21,6 +21,7 @@ from runtime.tape.bounds import MAX_FACT_CHARS, with_short_reasons
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.fold import apply, apply_fact
+from runtime.tape.frame_state import CallKey
 from runtime.tape.running import RunningCode
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
@@ -92,6 +93,8 @@ class _Copy:
             self._count(value)
             return [self.of(item) for item in value]
         if kind is not dict:
+            if isinstance(value, str):
+                return self.of(str.__str__(value))
             raise TypeError(kind)
         self._count(value)
         copy: dict[str, Any] = {}
@@ -363,7 +366,7 @@ class _Work:
         self._state = state
         self._seq = -1
         self._goes_on = False
-        self._come: str | None = None
+        self._come: CallKey | None = None
 
     def goes_on(self) -> bool:
         state = self._state

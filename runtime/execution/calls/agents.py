@@ -59,7 +59,7 @@ class AgentCalls:
     @call("CallAgent")
     async def call(self, frame: Frame, call: Call, agent: str, playbook: str, arguments: Any = ()) -> None:
         """Calls a public playbook of one agent, by its number; gives what the playbook gives."""
-        known = self._journal.state.agents.get(parse_agent_id(agent) or "")
+        known = self._journal.state.agent(parse_agent_id(agent) or "")
         if known is None:
             raise UnknownTarget(f"there is no agent {agent!r}")
         found = frame.host.find(frame.state.agent, f"{known.klass}.{playbook}")

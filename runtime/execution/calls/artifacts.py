@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.core.errors import PlaybookError
+from runtime.core.ids import AgentId
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.signatures import VariableName, call
 from runtime.execution.prompt.artifacts import is_large, size_bytes
@@ -39,7 +40,7 @@ class ArtifactCalls:
         self._check_room(frame.state.agent, name, value)
         await self._variables.update(frame, call, name, value, summary)
 
-    def _check_room(self, agent: str, name: str, value: Any) -> None:
+    def _check_room(self, agent: AgentId, name: str, value: Any) -> None:
         """Raises PlaybookError when a session would keep more than it may."""
         sizes = {
             (owner.id, saved): self._size(owner.id, saved, owner.variables.get(saved))
@@ -60,7 +61,7 @@ class ArtifactCalls:
                 f"artifacts, of which {others:,} are taken; send large results as files"
             )
 
-    def _size(self, agent: str, name: str, value: Any) -> int:
+    def _size(self, agent: AgentId, name: str, value: Any) -> int:
         known, size = self._measured.get((agent, name), (None, -1))
         if size < 0 or known is not value:
             size = size_bytes(value)

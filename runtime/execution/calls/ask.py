@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from runtime.core.address import Address
 from runtime.core.errors import PlaybookError, UnknownTarget
+from runtime.core.ids import PersonId
 from runtime.core.message import Message, MessageType
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.frame import Call, Frame
@@ -26,9 +27,9 @@ from runtime.tape.facts.calls import (
 )
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.pages import PageFinished, PageMoved
+from runtime.tape.frame_state import CallKey
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState, QuestionState
-from runtime.tape.rules.frames import call_key
 
 MAX_OPTIONS = 25
 MAX_OPTION_CHARS = 200
@@ -38,7 +39,7 @@ MAX_QUESTIONS = 25
 
 _PREFIX_CHARS = 8
 
-_Asked = tuple[str | None, dict[str, str]]
+_Asked = tuple[PersonId | None, dict[str, PersonId]]
 """The one person who is asked, and several, ids by name."""
 
 
@@ -86,7 +87,7 @@ class Questions:
         Who leaves the meeting in which it was asked, or has left it, answers None; when that ends, it gives what there
         is.
         """
-        key = call_key(frame.id, call.pos)
+        key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.questions:
             person, each = self._whom(of)
             people = list(each.values()) or ([] if person is None else [person])
@@ -129,7 +130,7 @@ class Questions:
     def _note_gone(self, frame: Frame, call: Call, who: str) -> None:
         """Record that one of several people will not answer."""
         self._journal.note(QuestionAnswered(frame.id, call.pos, [], who, None))
-        question = self._journal.state.questions[call_key(frame.id, call.pos)]
+        question = self._journal.state.questions[CallKey(frame.id, call.pos)]
         self._tell_count("session.question_left", who, question, question.place)
 
     def _tell_count(self, key: str, who: str, question: QuestionState, place: Address | None) -> None:
@@ -143,7 +144,7 @@ class Questions:
         if taken is None or not (taken[0].ends_meeting or taken[0].gone):
             return taken
         self._builtins.give_back(frame.state.agent, taken)
-        several = self._journal.state.questions[call_key(frame.id, call.pos)].each
+        several = self._journal.state.questions[CallKey(frame.id, call.pos)].each
         return taken if several and taken[0].gone else None
 
     def _whom(self, of: Any) -> _Asked:
@@ -153,7 +154,7 @@ class Questions:
             raise PlaybookError(f"Ask needs different people, not {', '.join(each)}")
         return None if of is None or each else self._person(str(of)), each
 
-    def _has_left(self, frame: Frame, person: str) -> bool:
+    def _has_left(self, frame: Frame, person: PersonId) -> bool:
         """Whether a person has left the current meeting in which the frame asks them."""
         meeting = self._journal.state.meetings.get(frame.state.meeting or "")
         return meeting is not None and meeting.status != "ended" and meeting.invited.get(person) == LEFT
@@ -174,7 +175,7 @@ class Questions:
         due = None if within_s is None else self._builtins.now_s() + within_s
         self._journal.note(WaitBegun(*site(frame, call), source, due))
 
-    def _addressed(self, text: str, people: Sequence[str]) -> str:
+    def _addressed(self, text: str, people: Sequence[PersonId]) -> str:
         """The question with whom it is for before it, where others read along."""
         state = self._journal.state
         for person in () if state.private else reversed(people):
@@ -187,8 +188,8 @@ class Questions:
         pos: str,
         text: str,
         labels: Sequence[str],
-        of: str | None,
-        each: Mapping[str, str] = MappingProxyType({}),
+        of: PersonId | None,
+        each: Mapping[str, PersonId] = MappingProxyType({}),
     ) -> PageState:
         """Show a question for which a frame has a place. Does not wait.
 
@@ -215,9 +216,7 @@ class Questions:
                 continue
             options = question.options
             page = self._pages.question(question.frame, self._prefix, options)
-            self._journal.note(
-                QuestionAskedAgain(question.frame, key.removeprefix(call_key(question.frame, "")), page.id)
-            )
+            self._journal.note(QuestionAskedAgain(question.frame, key.pos, page.id))
             self._journal.note(PageFinished(page.id, question.text))
             self._pages.show(page)
 
@@ -225,7 +224,7 @@ class Questions:
     def _prefix(self) -> str:
         return str(self._journal.session)[:_PREFIX_CHARS]
 
-    def _person(self, name: str) -> str:
+    def _person(self, name: str) -> PersonId:
         """Somebody by id, else by a name that nobody else has: people choose their names themselves."""
         person = self._builtins.utterances.person(name)
         if person is not None:

@@ -12,9 +12,11 @@ import anyio
 
 from runtime.core.clock import LOOK_S, until
 from runtime.core.errors import QueueTimeout
+from runtime.core.frame_events import StepExecuted, TriggerFired
+from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
 from runtime.core.signals import Listeners
-from runtime.execution.frames.events import FrameEvents
+from runtime.execution.frames.events import FrameEvents, at_work
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Later, OwnType, Seconds, VariableName, call
@@ -26,8 +28,8 @@ from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.session import SessionEnded
-from runtime.tape.frame_state import WaitState, takes
-from runtime.tape.rules.frames import TURN, call_key
+from runtime.tape.frame_state import CallKey, WaitState, takes
+from runtime.tape.rules.frames import TURN
 from runtime.tape.state import AgentState
 
 MAX_WAITED_MESSAGES = 100
@@ -64,13 +66,13 @@ class Builtins:
     @call("Step")
     def step(self, frame: Frame, location: Any) -> Any:
         """Says at which step of its playbook a reply is."""
-        self._publish("step.executed", frame, step=location)
+        self._bus.publish(StepExecuted(*at_work(self._journal.session, frame), location))
         return location
 
     @call("Trigger")
     def trigger(self, frame: Frame, code: Any) -> Any:
         """Says that a trigger holds; its playbook is called next."""
-        self._publish("trigger.fired", frame, trigger=code)
+        self._bus.publish(TriggerFired(*at_work(self._journal.session, frame), code))
         return code
 
     @call("Var")
@@ -127,7 +129,7 @@ class Builtins:
 
         With `type` only messages of that type are waited for.
         """
-        if call_key(frame.id, call.pos) in self._journal.state.waits:
+        if CallKey(frame.id, call.pos) in self._journal.state.waits:
             return partial(self._wait, frame, call, None, timeout_s)
         meant = self.utterances.call_source(frame, source) | ({} if type is None else {"type": type})
         if self._take(frame, call, meant, timeout_s):
@@ -187,7 +189,7 @@ class Builtins:
     @call("Sleep")
     async def sleep(self, frame: Frame, call: Call, seconds: Seconds) -> None:
         """Waits for a time; a restart does not start it again."""
-        key = call_key(frame.id, call.pos)
+        key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.waits:
             due = self._clock.now().timestamp() + seconds
             self._journal.note(WaitBegun(*site(frame, call), None, due))
@@ -207,7 +209,7 @@ class Builtins:
         That is by the calendar, or `within_s` from now if the calendar is set back. A turn is given with it, in order,
         the notices of its meeting that woke nobody, and when it waits for an agent also what others said meanwhile.
         """
-        self._events.waits(frame, self._journal.state.waits[call_key(frame.id, pos)])
+        self._events.waits(frame, self._journal.state.waits[CallKey(frame.id, pos)])
         with self._pages.presence.waiting(frame.id):
             taken = await self._receive(frame, pos, at_most, within_s)
         self._events.goes_on(frame)
@@ -215,7 +217,7 @@ class Builtins:
 
     async def _receive(self, frame: Frame, pos: str, at_most: int, within_s: float | None) -> list[Message] | None:
         last_s = self._clock.monotonic() + (inf if within_s is None else within_s)
-        wait = self._journal.state.waits[call_key(frame.id, pos)]
+        wait = self._journal.state.waits[CallKey(frame.id, pos)]
         await self._journal.commit()
         source, taken = wait.source or {}, list[Message]()
         while not taken:
@@ -272,25 +274,15 @@ class Builtins:
     def _left_s(self, due: float, last_s: float) -> float:
         return max(0.0, min(due - self._clock.now().timestamp(), last_s - self._clock.monotonic()))
 
-    def give_back(self, agent: str, messages: Sequence[Message]) -> None:
+    def give_back(self, agent: AgentId, messages: Sequence[Message]) -> None:
         """Put messages that were received, and not taken on the tape, before all others: the next wait has them."""
         for message in reversed(messages):
             self._conduits.queue(agent).put(message, priority=True)
 
-    def forget(self, agent: str, messages: Collection[Message]) -> None:
+    def forget(self, agent: AgentId, messages: Collection[Message]) -> None:
         """Take messages out of an agent's queue that were shown to its work, on the tape already."""
         taken = {message.id for message in messages}
         self._conduits.queue(agent).remove(lambda message: message.id in taken)
-
-    def _publish(self, name: str, frame: Frame, **data: Any) -> None:
-        self._bus.publish(
-            name,
-            session_id=self._journal.session,
-            frame=frame.id,
-            agent_id=frame.state.agent,
-            playbook=frame.state.playbook,
-            **data,
-        )
 
 
 def _ends(wait: WaitState, message: Message, agent: AgentState) -> bool:

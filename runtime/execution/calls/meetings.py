@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from runtime.core.errors import PlaybookError, UnknownTarget
-from runtime.core.ids import parse_meeting_id
+from runtime.core.ids import AgentId, ParticipantId, PersonId, parse_meeting_id
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
@@ -17,7 +17,7 @@ from runtime.tape.facts.calls import CallReturned
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState, SharedValue
 
-Invite = Callable[[MeetingState, str, Sequence[str]], Awaitable[list[str]]]
+Invite = Callable[[MeetingState, ParticipantId, Sequence[str]], Awaitable[list[AgentId | PersonId]]]
 """Has agents and people asked to a meeting by a participant; gives who was asked now, by id. Raises UnknownTarget."""
 
 

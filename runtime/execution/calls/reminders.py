@@ -106,7 +106,7 @@ class Reminders:
             self._plan()
 
     async def _tell(self, id_: str, reminder: ReminderState) -> None:
-        agent = AgentId(reminder.agent)
+        agent = reminder.agent
         klass = self._journal.state.agents[reminder.agent].klass
         message = Message(
             id=MessageId(id_),

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer, NoWorker, VerificationError
+from runtime.core.frame_events import LLMFailed, SandboxFailed, StepRejected, TurnCompleted
 from runtime.core.message import Message, MessageType
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.execution_context import ExecutionContext
@@ -32,6 +33,7 @@ from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
 from runtime.tape.facts.calls import WaitBegun, WaitEnded
 from runtime.tape.facts.frames import EndReached, FrameParked, FrameSteered, StatementRejected, TurnEnded
+from runtime.tape.frame_state import CallKey
 from runtime.tape.rules.frames import TURN
 
 MAX_REJECTIONS = 2
@@ -98,7 +100,7 @@ class Interpreter:
             ending = self._frame.state.ending
             if ending is None:
                 continue
-            self._calls.publish("turn.completed")
+            self._calls.publish(TurnCompleted(*self._calls.at))
             if ending.kind == "return":
                 return ending.value
             await self._yield(str(ending.value))
@@ -122,7 +124,7 @@ class Interpreter:
             if ending is None:
                 continue
             turns += 1
-            self._calls.publish("turn.completed")
+            self._calls.publish(TurnCompleted(*self._calls.at))
             exits = str(ending.value).strip().lower() == _EXIT
             if ending.kind == "return" or (exits and not may_end_program):
                 return
@@ -133,7 +135,7 @@ class Interpreter:
         if self._frame.state.waits_for is None:
             return
         journal = self._context.journal
-        key = f"{self._frame.id}|{TURN}"
+        key = CallKey(self._frame.id, TURN)
         if key not in journal.state.waits:
             journal.note(WaitBegun(self._frame.id, TURN, "Yld", "", self._frame.state.waits_for, None))
         taken = await self._context.builtins.receive(self._frame, TURN)
@@ -178,13 +180,13 @@ class Interpreter:
             else:
                 await self._work()
         except NoWorker as error:
-            await self._park("sandbox.failed", error)
+            await self._park(SandboxFailed, error)
 
     async def _answer(self) -> None:
         try:
             await self._raw.take(self._calls)
         except LLMError as error:
-            await self._park("llm.failed", error)
+            await self._park(LLMFailed, error)
 
     async def _work(self) -> None:
         """Run what is left of the turn's statements, then ask the model, until the turn has ended."""
@@ -205,7 +207,7 @@ class Interpreter:
                         continue
                 breaks += 1
                 if not run.said_anything or breaks > MAX_BREAKS:
-                    await self._park("llm.failed", error)
+                    await self._park(LLMFailed, error)
                     return
                 self._calls.broke_off(error)
 
@@ -311,7 +313,7 @@ class Interpreter:
         return f" in {owner}{self._playbook.name}"
 
     def _refused(self, rule: str, error: str) -> None:
-        self._calls.publish("step.rejected", rule=rule, error=error)
+        self._calls.publish(StepRejected(*self._calls.at, rule, error))
 
     async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
         """Write down a verified statement and run it."""
@@ -348,9 +350,9 @@ class Interpreter:
         owes = tuple(name for name in self._holds_to.makes if values.get(name) is None)
         return Fenced(self._holds_to, self._statement_scope.class_of, owes)
 
-    async def _park(self, event: str, error: LLMError | NoWorker) -> None:
+    async def _park(self, happened: type[SandboxFailed] | type[LLMFailed], error: LLMError | NoWorker) -> None:
         """Say what is wrong, and try again when somebody writes: nothing of the frame is lost."""
-        self._calls.publish(event, error=f"{type(error).__name__}: {error}")
+        self._calls.publish(happened(*self._calls.at, f"{type(error).__name__}: {error}"))
         await self._context.builtins.notice(self._frame, waits_by(error, self._context.pages.texts))
         self._context.journal.note(FrameParked(self._frame.id, {"human": True}))
 

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import LLMError
+from runtime.core.frame_events import LLMFailed, TurnCompleted
 from runtime.core.message import Message, MessageType, message_from_data, message_to_data
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.frames.frame import Call as HostCall
@@ -29,7 +30,8 @@ from runtime.language.instructions.expression import read_expression
 from runtime.language.instructions.model import Template
 from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.frames import FrameParked, FrameSteered
-from runtime.tape.rules.frames import TURN, call_key
+from runtime.tape.frame_state import CallKey
+from runtime.tape.rules.frames import TURN
 
 
 class Exchange:
@@ -98,7 +100,7 @@ class Exchange:
     async def _park(self, error: LLMError) -> None:
         """Say what is wrong, and wait until somebody writes: nothing of the frame is lost."""
         context = self.context
-        self.asking.calls.publish("llm.failed", error=f"{type(error).__name__}: {error}")
+        self.asking.calls.publish(LLMFailed(*self.asking.calls.at, f"{type(error).__name__}: {error}"))
         await context.builtins.notice(self.frame, waits_by(error, context.pages.texts))
         context.journal.note(FrameParked(self.frame.id, {"human": True}))
         await self._receive({"human": True}, None)
@@ -225,7 +227,7 @@ class Exchange:
         return taken
 
     def _waiting(self) -> bool:
-        return call_key(self.frame.id, TURN) in self.context.journal.state.waits
+        return CallKey(self.frame.id, TURN) in self.context.journal.state.waits
 
     async def _receive(self, source: Any, pos: str | None) -> list[Message]:
         journal, frame = self.context.journal, self.frame
@@ -240,7 +242,7 @@ class Exchange:
         notes, said = self.work.told()
         took = WaitEnded(frame.id, TURN, messages=mids, heard=heard, kept_at=pos, value=value, notes=notes, said=said)
         journal.note(took)
-        self.asking.calls.publish("turn.completed")
+        self.asking.calls.publish(TurnCompleted(*self.asking.calls.at))
         await journal.commit()
         return taken
 

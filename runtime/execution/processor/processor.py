@@ -9,7 +9,9 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from runtime.core.errors import PlaybookError
+from runtime.core.frame_events import StepExecuted
 from runtime.execution.execution_context import ExecutionContext
+from runtime.execution.frames.events import at_work
 from runtime.execution.frames.frame import Frame
 from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.processor.ahead import Ahead
@@ -144,14 +146,8 @@ class Processor:
     def _step(self, line: str, *, loops: Loops = NOTHING, heard: str | None = None) -> None:
         op = self._course.node(line).instruction.op
         self._work.note_step(line, op, loops=loops, heard=heard)
-        self._context.bus.publish(
-            "step.executed",
-            session_id=self._context.journal.session,
-            frame=self._frame.id,
-            agent_id=self._frame.state.agent,
-            playbook=self._playbook.name,
-            step=self._frame.state.step,
-        )
+        at = at_work(self._context.journal.session, self._frame)
+        self._context.bus.publish(StepExecuted(*at, self._frame.state.step))
 
     def _go(self, outcome: Going | None) -> bool:
         """Control goes to the next instruction; False when there is none."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.core.errors import PlaybookError
+from runtime.core.frame_events import HumanRequested
 from runtime.core.message import Message
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.calls import Calls
@@ -223,7 +224,7 @@ class Talk:
             await self._correct(line, part, understood.values, now)
         elif not await self._handled(does) and not (does == "repeat" and await self._said_again(part)):
             if does == "human":
-                self._exchange.asking.calls.publish("human.requested")
+                self._exchange.asking.calls.publish(HumanRequested(*self._exchange.asking.calls.at))
             await self._reply(line, f"aside{now.number}", now.task, part)
             if does != "cancel":
                 await self._asked_again(part, now)

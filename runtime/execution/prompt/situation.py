@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from runtime.core.ids import PersonId
 from runtime.core.message import Attachment
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.meetings.shared_state import who
@@ -71,7 +72,7 @@ def _others_here(state: SessionState, agent: AgentState) -> Iterator[str]:
         yield "People here: " + _listed((_person(state, id_) for id_ in state.people), len(state.people))
 
 
-def _person(state: SessionState, id_: str) -> str:
+def _person(state: SessionState, id_: PersonId) -> str:
     """A person by the name that means only them, and the name they show."""
     person, called = state.people[id_], state.called(id_)
     return called if person.declared in (None, person.name) else f"{called} (shown as {person.name})"

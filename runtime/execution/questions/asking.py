@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer
+from runtime.core.frame_events import StepRejected
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.model_calls import ModelCalls
@@ -121,7 +122,7 @@ class Asking:
                 raise NoUsableAnswer(f"the model did not answer what {self._hooks.place()} asks: {wrong}")
 
     async def _refused(self, wrong: str) -> None:
-        self.calls.publish("step.rejected", rule="answer", error=wrong)
+        self.calls.publish(StepRejected(*self.calls.at, "answer", wrong))
         if self._context.watcher is not None:
             await self._context.watcher.refused(self._frame, "answer", wrong)
 

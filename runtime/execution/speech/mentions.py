@@ -12,7 +12,7 @@ from runtime.tape.state import SessionState
 
 def human_of(person: str, state: SessionState, humans: Sequence[HumanSpec]) -> HumanSpec:
     """The declared human that a person is; ANYBODY for others."""
-    known = state.people.get(person)
+    known = state.person_of(person)
     return next((spec for spec in humans if known is not None and spec.declared == known.declared), ANYBODY)
 
 

@@ -14,7 +14,7 @@ from runtime.channels.acknowledgements import Acknowledgements
 from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
 from runtime.core.errors import PlaybookError
-from runtime.core.ids import GUEST, AgentId, ParticipantId, new_message_id, new_stream_id, parse_meeting_id
+from runtime.core.ids import AgentId, GuestId, ParticipantId, PersonId, new_message_id, new_stream_id, parse_meeting_id
 from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType
 from runtime.core.plain_text import whole_characters
 from runtime.core.stream import StreamStart
@@ -46,11 +46,11 @@ class Conduits(Protocol):
         """The acknowledgements in the channels."""
         ...
 
-    def channel(self, agent: str, target: Target) -> Channel:
+    def channel(self, agent: AgentId, target: Target) -> Channel:
         """The channel by which `agent` reaches `target`, made if need be."""
         ...
 
-    def queue(self, agent: str) -> MessageQueue: ...
+    def queue(self, agent: AgentId) -> MessageQueue: ...
 
 
 class LiveStream:
@@ -132,7 +132,7 @@ class Utterances:
         hears_anyway = "any" in source or source.get("meeting") == state.meeting
         return source if hears_anyway or state.meeting is None else {**source, "within": state.meeting}
 
-    def person(self, text: str) -> str | None:
+    def person(self, text: str) -> PersonId | None:
         """The id of the person whom programs mean by `text`; None when it means nobody. Raises UnknownTarget for a
         name that several have, and for a declared human who is not here."""
         return person_named(text, self._journal.state, self._population)
@@ -344,8 +344,8 @@ class Utterances:
         else:
             if shown is not None:
                 self._journal.note(shown)
-            hearers = [str(hearer.id) for hearer in channel.hearers(message)]
-            who = [hearer for hearer in hearers if shown is not None or hearer.isdecimal()]
+            hearers = [hearer.id for hearer in channel.hearers(message)]
+            who = [hearer for hearer in hearers if shown is not None or isinstance(hearer, AgentId)]
             page = None if shown is None else shown.page
             self.receipts.ask(frame, call, message, who, page=page, to=target.key)
 
@@ -362,11 +362,10 @@ class Utterances:
         state = self._journal.state
         klass = None
         if target.recipient is not None:
-            other = state.agents.get(str(target.recipient))
-            person = state.people.get(str(target.recipient))
+            other, person = state.agent(target.recipient), state.person_of(target.recipient)
             klass = other.klass if other else (person.declared if person else None) or HUMAN_CLASS
-            if str(target.recipient).startswith(GUEST):
-                klass = str(target.recipient).removeprefix(GUEST)
+            if isinstance(target.recipient, GuestId):
+                klass = target.recipient.name
         return Message(
             id=new_message_id(),
             sender_id=self._me(frame),
@@ -385,12 +384,11 @@ class Utterances:
 
     @staticmethod
     def _me(frame: Frame) -> ParticipantId:
-        return AgentId(frame.state.agent)
+        return frame.state.agent
 
 
 def _has_people(channel: Channel) -> bool:
-    ids = (str(participant.id) for participant in channel.participants)
-    return any(not (id_.isdecimal() or id_.startswith(GUEST)) for id_ in ids)
+    return any(isinstance(participant.id, PersonId) for participant in channel.participants)
 
 
 def _sayable(text: str) -> str:

@@ -102,7 +102,7 @@ class MeetingPlaces:
         self._pages.tell(opened)
 
     def _name(self, who: str) -> str:
-        known = self._journal.state.people.get(who)
+        known = self._journal.state.person_of(who)
         if known is not None:
             return name_within(known.name)
         return self._say("meeting_everybody") if who == ANYONE else name_within(who)
