@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -49,7 +49,7 @@ class Noting(World):
         self.asked.append("snapshot")
         return await super().snapshot(session, version)
 
-    def read_session(self, session: SessionId, *, after: int = 0, until: int | None = None) -> AsyncGenerator[Fact]:
+    def read_session(self, session: SessionId, *, after: int = 0, until: int | None = None) -> AsyncIterator[Fact]:
         self.asked.append("facts")
         return super().read_session(session, after=after, until=until)
 
