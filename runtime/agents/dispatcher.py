@@ -1,4 +1,4 @@
-"""The dispatch of messages to the agents of a session: what people say, reminders, and what came back."""
+"""The dispatch of messages to the agents of a session: people's messages, reminders, and undelivered messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from runtime.tape.frame_state import counts
 
 
 class Dispatcher:
-    """Finds the agent that a message is for, and brings it there."""
+    """Finds the agent that a message is for, and delivers it."""
 
     def __init__(
         self, session: SessionContext, agents: AgentRegistry, channels: Channels, pages: Pages, mailboxes: Mailboxes
@@ -60,35 +60,35 @@ class Dispatcher:
         return AgentId(max(waits)[2]) if waits else None
 
     async def hear(self, message: Message, agent: AgentId) -> None:
-        """Bring a person's message to an agent, by the channel of the two."""
+        """Deliver a person's message to an agent, by the channel of the two."""
         here = self._agents.get(agent).participant
         await self._channels.direct(self._agents.person(str(message.sender_id)), here).send(message)
 
     def remind(self, agent: AgentId, message: Message) -> bool:
-        """Give an agent its reminder; False when the agent no longer exists. Raises QueueFull."""
+        """Deliver a reminder; False when the agent no longer exists. Raises QueueFull."""
         if not self._agents.lives(agent):
             return False
         self._agents.get(agent).accept(message)
         return True
 
     def notify(self, agent: AgentId, message: Message) -> None:
-        """Have an agent hear a notice. One that can take no more does not hear it, which is published."""
+        """Deliver a notice to an agent. A full queue drops it, which is published."""
         try:
             self.remind(agent, message)
         except QueueFull as error:
             self.not_taken(message, agent, error)
 
     def not_taken(self, message: Message, who: str, error: QueueFull) -> None:
-        """Publish that somebody could take no more in a meeting."""
+        """Publish that a participant in a meeting had no room for a message."""
         about = {"meeting_id": message.meeting_id, "participant_id": who, "message_id": message.id}
         self._bus.publish("message.undelivered", error=str(error), **about)
 
     def forget(self, agent: str, message: str) -> None:
-        """An agent's message was taken back, on the tape already."""
+        """Remove a message that was taken back from an agent; the tape has that already."""
         self._agents.get(agent).forget({message})
 
     def seat(self, id_: AgentId) -> RemoteAgent:
-        """The seat of an agent that is played in another process."""
+        """The seat of an agent in another process."""
         seat = Seat(self._journal.session, id_, self._pages.address)
         return RemoteAgent(seat, self._journal, self._mailboxes, self._undelivered, self._clock, self._bus)
 

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from runtime.agents.attendees import attendee
 from runtime.agents.invitations import Invitations
 from runtime.agents.registry import AgentRegistry
-from runtime.core.errors import PlaybookError, UnknownTarget
-from runtime.core.ids import parse_meeting_id
-from runtime.execution.frames.frame import Call, Frame
-from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments
-from runtime.execution.host import Builtin
+from runtime.execution.frames.frame import Frame
 from runtime.execution.speech.pages import Pages
 from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import AUTOMATIC, BUSY, names_of
 from runtime.meetings.meeting import absence, may_join, meeting_of, missing
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.places import Places
-from runtime.tape.facts.calls import CallReturned
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState
@@ -59,10 +52,6 @@ class MeetingHost:
         self.meetings.tell_of_invitations(meeting, by, asked)
         await self.invitations.send(meeting, asked)
         return asked
-
-    async def end(self, meeting: MeetingState, by: str) -> None:
-        """End a meeting for all, as `by` wants it, an agent or a person; nothing happens when it has ended."""
-        self.meetings.end(meeting, by=by)
 
     # -- meetings as frames
 
@@ -154,50 +143,3 @@ class MeetingHost:
             gone = [who for who in asked if (who, meeting.id) not in there and self._agents.executes(who)]
             for who in gone:
                 self.withdraw(who, "was stopped")
-
-    # -- host calls
-
-    def calls(self) -> dict[str, Builtin]:
-        """The host calls about meetings, by name."""
-        return {
-            "InviteToMeeting": self._invite_to_meeting,
-            "EndMeeting": self._end_meeting,
-            "LeaveMeeting": self._leave_meeting,
-        }
-
-    async def _invite_to_meeting(self, frame: Frame, call: Call) -> None:
-        """Ask more to join; gives those who were asked now."""
-        attendees, named = call_arguments(call, "attendees", "meeting", optional=1)
-        if _is_meeting(attendees):
-            attendees, named = named, attendees
-        meeting = self._meeting_of(frame, named)
-        asked = await self.invite(meeting, frame.state.agent, names_of(attendees))
-        self._journal.note(CallReturned(*site(frame, call), value=[self._journal.state.name_of(who) for who in asked]))
-
-    async def _end_meeting(self, frame: Frame, call: Call) -> None:
-        (named,) = call_arguments(call, "meeting", optional=1)
-        self.meetings.end(self._meeting_of(frame, named), by=frame.state.agent)
-        self._journal.note(CallReturned(*site(frame, call)))
-
-    async def _leave_meeting(self, frame: Frame, call: Call) -> None:
-        (named,) = call_arguments(call, "meeting", optional=1)
-        self.meetings.leave(self._meeting_of(frame, named), frame.state.agent)
-        self._journal.note(CallReturned(*site(frame, call)))
-
-    def _meeting_of(self, frame: Frame, named: Any) -> MeetingState:
-        """The meeting that a playbook means, which its agent is in, or was in when it ended."""
-        text = "meeting" if named is None else str(named).strip()
-        number = frame.state.meeting if text.lower() == "meeting" else parse_meeting_id(text) or text
-        meeting = self._journal.state.meetings.get(number or "")
-        if meeting is None:
-            raise UnknownTarget(f"there is no meeting {named!r}" if named else "this playbook is in no meeting")
-        agent = frame.state.agent
-        if meeting.status != "ended" and agent not in meeting.joined:
-            raise PlaybookError(f"{self._journal.state.name_of(agent)} (agent {agent}) is not in meeting {meeting.id}")
-        return meeting
-
-
-def _is_meeting(given: Any) -> bool:
-    """Whether an argument names a meeting: `meeting`, `meeting 100` or 100."""
-    text = str(given).strip() if isinstance(given, str | int) else ""
-    return text.lower() == "meeting" or text.isdecimal() or parse_meeting_id(text) is not None

@@ -1,4 +1,4 @@
-"""The agents and people of a session: found by id, class or name, and made."""
+"""The agents and people of a session: found by id, class or name, and created."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class LiveAgent(Protocol):
         ...
 
     def forget(self, messages: Collection[str]) -> None:
-        """Take messages out of the queue that the tape no longer has in it."""
+        """Remove messages from the queue that the tape no longer has in it."""
         ...
 
     def interrupt(self) -> None:
-        """Give up what is running; the tape has been told."""
+        """Give up the current work; the tape knows already."""
         ...
 
     async def live(self) -> None:
-        """Do what there is to do, until the program has ended."""
+        """Work until the program has ended."""
         ...
 
 
@@ -64,7 +64,7 @@ class AgentRegistry:
         self._classes = tuple(spec.name for spec in program.agents if spec.kind in spoken_to)
         self._agents: dict[str, LiveAgent] = {}
         self._first: dict[str, AgentId] = {}
-        """The first agent of each class that was asked for."""
+        """The first agent of each class that was requested."""
         self._people: dict[str, HumanParticipant] = {}
         self.humans = humans_of(program)
         self.human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
@@ -98,7 +98,7 @@ class AgentRegistry:
         return self.make(klass, variables=variables)
 
     def make(self, klass: str, first: Message | None = None, *, variables: Mapping[str, Any] | None = None) -> AgentId:
-        """A new agent of a class that the program has, which begins by answering the message `first`."""
+        """A new agent of a class of the program, which starts by answering the message `first`."""
         id_ = AgentId(str(FIRST_AGENT + len(self._journal.state.agents)))
         spec = self._program.agent(klass)
         played_by = None if spec is None else participant_of(spec)
@@ -110,7 +110,7 @@ class AgentRegistry:
         return id_
 
     def add(self, agent: LiveAgent) -> None:
-        """An agent that the tape has is in memory now."""
+        """Add an agent from the tape to memory."""
         self._agents[agent.id] = agent
 
     # -- finding
@@ -124,7 +124,7 @@ class AgentRegistry:
         return list(self._agents.values())
 
     def remote(self, agent: str) -> RemoteAgent | None:
-        """The agent of this id, when it is played in another process."""
+        """The agent of this id, if it runs in another process."""
         found = self._agents.get(agent)
         return found if isinstance(found, RemoteAgent) else None
 
@@ -133,11 +133,11 @@ class AgentRegistry:
         return agent in self._agents
 
     def executes(self, agent: str) -> bool:
-        """Whether its playbooks are executed here."""
+        """Whether its playbooks run here."""
         return agent in self._agents and self.remote(agent) is None
 
     def participant(self, who: str) -> Participant:
-        """The agent or person of this id, as they hear. Raises KeyError."""
+        """The agent or person of this id as a participant. Raises KeyError."""
         if who in self._agents:
             return self._agents[who].participant
         if who == ANYONE:
@@ -149,7 +149,7 @@ class AgentRegistry:
         return self.person(who)
 
     def person(self, who: str) -> HumanParticipant:
-        """A person, or a schedule, which is nobody that the session knows."""
+        """A person, or a schedule, which the session does not know as a person."""
         known = self._journal.state.people.get(who)
         klass = (known.declared if known is not None else None) or HUMAN_CLASS
         return self._people.setdefault(who, HumanParticipant(PersonId(who), self._pages, klass=klass))

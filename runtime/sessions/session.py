@@ -16,7 +16,7 @@ from runtime.core.errors import TapeConflict
 from runtime.core.signals import Signal
 from runtime.language.pbasm.versions import listed, outline
 from runtime.language.program import AgentKind
-from runtime.sessions.assembly import Assembly, assembled
+from runtime.sessions.assembly import assembled
 from runtime.sessions.commands.fork import why_lost
 from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.inbound.event_handler import message_of
@@ -69,7 +69,8 @@ class Session:
         self._spoken_with = False
         self._written = Signal()
         self._idle: anyio.CancelScope | None = None
-        self._parts: Assembly
+        self._tasks = anyio.create_task_group()
+        self._parts = assembled(record, self._program, self._journal, self._tasks, around, inbox)
 
     async def _write(self, batch: Batch) -> None:
         begun_from = None if self.stored else self._succession
@@ -131,9 +132,8 @@ class Session:
         """
         self._broken = broken
         outcome = Outcome.RESTING
-        async with anyio.create_task_group() as tasks:
+        async with self._tasks as tasks:
             await self._around.servers.ready(self._program)
-            self._parts = assembled(self.record, self._program, self._journal, tasks, self._around, self._inbox)
             with self._showing():
                 self._journal.start(tasks)
                 self._snapshots.start(tasks)

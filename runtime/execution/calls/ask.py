@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 from runtime.core.address import Address
 from runtime.core.errors import PlaybookError, UnknownTarget
@@ -12,8 +12,7 @@ from runtime.core.message import Message, MessageType
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments, seconds_of
-from runtime.execution.host import Builtin
+from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.speech.delivery import addressed
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.invitations import LEFT
@@ -43,6 +42,25 @@ _Asked = tuple[str | None, dict[str, str]]
 """The one person who is asked, and several, ids by name."""
 
 
+def _question(given: Any) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise ValueError(f"a question, a text, not {given!r}")
+    return given
+
+
+def _labels(given: Any) -> list[str]:
+    if not isinstance(given, list | tuple) or not 1 <= len(given) <= MAX_OPTIONS:
+        raise ValueError(f"a list of 1 to {MAX_OPTIONS} options, not {given!r}")
+    labels = [str(option).strip() for option in given]
+    if len(set(labels)) < len(labels) or not all(0 < len(label) <= MAX_OPTION_CHARS for label in labels):
+        raise ValueError(f"options that differ and have 1 to {MAX_OPTION_CHARS} characters, not {labels}")
+    return labels
+
+
+QuestionText = Annotated[str, _question]
+Options = Annotated[list[str], _labels]
+
+
 class Questions:
     """The open questions of one session, and the call that asks one."""
 
@@ -51,40 +69,42 @@ class Questions:
         self._pages = pages
         self._builtins = builtins
 
-    def table(self) -> dict[str, Builtin]:
-        """The call by name."""
-        return {"Ask": self.ask}
+    @call("Ask", example='answer = await Ask("Ship it?", ["Yes", "No"])', sends=True)
+    async def ask(
+        self,
+        frame: Frame,
+        call: Call,
+        question: QuestionText,
+        options: Options | None = None,
+        of: Any = None,
+        within_s: Seconds | None = None,
+    ) -> None:
+        """Asks the user to choose and waits; it gives the option that was chosen, or what was written instead. Without
+        the list any answer is wanted. `of="Ada"` lets only that person answer; `of=["Ada", "Bo"]` asks each of them and
+        gives `{"Ada": "Yes", "Bo": "No"}`; with `within_s=60` it gives what there is by then, or None.
 
-    async def ask(self, frame: Frame, call: Call) -> None:
-        """Ask the people, and wait: the chosen option, or what somebody wrote; without options only that.
-
-        Several people by name are each asked: what they answered by these names, once all have. None, or what is there,
-        when the time is over, or the meeting has ended in which it was asked. Who leaves that meeting, or has left it,
-        answers None.
+        Who leaves the meeting in which it was asked, or has left it, answers None; when that ends, it gives what there
+        is.
         """
-        text, options, of, within = call_arguments(call, "question", "options", "of", "within_s", optional=3)
-        within_s = None if within is None else seconds_of(call, within)
         key = call_key(frame.id, call.pos)
         if key not in self._journal.state.questions:
-            _check_question(text)
             person, each = self._whom(of)
             people = list(each.values()) or ([] if person is None else [person])
             away = {who for who in people if self._has_left(frame, who)}
             if people and len(away) == len(people):
                 self._journal.note(CallReturned(*site(frame, call), value=dict.fromkeys(each) if each else None))
                 return
-            labels = [] if options is None else _labels(options)
-            await self._put(frame, call, self._addressed(str(text), people), labels, (person, each), within_s)
+            await self._put(frame, call, self._addressed(question, people), options or [], (person, each), within_s)
             for name in (name for name, who in each.items() if who in away):
                 self._note_gone(frame, call, name)
-        question = self._journal.state.questions[key]
-        if question.each:
-            await self._collect(frame, call, question, within_s)
-            self._journal.note(WaitEnded(*site(frame, call), messages=[], value=question.answers))
+        asked = self._journal.state.questions[key]
+        if asked.each:
+            await self._collect(frame, call, asked, within_s)
+            self._journal.note(WaitEnded(*site(frame, call), messages=[], value=asked.answers))
             await self._journal.commit()
             return
         taken = await self._answer(frame, call, within_s)
-        answer = answer_of(taken[0], question.options) if taken else None
+        answer = answer_of(taken[0], asked.options) if taken else None
         mids = [message.id for message in taken or ()]
         self._journal.note(WaitEnded(*site(frame, call), messages=mids, value=answer))
         await self._journal.commit()
@@ -273,17 +293,3 @@ def _are_several(of: Any) -> bool:
 def _number(text: str) -> int | None:
     """A small number; None for all else, also for one that is too long to be read."""
     return int(text) if text.isdecimal() and len(text) <= len(str(MAX_OPTIONS)) else None
-
-
-def _check_question(text: object) -> None:
-    if not isinstance(text, str) or not text.strip():
-        raise PlaybookError(f"Ask takes a question, a text, not {text!r}")
-
-
-def _labels(options: Any) -> list[str]:
-    if not isinstance(options, list | tuple) or not 1 <= len(options) <= MAX_OPTIONS:
-        raise PlaybookError(f"Ask takes a list of 1 to {MAX_OPTIONS} options, not {options!r}")
-    labels = [str(option).strip() for option in options]
-    if len(set(labels)) < len(labels) or not all(0 < len(label) <= MAX_OPTION_CHARS for label in labels):
-        raise PlaybookError(f"the options of Ask must differ and have 1 to {MAX_OPTION_CHARS} characters: {labels}")
-    return labels

@@ -34,7 +34,7 @@ def situation(state: SessionState, frame: FrameState) -> str:
     agent = state.agents[frame.agent]
     lines = [
         f"You execute {frame.playbook} as {agent.klass} (agent {agent.id}).",
-        *_company(state, agent),
+        *_others_here(state, agent),
         *_files(state),
         *_meetings(state, frame),
         "Call stack: " + ", ".join(stack_entries(state, frame)),
@@ -53,7 +53,7 @@ def node_context(state: SessionState, frame: FrameState) -> list[str]:
     """The people here, their files and meetings, where there is more than one person and one agent."""
     agent = state.agents[frame.agent]
     several = len(state.people) > 1 or len(state.agents) > 1
-    return [*(_company(state, agent) if several else ()), *_files(state), *_meetings(state, frame)]
+    return [*(_others_here(state, agent) if several else ()), *_files(state), *_meetings(state, frame)]
 
 
 def _named_value(agent: AgentState, name: str, value: Any) -> str:
@@ -63,7 +63,7 @@ def _named_value(agent: AgentState, name: str, value: Any) -> str:
     return shown_value(value)
 
 
-def _company(state: SessionState, agent: AgentState) -> Iterator[str]:
+def _others_here(state: SessionState, agent: AgentState) -> Iterator[str]:
     if len(state.agents) > 1:
         others = (f"{other.klass} (agent {other.id})" for other in state.agents.values() if other.id != agent.id)
         yield "Other agents: " + _listed(others, len(state.agents) - 1)

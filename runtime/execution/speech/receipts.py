@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 
 from runtime.channels.acknowledgements import Acknowledgements
 from runtime.core.clock import Clock, until
-from runtime.core.errors import PlaybookError
 from runtime.core.ids import ANYONE, AgentId, MessageId
 from runtime.core.message import Message
 from runtime.execution.frames.frame import Call, Frame
@@ -118,10 +117,14 @@ class Receipts:
             self._waiting[key].set()
 
 
-def within_of(given: Any) -> float | None:
-    """The time limit of an acknowledgement; None for a call that wants none. Raises PlaybookError."""
-    if given is None or given is False:
+def _within(given: Any) -> float | None:
+    """The time limit of an acknowledgement; None for a call that wants none."""
+    if given is False:
         return None
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= MAX_WITHIN_S:
-        raise PlaybookError(f"ack_within_s is {given!r}; it is a number of seconds, at most {MAX_WITHIN_S:g}")
+        raise ValueError(f"ack_within_s as a number of seconds, at most {MAX_WITHIN_S:g}, not {given!r}")
     return float(given)
+
+
+AckWithin = Annotated[float, _within]
+"""The time within which a message is to be acknowledged."""

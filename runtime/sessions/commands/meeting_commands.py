@@ -59,7 +59,7 @@ class MeetingCommands:
         elif isinstance(meeting, str):
             self._answer(event, meeting)
         elif rest.lower() == "end":
-            await self._end(event, meeting)
+            self._end(event, meeting)
         elif (setting := _SET.fullmatch(rest)) is not None:
             self._set(event, meeting, setting["name"], setting["value"])
         else:
@@ -72,11 +72,11 @@ class MeetingCommands:
         going_on = self._meeting_host.meetings.going_on()
         return list_of(going_on, now_s, self._texts) if len(going_on) > 1 else meeting
 
-    async def _end(self, event: InboxEvent, meeting: MeetingState) -> None:
+    def _end(self, event: InboxEvent, meeting: MeetingState) -> None:
         if not (event.by_owner or event.private or event.person_id in meeting.joined):
             self._tell(event, "may_not", number=meeting.id)
             return
-        await self._meeting_host.end(meeting, event.person_id)
+        self._meeting_host.meetings.end(meeting, by=event.person_id)
         self._tell(event, "ended", number=meeting.id)
 
     def _set(self, event: InboxEvent, meeting: MeetingState, name: str, text: str) -> None:

@@ -24,7 +24,7 @@ MAX_OUTCOME_CHARS = 500
 
 
 class MeetingReports:
-    """The minutes of one session's meetings, kept for people."""
+    """Reports one session's meetings to people."""
 
     def __init__(self, program: Program, journal: Journal, pages: Pages, texts: Texts, habits: MeetingHabits) -> None:
         self._program = program

@@ -16,7 +16,7 @@ from runtime.core.ids import SessionId
 from runtime.core.texts import english
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Executable, Frame
-from runtime.execution.host import Host, HostedCalls, Triggers
+from runtime.execution.host import Host, Triggers
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.tape.facts.frames import FrameStarted
@@ -80,7 +80,7 @@ async def standing() -> AsyncIterator[Stand]:
     async with anyio.create_task_group() as tasks:
         session = SessionContext(program(), journal, tasks, world.clock, bus, None)
         pages = Pages(session, world, ADDRESS, english())
-        host = Host(session, pages, _alone, HostedCalls({}, {}), Triggers(), FrameEvents(journal, bus))
+        host = Host(session, pages, _alone, {}, Triggers(), FrameEvents(journal, bus))
         stand = Stand(host, journal)
         bus.subscribe("*", stand.events.append)
         yield stand
