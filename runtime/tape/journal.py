@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from anyio.abc import TaskGroup
-from anyio.lowlevel import checkpoint
 
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
@@ -28,13 +27,6 @@ from runtime.tape.tape import Fact, agent_tape, session_tape
 
 MAX_PENDING = 100
 """While so many facts wait to be written, calls wait for the store."""
-
-_QUIET_TURNS = 5
-"""A commit waits until nothing has been noted for so many turns of the loop. Chosen: from one fact of a message to the
-next are at most four, and each commit saved costs the store and us as much as hundreds of turns."""
-
-_MOST_TURNS = 25
-"""So many turns a commit waits at most, however much is noted meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +284,6 @@ class Journal:
         if not self._facts and not self._consume and self.awake() == self._awake:
             self._announce()
             return
-        await self._come_together()
         at_rest = not self.at_work()
         batch = self._take()
         try:
@@ -307,16 +298,6 @@ class Journal:
             self.rested = self._committed
         self._announce()
         self.written.tell(None)
-
-    async def _come_together(self) -> None:
-        """Let what is under way note what follows from the last facts: it goes with the same commit."""
-        known, quiet = -1, 0
-        for _ in range(_MOST_TURNS):
-            if self.crowded or quiet == _QUIET_TURNS:
-                return
-            noted = self.state.seq + len(self._consume)
-            quiet, known = (quiet + 1 if noted == known else 0), noted
-            await checkpoint()
 
     def _take(self) -> Batch:
         facts, self._facts = self._facts, []

@@ -484,7 +484,8 @@ class _Page:
 
     async def _open(self) -> None:
         for page in self._before:
-            await page._begun.wait()
+            if not page._begun.is_set():
+                await page._begun.wait()
         text = self._text
         await self._record.opening(0, text)
         self._id = self._world.send(self._spec, text)

@@ -114,7 +114,7 @@ async def test_an_invitation_that_was_not_answered_is_made_at_home(sandbox: Mont
         await opened(talk, joins=False)
         talk.world.gone.add(PLACE)
         talk.post("", kind="who", place=PLACE)
-        await talk.until(lambda: ASKED in seen_at(talk, ADDRESS))
+        await talk.until(lambda: {ASKED, "- Ada\n- Host (agent 1000)"} <= set(seen_at(talk, ADDRESS)))
         assert await at_home(talk, "Join") == ["Meeting started"]
         assert await at_home(talk, "a red one") == ["heard a red one"]
 
