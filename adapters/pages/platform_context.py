@@ -54,9 +54,7 @@ class Record(Protocol):
         """Called before this much of an unfinished page is shown."""
         ...
 
-    async def sent(self, part: int, platform_id: str, /, *, found_again: bool) -> None:
-        """Durable soon, not at once, where a repetition of the post finds it again."""
-        ...
+    async def sent(self, part: int, platform_id: str, /) -> None: ...
 
 
 class OnEvent(Protocol):

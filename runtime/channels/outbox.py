@@ -35,7 +35,7 @@ class PageSpec:
 
 
 class PageRecord(Protocol):
-    """Keeps what became visible. Each call returns when it is durable, but for `sent` where it says otherwise."""
+    """Keeps what became visible. Each call returns when it is durable."""
 
     async def opening(self, part: int, text: str, /) -> None:
         """Before part `part` is sent for the first time, with the text it is sent with.
@@ -47,8 +47,8 @@ class PageRecord(Protocol):
         """Record that this much of an unfinished page is about to be shown."""
         ...
 
-    async def sent(self, part: int, platform_id: str, /, *, found_again: bool) -> None:
-        """The platform has part `part` under this id. Durable soon, where a repetition of the post finds it again."""
+    async def sent(self, part: int, platform_id: str, /) -> None:
+        """The platform has part `part` under this id."""
         ...
 
 

@@ -489,7 +489,7 @@ class _Page:
         text = self._text
         await self._record.opening(0, text)
         self._id = self._world.send(self._spec, text)
-        await self._record.sent(0, self._id, found_again=self._world.nonce)
+        await self._record.sent(0, self._id)
         self._opened.set()
         self._begun.set()
 

@@ -82,12 +82,9 @@ class PageRecord:
         self._journal.note(PageGrew(self._page.id, at, text[at:]))
         await self._journal.commit()
 
-    async def sent(self, part: int, platform_id: str, /, *, found_again: bool) -> None:
+    async def sent(self, part: int, platform_id: str, /) -> None:
         self._journal.note(PartSent(self._page.id, part, platform_id))
-        if found_again:
-            self._journal.hurry()
-        else:
-            await self._journal.commit()
+        await self._journal.commit()
         self._bus.publish(PageSent(*self._place, part, self._platform))
 
     def _require_page(self) -> None:
