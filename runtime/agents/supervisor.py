@@ -108,6 +108,8 @@ class Supervisor:
 
     def grow(self) -> list[str]:
         known = {agent.klass for agent in self._journal.state.agents.values()}
+        if self._journal.state.order is not None:
+            return []  # a task does what was ordered, and nothing that a program begins with
         return [self._make(spec.name) for spec in self._from_the_beginning() if spec.name not in known]
 
     def withdraw(self, agent: str, why: str) -> None:

@@ -40,6 +40,8 @@ from runtime.sessions.meetings.lost_places import LostPlaces
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
+from runtime.sessions.own_events import OwnEvents
+from runtime.sessions.tasks.parts import SessionTasks
 from runtime.stores.inbox import Inbox
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.content import Content
@@ -55,15 +57,15 @@ class Assembly:
     builtins: Builtins
     questions: Questions
     intake: EventHandler
-    orders: SessionCommands
+    commands: SessionCommands
+    tasks: SessionTasks
+    own_events: OwnEvents
     reminders: Reminders
     continuity: Continuity
     undo: Undo
     forks: Forks
-    merge: Merge
     places: MeetingPlaces
     minutes: MeetingReports
-    participants: Participants
     watcher: StepWatcher | None
     logs: LogCalls
 
@@ -93,9 +95,10 @@ def assembled(
     watcher = None if around.debugger is None else around.debugger(Watched(record.address.key, program, journal))
 
     frames = builtins.events = FrameEvents(journal, around.bus, conversation=record.address.key, program=record.program)
+    session_tasks = SessionTasks(record, program, journal, supervisor, builtins, around).connected(inbox)
     hearers: list[Hearer] = [frames.noted, intake.noted, builtins.utterances.receipts.noted]
     hearers += [builtins.utterances.delivery.noted, lambda _: places.noted(), minutes.noted]
-    hearers += [lambda fact: reminders.noted(fact), *([] if watcher is None else [watcher.noted])]
+    hearers += [lambda fact: reminders.noted(fact), *([] if watcher is None else [watcher.noted]), session_tasks.noted]
     journal.watch = _telling(hearers)
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
     reminders = Reminders(journal, supervisor.remind, around.clock, times)
@@ -108,9 +111,9 @@ def assembled(
         **supervisor.meeting_host.calls(),
         **company.table(),
     }
-    calls |= SharedCalls(journal).table() | artifacts.table() | ProgramFiles(program, journal).table()
     logs = LogCalls(journal, around.bus, record.program)
-    calls |= logs.table()
+    tables = (SharedCalls(journal), artifacts, ProgramFiles(program, journal), logs, session_tasks.calls)
+    calls |= {name: builtin for table in tables for name, builtin in table.table().items()}
     if around.files is not None:
         calls |= FileCalls(journal, pages, record.address, around.files).table()
     host = Host(journal, pages, supervisor, tasks, calls, builtins.at_once())
@@ -127,7 +130,7 @@ def assembled(
         around.llm if watcher is None else ReadingAhead(around.llm, tasks),
         around.clock,
         around.bus,
-        may_ask=lambda person: around.allowance(record.address, person),
+        may_ask=lambda person: around.allowance(session_tasks.payer, person),
         steers=busy == "steer",
         servers=around.servers,
         transcript_chars=around.transcript_chars,
@@ -142,7 +145,6 @@ def assembled(
     handlers = Handlers(journal, host, supervisor, around.bus)
     builtins.on_trigger = handlers.due
     _connect_triggers(program, journal, handlers, builtins, artifacts, host)
-    continuity = Continuity(program, library, supervisor, journal)
     return Assembly(
         pages,
         supervisor,
@@ -150,14 +152,19 @@ def assembled(
         questions,
         intake,
         SessionCommands(program, journal, supervisor, pages, intake, around),
+        session_tasks,
+        OwnEvents(
+            pages,
+            Merge(record, journal, around, inbox),
+            Participants(journal, supervisor, pages, builtins.utterances.delivery, around.clock),
+            session_tasks,
+        ),
         reminders,
-        continuity,
+        Continuity(program, library, supervisor, journal),
         Undo(record, journal, supervisor, pages, intake, around),
         Forks(record, journal, around, inbox),
-        Merge(record, journal, around, inbox),
         places,
         minutes,
-        Participants(journal, supervisor, pages, builtins.utterances.delivery, around.clock),
         watcher,
         logs,
     )

@@ -22,13 +22,12 @@ from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.inbound.event_handler import message_of
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
+from runtime.sessions.own_events import OWN_EVENTS
 from runtime.sessions.rest import Rest
 from runtime.sessions.snapshots import Snapshots
 from runtime.sessions.succession import Succession
-from runtime.stores.inbox import FORK, FORK_WANTED, MERGED, PARTICIPANT, Inbox, InboxEntry, InboxEvent
+from runtime.stores.inbox import FORK, FORK_WANTED, PARTICIPANT, TASK, Inbox, InboxEntry, InboxEvent
 from runtime.stores.sessions import Commit, Lease, SessionRecord
-from runtime.stores.timers import TIMER
-from runtime.tape.facts.people import FileReceived
 from runtime.tape.facts.session import NewsTold, ProgramBroken, ResultReturned, SessionBegun, SessionLoaded
 from runtime.tape.journal import Batch, Journal
 
@@ -140,6 +139,7 @@ class Session:
                 self.unfinished = [] if first is None else [first]
                 await self._restore(first)
                 self._obey_stops(backlog, tasks)
+                self._parts.tasks.start(tasks, self._broken)
                 if self._broken is None:
                     self._parts.reminders.start(tasks)
                     self._parts.supervisor.meeting_host.invitations.start(tasks)
@@ -183,6 +183,7 @@ class Session:
             self._journal.rested = self._journal.state.seq
         if self._succession is not None:
             self._journal.note(self._succession.fact)
+            await self._parts.tasks.orders.catch_up()
         self._journal.note(SessionLoaded())
         await self._parts.places.restore(self._succession)
         self._parts.minutes.restore()
@@ -218,6 +219,10 @@ class Session:
         self._spoken_with = True
         self._journal.note(SessionBegun(program.digest, playbooks=outline(program)))
         self._note_person(event)
+        if event.kind == TASK:
+            self._parts.tasks.work.begin(event, self._broken)
+            await self._taken(entry)
+            return
         if event.kind == "message" or event.text:
             self._parts.intake.begun(event, 0)
         begun = any(begins(spec) for spec in program.agents if spec.kind is AgentKind.AI)
@@ -247,7 +252,8 @@ class Session:
             await self._parts.pages.all_shown()
         if self._journal.state.ended:
             await self._parts.supervisor.all_posted()
-        await self._parts.merge.give_back()
+        await self._parts.own_events.merge.give_back()
+        await self._parts.tasks.settle()
         await self._journal.rest()
         return heard or Outcome.ENDED
 
@@ -296,19 +302,15 @@ class Session:
         event, since = entry.event, self._journal.state.seq
         told = await self._parts.forks.open(event) if event.kind == FORK_WANTED else None
         self._consume(entry)
-        if event.kind in (TIMER, MERGED, PARTICIPANT):  # what is due at a time its frame knows by the tape
-            if event.kind == MERGED:
-                self._parts.pages.tell(self._parts.merge.take(event))
-            elif event.kind == PARTICIPANT and self._broken is None:
-                self._spoken_with = True
-                await self._parts.participants.take(event)
+        self._spoken_with = self._spoken_with or event.kind == PARTICIPANT or event.kind not in OWN_EVENTS
+        if event.kind in OWN_EVENTS:
+            await self._parts.own_events.take(event, broken=self._broken is not None)
             await self._taken(entry)
             return
-        self._spoken_with = True
         self._note_person(event)
         if told is not None:
             self._parts.pages.tell(told)
-        elif await self._parts.orders.carry_out(entry, broken=self._broken is not None):
+        elif await self._parts.commands.carry_out(entry, broken=self._broken is not None):
             pass
         elif self._broken is not None:
             self._parts.pages.tell(self._say("trouble", error=self._broken), event.place)
@@ -358,7 +360,7 @@ class Session:
                 stop = Stop(stop.entry)
             else:
                 self._note_person(stop.entry.event)
-                await self._parts.orders.stop(stop)
+                await self._parts.commands.stop(stop)
             for entry in stop.entries:
                 self._consume(entry)
             await self._taken(*stop.entries)
@@ -377,9 +379,6 @@ class Session:
 
     def _note_person(self, event: InboxEvent) -> None:
         self._parts.intake.binding.meet(event)
-        for file in event.attachments:
-            size = file.get("size_bytes")
-            self._journal.note(FileReceived(file["name"], file["media_type"], file["url"], size_bytes=size))
 
     async def _hear(self, event: InboxEvent, since: int) -> None:
         news = self._journal.state.news

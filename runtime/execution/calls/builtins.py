@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from math import inf
 from typing import Any
 
@@ -146,6 +147,10 @@ class Builtins:
         self._journal.note(SessionEnded())
         await self._journal.commit()
         self.on_end()
+
+    def waiting(self, frame: str) -> AbstractContextManager[None]:
+        """Within it, nobody sees the agent of a frame at work."""
+        return self._pages.presence.waiting(frame)
 
     async def notice(self, frame: Frame, text: str) -> None:
         """Tell the people of the conversation something that the program did not say."""

@@ -12,6 +12,7 @@ from runtime.sessions.commands.overview import agents_at_work, status_of, those_
 from runtime.sessions.inbound.backlog import Stop
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.node_context import NodeContext
+from runtime.sessions.tasks.orders import cancel_tasks
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.tape.journal import Journal
 
@@ -61,6 +62,7 @@ class SessionCommands:
     async def stop(self, stop: Stop) -> None:
         """Everything stops, and what was said before it is not answered."""
         busy, unread = await self._supervisor.stop()
+        busy = cancel_tasks(self._journal) or busy
         self._intake.stopped(unread, [entry.event for entry in stop.passed])
         stopped = busy or unread or stop.passed
         self._tell("stopped" if stopped else "nothing_runs", stop.entry.event)

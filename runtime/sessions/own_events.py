@@ -1,0 +1,35 @@
+"""Events of the inbox that no person has caused: times, results, and what is done in other processes."""
+
+from __future__ import annotations
+
+from runtime.execution.speech.pages import Pages
+from runtime.sessions.commands.merge import Merge
+from runtime.sessions.inbound.participants import Participants
+from runtime.sessions.tasks.parts import SessionTasks
+from runtime.stores.inbox import MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER, InboxEvent
+from runtime.stores.timers import TIMER
+
+OWN_EVENTS = frozenset({TIMER, MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER})
+"""Their kinds. What is due at a time, a frame knows by the tape; a session has taken its own order already."""
+
+
+class OwnEvents:
+    """Takes them for one session."""
+
+    def __init__(self, pages: Pages, merge: Merge, participants: Participants, tasks: SessionTasks) -> None:
+        self._pages = pages
+        self.merge = merge
+        """Gives back what came of a fork."""
+        self._participants = participants
+        self._tasks = tasks
+
+    async def take(self, event: InboxEvent, *, broken: bool) -> None:
+        """Take an event; `broken`: its program cannot go on."""
+        if event.kind == MERGED:
+            self._pages.tell(self.merge.take(event))
+        elif event.kind == PARTICIPANT and not broken:
+            await self._participants.take(event)
+        elif event.kind == TASK_CANCEL:
+            self._tasks.work.cancel()
+        elif event.kind == TASK_OVER and (told := self._tasks.orders.take(event)):
+            self._pages.tell(told)
