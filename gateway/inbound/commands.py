@@ -46,6 +46,7 @@ _ALL = (
     Command("who", Role.GUEST, to_session=True),
     Command("iam", Role.MEMBER, to_session=True),
     Command("agents", Role.GUEST, to_session=True),
+    Command("tasks", Role.GUEST, to_session=True, words={"stop": Role.MEMBER}),
     Command("meeting", Role.GUEST, to_session=True, words={"end": Role.MEMBER, "set": Role.MEMBER}),
     Command("invite", Role.MEMBER, to_session=True),
     Command("leave", Role.GUEST, to_session=True),

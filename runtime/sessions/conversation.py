@@ -45,7 +45,7 @@ _BEGINNING = frozenset({"message", "start", "new", TASK})
 """The kinds of events with which a session begins that goes on from none."""
 
 _UNANSWERED: Mapping[str, str] = {
-    **dict.fromkeys(("status", "who", "iam", "agents", "meeting", "invite", "leave"), "session.nothing_runs"),
+    **dict.fromkeys(("status", "who", "iam", "agents", "tasks", "meeting", "invite", "leave"), "session.nothing_runs"),
     "undo": "session.nothing_to_undo",
     FORK_WANTED: "session.nothing_to_fork",
 }

@@ -1,4 +1,4 @@
-"""Events of the inbox that no person has caused: times, results, and what is done in other processes."""
+"""Events of the inbox that are not for the agents: times, results, what is done elsewhere, answers to tasks."""
 
 from __future__ import annotations
 
@@ -31,5 +31,7 @@ class OwnEvents:
             await self._participants.take(event)
         elif event.kind == TASK_CANCEL:
             self._tasks.work.cancel()
+        elif event.kind not in OWN_EVENTS:
+            await self._tasks.orders.forward(event)
         elif event.kind == TASK_OVER and (told := self._tasks.orders.take(event)):
             self._pages.tell(told)

@@ -303,7 +303,7 @@ class Session:
         told = await self._parts.forks.open(event) if event.kind == FORK_WANTED else None
         self._consume(entry)
         self._spoken_with = self._spoken_with or event.kind == PARTICIPANT or event.kind not in OWN_EVENTS
-        if event.kind in OWN_EVENTS:
+        if event.kind in OWN_EVENTS or self._parts.tasks.orders.asked_by_task(event):
             await self._parts.own_events.take(event, broken=self._broken is not None)
             await self._taken(entry)
             return

@@ -73,7 +73,9 @@ class Questions:
                 self._journal.note(CallReturned(*site(frame, call), value=dict.fromkeys(each) if each else None))
                 return
             labels = [] if options is None else _labels(options)
-            await self._put(frame, call, self._addressed(str(text), people), labels, (person, each), within_s)
+            await self._put(
+                frame, call, self._addressed(self._by_whom(frame, str(text)), people), labels, (person, each), within_s
+            )
             for name in (name for name, who in each.items() if who in away):
                 self._note_gone(frame, call, name)
         question = self._journal.state.questions[key]
@@ -159,6 +161,14 @@ class Questions:
         for person in () if state.private else reversed(people):
             text = addressed(text, state.people[person].name)
         return text
+
+    def _by_whom(self, frame: Frame, text: str) -> str:
+        """The question of a task with the task's name before it: others speak where it is read."""
+        order = self._journal.state.order
+        if order is None:
+            return text
+        does = f"{frame.agent.klass}.{frame.state.playbook}"
+        return self._pages.texts("tasks.asks", task=order.number, does=does, text=text)
 
     def put(
         self,

@@ -9,6 +9,7 @@ from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
 from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.overview import agents_at_work, status_of, those_here
+from runtime.sessions.commands.task_view import stop_task, tasks_text
 from runtime.sessions.inbound.backlog import Stop
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.node_context import NodeContext
@@ -44,6 +45,7 @@ class SessionCommands:
             "who": self._who,
             "iam": self._iam,
             "agents": self._agents,
+            "tasks": self._tasks,
             **MeetingCommands(journal, supervisor, pages, around.clock).table(),
         }
 
@@ -80,6 +82,17 @@ class SessionCommands:
     async def _agents(self, event: InboxEvent) -> None:
         now_s = self._around.clock.now().timestamp()
         self._pages.tell(agents_at_work(self._journal.state, self._program, now_s, self._around.texts), event.place)
+
+    async def _tasks(self, event: InboxEvent) -> None:
+        texts, (word, _, which) = self._around.texts, event.text.strip().partition(" ")
+        if not word:
+            now_s = self._around.clock.now().timestamp()
+            said = tasks_text(self._journal.state, now_s, texts)
+        elif word.lower() == "stop":
+            said = stop_task(self._journal, which, texts)
+        else:
+            said = texts("tasks.usage")
+        self._pages.tell(said, event.place)
 
     async def _iam(self, event: InboxEvent) -> None:
         key, values = self._intake.binding.claim(event)

@@ -291,3 +291,51 @@ async def test_a_fork_does_not_wait_for_the_tasks_of_what_it_copies(sandbox: Mon
         (over,) = [fact for fact in talk.world.facts if fact.kind == "task_over"]
         orderer = next(tape_owner(fact.tape) for fact in talk.world.facts if fact.kind == "spawn")
         assert tape_owner(over.tape) == orderer
+
+
+ASKING = """
+async def Choose():
+    return await Ask("Which way?", ["left", "right"])
+
+async def Ahead():
+    return await Result(await Spawn("Guide", "Choose"))
+"""
+
+
+@pytest.mark.parametrize(("playbook", "number"), [("Choose", 1), ("Ahead", 1)])
+async def test_a_task_asks_where_its_orderer_is_and_gets_the_answer(
+    playbook: str, number: int, sandbox: MontySandbox
+) -> None:
+    code = f'async def Main():\n    await Say("user", "went " + await Result(await Spawn("Guide", "{playbook}")))\n'
+    guide = agent("Guide", python("Choose", public=True), python("Ahead", public=True), code=ASKING)
+    main = agent("Main", python("Main", trigger="BGN When program starts"), code=code)
+    async with talking(program(main, guide), Model(), sandbox) as talk:
+        talk.post("hi")
+        await talk.until(lambda: bool(talk.world.offered))
+        asked = talk.world.offered[-1]
+        assert asked.address.key == "test:1"
+        assert talk.chat == [] or talk.chat == [f"Task {number} (Guide.Choose) asks: Which way?"]
+        await talk.until(lambda: bool(talk.chat))
+        talk.post("right", kind="choice", choice=asked.choices[1].id)
+        await talk.until(lambda: len(talk.chat) == 2)
+        assert talk.chat == [f"Task {number} (Guide.Choose) asks: Which way?", "went right"]
+
+
+async def test_people_see_the_tasks_and_stop_one(sandbox: MontySandbox) -> None:
+    code = '    await Spawn("Researcher", "Wait")\n    await Result(await Spawn("Researcher", "Study", [1]))\n'
+    async with talking(ordering(code.replace("[1]", '["tides"]') + "    await Sleep(0)\n"), Model(), sandbox) as talk:
+        talk.post("hi")
+        await talk.until(lambda: any(fact.kind == "task_taken" for fact in talk.world.facts))
+        talk.post("stop 1", kind="tasks")
+        await talk.until(lambda: sum(fact.kind == "task_over" for fact in talk.world.facts) == 2)
+        await talk.say("", kind="tasks")
+        await talk.say("stop 1", kind="tasks")
+        await talk.say("stop x", kind="tasks")
+        await talk.say("begin", kind="tasks")
+        assert talk.chat == [
+            "Task 1 is being stopped.",
+            "- Task 1: Researcher.Wait · stopped · 0 s\n- Task 2: Researcher.Study · done · 0 s · “all about tides”",
+            "Task 1 has ended already.",
+            "There is no task “x” here. /tasks lists them.",
+            "Write /tasks, or /tasks stop and the number of a task.",
+        ]
