@@ -26,7 +26,7 @@ CALLER = "caller"
 class TaskState:
     """A task that this session has ordered, by its number there.
 
-    `agent` has ordered it; `deliver` is who gets the result: CALLER, NOBODY, or the key of a conversation. `due` is in
+    `agent` has ordered it; `deliver` is who gets the result: CALLER or NOBODY. `due` is in
     seconds since the epoch. `to_post` is what its own inbox is still to get: "order", "cancel".
     """
 

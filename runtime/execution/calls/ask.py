@@ -66,6 +66,8 @@ class Questions:
         key = call_key(frame.id, call.pos)
         if key not in self._journal.state.questions:
             _check_question(text)
+            if options is None and self._journal.state.order is not None:
+                raise PlaybookError("a task asks with options: an answer in words would not find it")
             person, each = self._whom(of)
             people = list(each.values()) or ([] if person is None else [person])
             away = {who for who in people if self._has_left(frame, who)}

@@ -26,7 +26,7 @@ from runtime.tape.facts.content import Content
 from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, TaskOver
 from runtime.tape.journal import Journal
 from runtime.tape.rules.frames import call_key
-from runtime.tape.task_state import CALLER, TaskState
+from runtime.tape.task_state import CALLER, NOBODY, TaskState
 
 _NUMBER_CHARS = 9
 
@@ -76,6 +76,9 @@ class TaskCalls:
         klass, name, arguments, within, deliver, keep = call_arguments(call, *names, optional=4)
         self._check(frame.agent.klass, str(klass), str(name))
         state = self._journal.state
+        wanted = CALLER if deliver is None else str(deliver)
+        if wanted not in (CALLER, NOBODY):
+            raise PlaybookError(f'Spawn delivers to "{CALLER}" or to "{NOBODY}", not to {deliver!r}')
         within_s = self._limits.within_s if within is None else seconds_of(call, within)
         due = self._clock.now().timestamp() + within_s
         if state.order is not None and not keep:
@@ -87,7 +90,7 @@ class TaskCalls:
             str(name),
             _named(arguments, self._spec(str(klass), str(name))),
             due,
-            CALLER if deliver is None else str(deliver),
+            wanted,
             1 if state.order is None else state.order.depth + 1,
             bool(keep),
         )

@@ -80,6 +80,12 @@ _REMINDERS = """
 as "2026-05-01T09:00:00+02:00"; you need not wait for it.\
 """
 
+_TASKS = """
+- `name = await Spawn("Researcher", "Study", {"topic": topic})` has a public playbook executed in the background and \
+gives "task 1" at once; `await Result(name)` waits for what it comes to, `await Tasks()` lists them, \
+`await Cancel(name)` ends one. What you do not wait for comes as a message.\
+"""
+
 _LOG = """
 - `await Log("text", name=value)` writes a line for whoever runs the program; the people here do not see it.\
 """
@@ -106,6 +112,7 @@ _NAMED = (
     (re.compile(r"\bask|\bchoose|\bchoice|\boptions?\b|\bvotes?\b|\bpoll\b|\bconfirm|\bapprov", re.I), _ASK),
     (re.compile(r"\backnowledge|\back(?:_within_s)?\b|\breceipts?\b", re.I), _ACKNOWLEDGEMENT),
     (re.compile(r"\bremind|\blater\b|\b(?:seconds?|minutes?|hours?|days?|weeks?)\b|\btomorrow\b", re.I), _REMINDERS),
+    (re.compile(r"\bbackground\b|\bSpawn\(", re.I), _TASKS),
     (re.compile(r"\blog(?:s|ged|ging)?\b", re.I), _LOG),
     (re.compile(r"artifact", re.I), _ARTIFACTS),
 )
