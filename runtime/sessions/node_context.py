@@ -73,7 +73,8 @@ class NodeContext:
     """For small models: see `Machine.alone`."""
     places: PlaceStore | None = None
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
-    tasks: TaskLimits = field(default_factory=TaskLimits)
+    tasks: TaskLimits | None = field(default_factory=TaskLimits)
+    """Bounds what agents have done in the background; None where nobody would do it."""
     debugger: WatchSession | None = None
     resting: Resting = field(default_factory=Resting)
     extended: ExtendedChannels | None = None

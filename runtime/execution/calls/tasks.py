@@ -52,8 +52,9 @@ class TaskCalls:
         journal: Journal,
         builtins: Builtins,
         clock: Clock,
-        limits: TaskLimits,
+        limits: TaskLimits | None,
     ) -> None:
+        """Without `limits` nothing can be ordered: nobody would take the orders."""
         self._program = program
         self._journal = journal
         self._builtins = builtins
@@ -74,12 +75,15 @@ class TaskCalls:
         """Order a task; its name, such as `task 7`, at once. One that is over a limit has failed by then."""
         names = ("agent", "playbook", "arguments", "within_s", "deliver", "keep")
         klass, name, arguments, within, deliver, keep = call_arguments(call, *names, optional=4)
+        limits = self._limits
+        if limits is None:
+            raise PlaybookError("tasks need a gateway: here is one conversation alone")
         self._check(frame.agent.klass, str(klass), str(name))
         state = self._journal.state
         wanted = CALLER if deliver is None else str(deliver)
         if wanted not in (CALLER, NOBODY):
             raise PlaybookError(f'Spawn delivers to "{CALLER}" or to "{NOBODY}", not to {deliver!r}')
-        within_s = self._limits.within_s if within is None else seconds_of(call, within)
+        within_s = limits.within_s if within is None else seconds_of(call, within)
         due = self._clock.now().timestamp() + within_s
         if state.order is not None and not keep:
             due = min(due, state.order.due)
@@ -94,7 +98,7 @@ class TaskCalls:
             1 if state.order is None else state.order.depth + 1,
             bool(keep),
         )
-        over = self._over_a_limit(ordered)
+        over = self._over_a_limit(ordered, limits)
         self._journal.note(ordered)
         number = state.ordered
         if over:
@@ -115,12 +119,12 @@ class TaskCalls:
         if not self._spec(klass, playbook).public and klass != own:
             raise UnknownTarget(f"{playbook} of {klass} is not public, so other agents cannot order it")
 
-    def _over_a_limit(self, ordered: TaskOrdered) -> str:
+    def _over_a_limit(self, ordered: TaskOrdered, limits: TaskLimits) -> str:
         """The limit that an order is over, in words; "" for none."""
         at_work = sum(not task.over for task in self._journal.state.tasks.values())
-        if ordered.depth > self._limits.depth:
-            return f"it would be a task {ordered.depth} deep; the limit is {self._limits.depth}"
-        if at_work >= self._limits.at_once:
+        if ordered.depth > limits.depth:
+            return f"it would be a task {ordered.depth} deep; the limit is {limits.depth}"
+        if at_work >= limits.at_once:
             return f"{at_work} tasks are at work already, the limit of one orderer"
         return ""
 

@@ -6,12 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from runtime.core.address import Address
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import TASK, InboxEntry
 from runtime.stores.sessions import Lease
+from runtime.tape.snapshot import snapshot_of, state_from
+from runtime.tape.state import SessionState
 from runtime.tape.tape import tape_owner
+from runtime.tape.task_state import OrderState, TaskState
 from tests.fakes.crash_world import World
 from tests.fakes.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
@@ -339,3 +343,24 @@ async def test_people_see_the_tasks_and_stop_one(sandbox: MontySandbox) -> None:
             "There is no task “x” here. /tasks lists them.",
             "Write /tasks, or /tasks stop and the number of a task.",
         ]
+
+
+async def test_a_conversation_without_a_gateway_refuses_tasks(sandbox: MontySandbox) -> None:
+    code = """
+    try:
+        await Spawn("Researcher", "Wait")
+    except Exception as error:
+        await Say("user", str(error))
+"""
+    async with talking(ordering(code), Model(), sandbox, tasks=None) as talk:
+        await talk.say("hi")
+        assert talk.chat == ["tasks need a gateway: here is one conversation alone"]
+
+
+def test_what_is_known_of_tasks_is_in_snapshots() -> None:
+    state = SessionState()
+    home = Address("test", "1")
+    task = TaskState(7, 12, "t", "1000", "Researcher", "Study", {"topic": "tides"}, since=1.0, due=2.0)
+    state.ordered, state.tasks = 7, {7: task}
+    state.order = OrderState(3, "s", home, Address("test", "1", "t1"), 9.0, 2, 4, status="completed", value=[1])
+    assert state_from(snapshot_of(state)) == state
