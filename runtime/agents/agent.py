@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
 
-from runtime.bus import Bus
+from runtime.agents.invitations import Invitations
+from runtime.agents.library import Library
 from runtime.channels.batching import Batcher
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant
-from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType
 from runtime.core.plain_text import error_text
-from runtime.core.texts import Texts
 from runtime.execution.calls.builtins import as_they_are
+from runtime.execution.execution_context import ExecutionContext
+from runtime.execution.frames.frame import Executable
 from runtime.execution.frames.outcomes import described, reason
-from runtime.execution.host import Executable
+from runtime.execution.host import Host
 from runtime.execution.prompt.message_text import heard_content
 from runtime.tape.facts.agents import AgentPaused, AgentRestarted, MessageQueued, MessagesDropped
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import FrameStarted
-from runtime.tape.journal import Journal
 from runtime.tape.state import AgentState
 
 QUEUE_CAPACITY = 10_000
@@ -36,27 +35,6 @@ MAX_HANDLED_MESSAGES = 100
 """An idle agent handles at most this many messages at once."""
 
 
-class Reception(Protocol):
-    """The port for an agent's invitations: those it gets and those it sends."""
-
-    async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
-        """The playbook by which an idle agent takes part in a meeting, and its arguments; None when it does not, and
-        has said why where anybody waits for that."""
-        ...
-
-    async def busy(self, agent: str, invitation: Message) -> None:
-        """The agent is invited, and does something else."""
-        ...
-
-    async def idle(self, agent: str) -> None:
-        """The agent does nothing: it is invited again where it is still waited for."""
-        ...
-
-    def answered(self, response: Message) -> None:
-        """An answer to an invitation has come."""
-        ...
-
-
 _OVER = frozenset({MessageType.CHOICE, MessageType.MEETING_NOTICE})
 """What is about something that is over when the agent does nothing."""
 
@@ -64,63 +42,23 @@ _ALONE = frozenset({MessageType.MEETING_INVITATION, MessageType.TRIGGER})
 """What is not handled together with other messages."""
 
 
-class Keeper(Protocol):
-    """The port from an agent's loop to its session."""
-
-    def beginning(self, klass: str) -> Sequence[Executable]:
-        """The playbooks with a BGN trigger, in order."""
-        ...
-
-    def receiver(self, klass: str, messages: Sequence[Message]) -> tuple[Executable, bool] | None:
-        """The playbook that a trigger begins when such messages come, and whether it takes what was said; None when the
-        handler sees to them."""
-        ...
-
-    def triggered(self, klass: str, code: str) -> Executable | None:
-        """The playbook of a trigger of an agent class; None when there is none now."""
-        ...
-
-    def handler(self, klass: str) -> Executable | None:
-        """The playbook that handles messages while no other is running."""
-        ...
-
-    def executable(self, agent: str, playbook: str) -> Executable:
-        """The playbook by which a frame of `agent` is executed. Raises ProgramChanged when there is none now."""
-        ...
-
-    async def run_root(self, frame: str, executable: Executable) -> BaseException | None:
-        """Run a frame that nobody called to its end."""
-        ...
-
-    @property
-    def reception(self) -> Reception:
-        """The source and destination of invitations to the session's meetings."""
-        ...
-
-    @property
-    def texts(self) -> Texts:
-        """The texts of the gateway."""
-        ...
-
-    async def tell(self, key: str, /, **values: object) -> None:
-        """Tell the people of the conversation something that no program said, by the text's key."""
-        ...
-
-
 class Agent:
     """An instance of an agent class. Its state is on the tape; this is its mouth, its ears and its pulse."""
 
     def __init__(
-        self, id_: AgentId, journal: Journal, keeper: Keeper, clock: Clock, bus: Bus, tasks: TaskGroup
+        self, id_: AgentId, context: ExecutionContext, library: Library, host: Host, invitations: Invitations
     ) -> None:
         self.id = id_
-        self.queue = MessageQueue(QUEUE_CAPACITY, clock)
-        self._batcher = Batcher(self.queue.put_all, clock, tasks, self._is_addressed)
+        self.queue = MessageQueue(QUEUE_CAPACITY, context.clock)
+        self._batcher = Batcher(self.queue.put_all, context.clock, context.tasks, self._is_addressed)
         self._running: anyio.CancelScope | None = None
         self._waiting: anyio.CancelScope | None = None
-        self._journal = journal
-        self._keeper = keeper
-        self._bus = bus
+        self._journal = context.journal
+        self._pages = context.pages
+        self._bus = context.bus
+        self._library = library
+        self._host = host
+        self._invitations = invitations
         self.participant = AgentParticipant(id_, self.state.klass, self._hear)
         self._named = re.compile(rf"\b{re.escape(self.state.klass)}\b", re.IGNORECASE)
         self.queue.put_all(self.state.queue)
@@ -133,9 +71,9 @@ class Agent:
     def _hear(self, message: Message) -> Awaitable[None] | None:
         """What comes by a channel. Invitations to an agent at work, and answers to its own, are not for its queue."""
         if message.type == MessageType.MEETING_RESPONSE:
-            self._keeper.reception.answered(message)
+            self._invitations.answered(message)
         elif message.type == MessageType.MEETING_INVITATION and self._works():
-            return self._keeper.reception.busy(self.id, message)
+            return self._invitations.busy(self.id, message)
         else:
             self.accept(message)
         return None
@@ -162,7 +100,7 @@ class Agent:
 
     def _works(self) -> bool:
         """Whether it is busy, or about to be: then it cannot join a meeting."""
-        begins = not self.state.paused and self.state.begun < len(self._keeper.beginning(self.state.klass))
+        begins = not self.state.paused and self.state.begun < len(self._library.beginning(self.state.klass))
         return begins or self._is_called()
 
     def _is_called(self) -> bool:
@@ -182,14 +120,14 @@ class Agent:
     async def _next(self) -> None:
         roots = self._journal.state.roots(self.id)
         if roots:
-            await self._run(roots[0].id, self._keeper.executable(self.id, roots[0].playbook))
+            await self._run(roots[0].id, self._library.executable(self.state.klass, roots[0].playbook))
             return
-        beginning = self._keeper.beginning(self.state.klass)
+        beginning = self._library.beginning(self.state.klass)
         if not self.state.paused and self.state.begun < len(beginning):
             await self._start(beginning[self.state.begun], (), begins=True)
             return
         if not self._is_called():
-            await self._keeper.reception.idle(self.id)
+            await self._invitations.idle(self.id)
         came: Sequence[Message] = ()
         with anyio.CancelScope() as self._waiting:
             came = await self._wait()
@@ -219,17 +157,17 @@ class Agent:
         return said_there and (meeting is None or self.id not in meeting.joined or meeting.status == "ended")
 
     async def _attend(self, invitation: Message) -> None:
-        found = await self._keeper.reception.received(self.id, invitation)
+        found = await self._invitations.received(self.id, invitation)
         if found is None:
             self._journal.note(MessagesDropped(self.id, [invitation.id]))
             return
-        executable, arguments = found
+        executable, arguments = self._library.executable(self.state.klass, found[0]), found[1]
         frame = self._note_start(executable, (), arguments, meeting=str(invitation.meeting_id), mids=[invitation.id])
         await self._run(frame, executable)
 
     async def _do_in_time(self, message: Message) -> None:
         """Execute the playbook whose time has come."""
-        executable = self._keeper.triggered(self.state.klass, message.content)
+        executable = self._library.triggered(self.state.klass, message.content)
         if executable is None:
             self._journal.note(MessagesDropped(self.id, [message.id]))
             return
@@ -268,15 +206,15 @@ class Agent:
         return broadcast and meeting is not None and meeting.status == "ended" and meeting.host != self.id
 
     async def _take(self, messages: Sequence[Message]) -> None:
-        handler, takes_text = self._keeper.receiver(self.state.klass, messages) or (
-            self._keeper.handler(self.state.klass),
+        handler, takes_text = self._library.receiver(self.state.klass, messages) or (
+            self._library.handler(self.state.klass),
             True,
         )
         mids = [message.id for message in messages]
         if handler is None:
             self._journal.note(MessagesDropped(self.id, mids))
             if any(message.from_human for message in messages):
-                await self._keeper.tell("session.finished", agent=self.state.klass)
+                await self._tell("session.finished", agent=self.state.klass)
             return
         text = "\n".join(heard_content(message) for message in messages)
         await self._start(handler, (text,) if takes_text else (), mids=mids)
@@ -325,7 +263,7 @@ class Agent:
         failure: BaseException | None = None
         with anyio.CancelScope() as running:
             self._running = running
-            failure = await self._keeper.run_root(frame, executable)
+            failure = await self._host.run_frame(frame, executable)
         if running.cancelled_caught or self._journal.state.ended:
             return
         if failure is None:
@@ -336,16 +274,21 @@ class Agent:
     async def _failed(self, executable: Executable, failure: BaseException) -> None:
         self._publish("playbook.failed", executable, error=error_text(failure))
         self._journal.note(AgentPaused(self.id))
-        again = "_again" if self._keeper.beginning(self.state.klass) else ""
-        error = reason((described(failure)[0], error_text(failure)), self._keeper.texts)
-        await self._keeper.tell(f"session.playbook_failed{again}", playbook=executable.name, error=error)
+        again = "_again" if self._library.beginning(self.state.klass) else ""
+        error = reason((described(failure)[0], error_text(failure)), self._pages.texts)
+        await self._tell(f"session.playbook_failed{again}", playbook=executable.name, error=error)
 
     async def _refuse_invitations(self) -> None:
         """Those that came while it had nothing to do, and another was taken before them."""
         for message in [waiting for waiting in self.state.queue if waiting.type == MessageType.MEETING_INVITATION]:
             self._journal.note(MessagesDropped(self.id, [message.id]))
             self.forget({message.id})
-            await self._keeper.reception.busy(self.id, message)
+            await self._invitations.busy(self.id, message)
+
+    async def _tell(self, key: str, **values: object) -> None:
+        """Tell the people of the conversation something that no program said, by the text's key."""
+        self._pages.tell(self._pages.texts(key, **values))
+        await self._journal.commit()
 
     def _publish(self, name: str, executable: Executable, **data: Any) -> None:
         self._bus.publish(name, session_id=self._journal.session, agent_id=self.id, playbook=executable.name, **data)

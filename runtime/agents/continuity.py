@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
 from runtime.agents.library import Library
+from runtime.agents.loops import AgentLoops
+from runtime.agents.meeting_host import MeetingHost
 from runtime.core.errors import ProgramChanged
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import described
+from runtime.execution.host import Host
+from runtime.execution.session_context import SessionContext
 from runtime.language.pbasm.versions import differences, outline
-from runtime.language.program import Program
 from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.session import ProgramAdopted, SessionEnded
 from runtime.tape.frame_state import FrameState
-from runtime.tape.journal import Journal
-
-
-class Growing(Protocol):
-    """The agents of a session, which may become more, and leave meetings."""
-
-    def grow(self) -> Sequence[str]:
-        """Make the agents that exist from the beginning and are missing; returns their ids."""
-        ...
-
-    def withdraw(self, agent: str, why: str) -> None:
-        """An agent leaves the meeting that it is in, and the others are told."""
-        ...
 
 
 class Continuity:
     """Compares the versions that a session's frames depend on with the current program."""
 
-    def __init__(self, program: Program, library: Library, population: Growing, journal: Journal) -> None:
-        self._program = program
+    def __init__(
+        self, context: SessionContext, library: Library, host: Host, loops: AgentLoops, meeting_host: MeetingHost
+    ) -> None:
+        self._program = context.program
+        self._journal = context.journal
         self._library = library
-        self._population = population
-        self._journal = journal
+        self._host = host
+        self._loops = loops
+        self._meeting_host = meeting_host
         self._left_out: list[str] = []
         """Guests of meetings that cannot go on in them."""
 
@@ -64,7 +55,7 @@ class Continuity:
     def dismiss(self) -> None:
         """The others in their meetings are told who was left out. Called when the agents are there."""
         for agent in self._left_out:
-            self._population.withdraw(agent, "the program was changed")
+            self._meeting_host.withdraw(agent, "the program was changed")
         self._left_out.clear()
 
     async def _versions(self) -> dict[str, str]:
@@ -103,7 +94,7 @@ class Continuity:
         if executable is None:
             raise ProgramChanged(f"{state.playbook} is being executed here, and is no longer in the program")
         if executable.version != state.version:
-            frame = Frame(self._journal, state.id)
+            frame = Frame(self._journal, state.id, self._host)
             try:
                 await executable.adopt(frame)
             finally:
@@ -119,4 +110,4 @@ class Continuity:
         """Agents for which the beginning is over: playbooks that were added to it are not for them."""
         state = self._journal.state
         idle = [agent for agent in state.agents.values() if agent.roots and not state.roots(agent.id)]
-        return [*(agent.id for agent in idle if not agent.paused), *self._population.grow()]
+        return [*(agent.id for agent in idle if not agent.paused), *self._loops.grow()]

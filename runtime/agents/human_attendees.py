@@ -5,73 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
-from runtime.channels.participant import Participant
+from runtime.agents.session_channels import SessionChannels
 from runtime.core.address import Address
-from runtime.core.ids import ANYONE, SCHEDULE, AgentId, MeetingId
+from runtime.core.ids import ANYONE, SCHEDULE, MeetingId
 from runtime.core.message import Message, MessageType
 from runtime.execution.calls.ask import Questions, answer_of
-from runtime.execution.host import Executable
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.invitations import DECLINED, JOINED, LEFT, MAX_REASON_CHARS, rejected
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.refusals import refuses
+from runtime.tape.facts.meetings import MeetingAddressed
 from runtime.tape.journal import Journal
 from runtime.tape.rules.meetings import question_of
 from runtime.tape.state import MeetingState
 
 
-class Candidates(Protocol):
-    """The agents and people of a session, as those who can be in a meeting."""
-
-    @property
-    def human(self) -> Participant:
-        """Any of the people here."""
-        ...
-
-    def participant(self, who: str) -> Participant:
-        """The agent or person of this id, as they hear."""
-        ...
-
-    def lives(self, agent: str) -> bool:
-        """Whether the agent exists; a changed program may have no such agent."""
-        ...
-
-    def executes(self, agent: str) -> bool:
-        """Whether its playbooks are executed here."""
-        ...
-
-    def notifies(self, person: str) -> bool:
-        """Whether a person wants notices of a meeting that they are in."""
-        ...
-
-    def remind(self, agent: AgentId, message: Message) -> bool:
-        """Have an agent hear a message; False when it is not there. Raises QueueFull."""
-        ...
-
-    def attendee(self, name: str, host: str) -> str:
-        """Whom a playbook of the agent `host` names: an agent's id, a person's, or what somebody is called who has not
-        taken part yet. Raises UnknownTarget."""
-        ...
-
-    def executable(self, agent: str, playbook: str) -> Executable:
-        """The playbook of this name that belongs to the agent. Raises ProgramChanged."""
-        ...
-
-
 class HumanAttendees:
-    """Brings people into the meetings of one session and out again. None of this waits."""
+    """Brings people into the meetings of one session and out again, and what they say there to all in them."""
 
-    def __init__(self, journal: Journal, meetings: Meetings, candidates: Candidates, pages: Pages) -> None:
+    def __init__(
+        self, journal: Journal, meetings: Meetings, channels: SessionChannels, pages: Pages, questions: Questions
+    ) -> None:
         self._journal = journal
         self._meetings = meetings
-        self._candidates = candidates
+        self._channels = channels
         self._pages = pages
-        self._questions: Questions
-
-    def equip(self, questions: Questions) -> None:
-        """Give what is made after it."""
         self._questions = questions
 
     def ask(self, meeting: MeetingState, who: str) -> None:
@@ -149,7 +108,23 @@ class HumanAttendees:
         meeting = found[0] if found else None
         return None if meeting is None or self._names_another(meeting, text) else meeting
 
-    def said(self, meeting: MeetingState, message: Message) -> Message | None:
+    async def heard(self, meeting: MeetingState, message: Message) -> bool:
+        """What a person said where the meeting is held is heard by everybody in it; who was asked comes in by it.
+
+        False when it said no more than whether they come.
+        """
+        said = self._said(meeting, message)
+        if said is None:
+            return False
+        await self._channels.meeting(meeting.id).send(said)
+        self._journal.note(MeetingAddressed(meeting.id, said))
+        return True
+
+    def said_in(self, message: str) -> MeetingState | None:
+        """The active meeting in which a person's message was said, one of the latest there."""
+        return next((m for m in self._meetings.going_on() if any(said.id == message for said in m.history)), None)
+
+    def _said(self, meeting: MeetingState, message: Message) -> Message | None:
         """A person's text as everybody in the meeting hears it; None when it only answers the invitation."""
         person = str(message.sender_id)
         if person not in meeting.joined:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
-from runtime.agents.human_attendees import Candidates, HumanAttendees
-from runtime.agents.library import Library
-from runtime.bus import Bus
-from runtime.channels.channel import Channel
+from runtime.agents.dispatcher import Dispatcher
+from runtime.agents.human_attendees import HumanAttendees
+from runtime.agents.registry import AgentRegistry
+from runtime.agents.session_channels import SessionChannels
 from runtime.core.background import OnDemand
-from runtime.core.clock import Clock, until
+from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, QueueFull
 from runtime.core.message import Message, MessageType
-from runtime.execution.frames.frame import Call, Frame
-from runtime.execution.host import Executable, Host
-from runtime.language.program import PlaybookSpec
+from runtime.execution.frames.frame import Call, Executable, Frame
+from runtime.execution.session_context import SessionContext
+from runtime.language.program import PlaybookSpec, Program
 from runtime.meetings.invitations import (
     AUTOMATIC,
     BEFORE_JOINING,
@@ -30,7 +30,6 @@ from runtime.meetings.invitations import (
     rejected,
 )
 from runtime.meetings.meetings import Meetings
-from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState
 
 _CONSIDERING = "joining"
@@ -42,30 +41,23 @@ class Invitations:
 
     def __init__(
         self,
-        journal: Journal,
-        candidates: Candidates,
+        session: SessionContext,
+        agents: AgentRegistry,
+        channels: SessionChannels,
+        dispatcher: Dispatcher,
         meetings: Meetings,
         human_attendees: HumanAttendees,
-        clock: Clock,
-        bus: Bus,
     ) -> None:
-        self._journal = journal
-        self._candidates = candidates
+        self._program = session.program
+        self._journal = session.journal
+        self._clock = session.clock
+        self._agents = agents
+        self._channels = channels
+        self._dispatcher = dispatcher
         self._meetings = meetings
         self._human_attendees = human_attendees
-        self._clock = clock
-        self._bus = bus
         self._asking = OnDemand(self._ask_again)
         self._sleeping: anyio.CancelScope | None = None
-        self._library: Library
-        self._direct: Callable[[str, str], Channel]
-        self._host: Host
-
-    def equip(self, library: Library, direct: Callable[[str, str], Channel], host: Host) -> None:
-        """Give what is made after it, before any agent lives; `direct` is the channel of two participants."""
-        self._library = library
-        self._direct = direct
-        self._host = host
 
     def start(self, tasks: TaskGroup) -> None:
         """Ask those again who have not answered, in `tasks`, when it is time."""
@@ -100,29 +92,26 @@ class Invitations:
                 continue
             if not who.isdecimal():
                 self._human_attendees.ask(meeting, who)
-            elif self._candidates.lives(who):
+            elif self._agents.lives(who):
                 by, text = self._inviter(meeting, who), f"You are invited to meeting {meeting.id}: {meeting.topic}"
                 message = self._meetings.message(meeting, text, MessageType.MEETING_INVITATION, sender=by, to=who)
                 try:
-                    await self._direct(by, who).send(message)
+                    await self._channels.direct(by, who).send(message)
                 except QueueFull as error:
-                    self.undelivered(message, who, error)
+                    self._dispatcher.not_taken(message, who, error)
 
     def _inviter(self, meeting: MeetingState, who: str) -> str:
         """The agent that asks `who`: the host does so for people, and for agents that are gone."""
         by = meeting.asks[who].by if who in meeting.asks else meeting.host
-        return by if by.isdecimal() and self._candidates.lives(by) else meeting.host
+        return by if by.isdecimal() and self._agents.lives(by) else meeting.host
 
-    def undelivered(self, message: Message, who: str, error: QueueFull) -> None:
-        """Publish that somebody could take no more."""
-        about = {"meeting_id": message.meeting_id, "participant_id": who, "message_id": message.id}
-        self._bus.publish("message.undelivered", error=str(error), **about)
-
-    async def received(self, agent: str, invitation: Message) -> tuple[Executable, Mapping[str, Any]] | None:
+    async def received(self, agent: str, invitation: Message) -> tuple[str, Mapping[str, Any]] | None:
+        """The playbook by which an idle agent takes part in a meeting, and its arguments; None when it does not, and
+        has said why where anybody waits for that."""
         meeting = self._meetings.get(str(invitation.meeting_id))
         if not meeting.is_pending(agent):
             return None
-        playbooks = self._library.meetings(self._journal.state.agents[agent].klass)
+        playbooks = meetings_of(self._program, self._journal.state.agents[agent].klass)
         spec = fitting(playbooks, meeting.type, meeting.topic)
         if spec is None:
             await self.answer(meeting, agent, cannot_handle(playbooks))
@@ -130,16 +119,18 @@ class Invitations:
         if any(param.default is None and param.name not in AUTOMATIC for param in spec.params):
             await self.answer(meeting, agent, rejected(f"{spec.name} needs arguments, and an invitation has none"))
             return None
-        return self._candidates.executable(agent, spec.name), self._arguments(spec, meeting)
+        return spec.name, self._arguments(spec, meeting)
 
     async def busy(self, agent: str, invitation: Message) -> None:
-        """See `Reception`. Who considers this invitation already answers when that is done."""
+        """The agent is invited, and does something else. Who considers this invitation already answers when that is
+        done."""
         meeting = self._meetings.get(str(invitation.meeting_id))
         considers = any(frame.meeting == meeting.id for frame in self._journal.state.roots(agent))
         if meeting.is_pending(agent) and not considers:
             await self.answer(meeting, agent, BUSY)
 
     async def idle(self, agent: str) -> None:
+        """The agent does nothing: it is invited again where it is still waited for."""
         for meeting in self._meetings.going_on():
             if meeting.is_pending(agent) and meeting.invited[agent] == BUSY:
                 self._meetings.ask_idle(meeting, agent)
@@ -155,11 +146,14 @@ class Invitations:
     async def answer(self, meeting: MeetingState, agent: str, answer: str) -> None:
         """Have an agent answer its invitation."""
         to = self._inviter(meeting, agent)
-        if self._candidates.lives(to):
+        if self._agents.lives(to):
             kind = MessageType.MEETING_RESPONSE
-            await self._direct(agent, to).send(self._meetings.message(meeting, answer, kind, sender=agent, to=to))
+            await self._channels.direct(agent, to).send(
+                self._meetings.message(meeting, answer, kind, sender=agent, to=to)
+            )
 
     def answered(self, response: Message) -> None:
+        """An answer to an invitation has come."""
         meeting = self._meetings.get(str(response.meeting_id))
         self._meetings.answered(meeting, str(response.sender_id), response.content)
 
@@ -179,27 +173,36 @@ class Invitations:
     async def _considered(self, frame: Frame, playbook: PlaybookSpec, meeting: MeetingState) -> str:
         """The agent's answer: the result of the playbook that it executes before it joins, if it has one."""
         name, klass = playbook.metadata.get(BEFORE_JOINING), frame.agent.klass
-        spec = next((spec for spec in self._library.playbooks(klass) if spec.name == name), None)
+        agent = self._program.agent(klass)
+        spec = agent.playbook(name) if agent is not None and name is not None else None
         if spec is None:
             return JOINED
         if _CONSIDERING not in frame.state.records:
             call = Call(_CONSIDERING, spec.name, (), self._arguments(spec, meeting))
-            executable = self._candidates.executable(frame.state.agent, spec.name)
             try:
-                await self._host.run_child(frame, call, frame.state.agent, executable, hidden=True)
+                await frame.host.run_child(frame, call, *self._found(frame, spec.name), hidden=True)
             except PlaybookError as error:
                 return rejected(str(error))
         record = frame.state.records[_CONSIDERING]
         return answer_of(record.value, record.error)
+
+    def _found(self, frame: Frame, playbook: str) -> tuple[str, Executable]:
+        found = frame.host.find(frame.state.agent, playbook)
+        assert found is not None  # the program has it
+        return found
 
     def _arguments(self, spec: PlaybookSpec, meeting: MeetingState) -> dict[str, Any]:
         """The arguments of the playbook by which an agent takes part, or considers it, as far as it has parameters."""
         names = {param.name for param in spec.params}
         told: dict[str, Any] = {"topic": meeting.topic} if "topic" in names else {}
         if "attendees" in names:
-            told["attendees"] = [self._name(who) for who in dict.fromkeys((*meeting.joined, *meeting.invited))]
-        return told | ({"host": self._name(meeting.host)} if "host" in names else {})
+            told["attendees"] = [
+                self._journal.state.name_of(who) for who in dict.fromkeys((*meeting.joined, *meeting.invited))
+            ]
+        return told | ({"host": self._journal.state.name_of(meeting.host)} if "host" in names else {})
 
-    def _name(self, who: str) -> str:
-        agent = self._journal.state.agents.get(who)
-        return agent.klass if agent is not None else self._journal.state.called(who)
+
+def meetings_of(program: Program, klass: str) -> list[PlaybookSpec]:
+    """The playbooks by which an agent class takes part in meetings, in order."""
+    agent = program.agent(klass)
+    return [spec for spec in agent.playbooks if spec.meeting] if agent is not None else []

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from runtime.core.errors import ProgramChanged, UnknownTarget
 from runtime.core.message import Message
 from runtime.execution.execution_context import ExecutionContext
-from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.frame import Executable, Frame
 from runtime.execution.frames.outside import Outside
 from runtime.execution.frames.signatures import SIGNATURES, TAKE_VARIABLES
 from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.free.position import CallShape
-from runtime.execution.host import Executable
 from runtime.execution.processor.idle import Idle
 from runtime.execution.processor.processor import AgentFacts, Processor
+from runtime.execution.speech.targets import Population
 from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.kinds import judged_triggers, message_trigger, receives_alone
 from runtime.execution.triggers.triggers import declared_types
@@ -75,12 +76,13 @@ def _shape(playbook: PlaybookSpec) -> CallShape:
 class Library:
     """Finds executables by agent class and name; python code is loaded once per agent class and session."""
 
-    def __init__(self, program: Program, machine: ExecutionContext, meeting_host: MeetingHosting) -> None:
-        self._program = program
+    def __init__(self, context: ExecutionContext, population: Population, meeting_host: MeetingHosting) -> None:
+        self._program = context.program
+        self._context = context
+        self._population = population
         self._meeting_host = meeting_host
-        self._machine = machine
         self._modules: dict[str, Module] = {}
-        self._in_python = agents_by_name(program.agents)
+        self._in_python = agents_by_name(context.program.agents)
         self._executables: dict[tuple[str, str], Executable] = {}
 
     def find(self, klass: str, name: str) -> Executable | None:
@@ -101,6 +103,34 @@ class Library:
             made = MeetingPlaybook(spec, made, self._meeting_host)
         self._executables[klass, name] = made
         return made
+
+    def callee(self, agent: str, name: str) -> tuple[str, Executable] | None:
+        """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it; None
+        where there is none. Raises UnknownTarget for another agent's that is not public."""
+        owner, _, playbook = name.rpartition(".")
+        klass = self._context.journal.state.agents[agent].klass
+        if not owner or owner == klass or owner in self._program.remote_agents:
+            found = self.find(owner or klass, playbook)
+            return (agent, found) if found is not None else None
+        spec = self._program.agent(owner)
+        named = spec.playbook(playbook) if spec else None
+        if named is None:
+            return None
+        if not named.public:
+            raise UnknownTarget(f"{playbook} of {owner} is not public, so other agents cannot call it")
+        found = self.find(owner, playbook)
+        return (self._population.ensure(owner), found) if found is not None else None
+
+    def executable(self, klass: str, name: str) -> Executable:
+        """The playbook by which a frame of an agent class is executed. Raises ProgramChanged when there is none now."""
+        found = self.find(klass, name)
+        if found is None:
+            raise ProgramChanged(f"{name} was running here and is no longer in the program")
+        return found
+
+    def triggered(self, klass: str, code: str) -> Executable | None:
+        """The playbook of a trigger of an agent class; None when there is none now."""
+        return self.find(klass, code.split(":")[1]) if code.count(":") else None
 
     def beginning(self, klass: str) -> Sequence[Executable]:
         """The playbooks of an agent class with a BGN trigger, in order."""
@@ -131,10 +161,6 @@ class Library:
         agent = self._program.agent(klass)
         return agent.playbooks if agent else ()
 
-    def meetings(self, klass: str) -> list[PlaybookSpec]:
-        """The playbooks by which an agent class takes part in meetings, in order."""
-        return [spec for spec in self.playbooks(klass) if spec.meeting]
-
     def _triggered(self, klass: str, kind: TriggerKind) -> list[PlaybookSpec]:
         return [spec for spec in self.playbooks(klass) if any(trigger.kind is kind for trigger in spec.triggers)]
 
@@ -147,11 +173,10 @@ class Library:
     def _make(self, agent: AgentSpec, spec: PlaybookSpec) -> Executable:
         version = version_of(agent, spec)
         if spec.kind == "extension":
-            return ExtensionPlaybook(spec, self._machine.calls, Outside(self._machine.journal))
+            return ExtensionPlaybook(spec, self._context.calls, Outside(self._context.journal))
         if spec.kind == "llm":
             return LLMPlaybook(spec, version, lambda frame, playbook: self._execution(agent, frame, playbook))
-        machine = self._machine
-        return PythonPlaybook(spec, self._module(agent).function(spec.name), machine.journal, machine.host, version)
+        return PythonPlaybook(spec, self._module(agent).function(spec.name), self._context.journal, version)
 
     def _module(self, agent: AgentSpec) -> Module:
         module = self._modules.get(agent.name)
@@ -162,13 +187,13 @@ class Library:
     def _execution(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> Execution:
         """The processor of a playbook with steps; a model with statements for all others, but see `Idle`."""
         others = [other for other in self._program.agents if other.name != agent.name]
-        if self._machine.alone and playbook is HANDLER:
-            return Idle(self._machine, frame, agent, playbook, judged_triggers(agent, others, playbook.name))
+        if self._context.alone and playbook is HANDLER:
+            return Idle(self._context, frame, agent, playbook, judged_triggers(agent, others, playbook.name))
         interpreter = self._interpreter(agent, frame, playbook)
         if not playbook.walked:
             return interpreter
         return Processor(
-            self._machine,
+            self._context,
             frame,
             agent,
             playbook,
@@ -182,17 +207,17 @@ class Library:
 
     def _interpreter(self, agent: AgentSpec, frame: Frame, playbook: PlaybookSpec) -> Interpreter:
         return Interpreter(
-            self._machine,
+            self._context,
             frame,
             agent,
             playbook,
-            lambda: call_shapes(self._machine.servers.equipped(self._program), agent),
-            PlaceholderPython(lambda: self._module(agent), self._machine.host),
+            lambda: call_shapes(self._context.servers.equipped(self._program), agent),
+            PlaceholderPython(lambda: self._module(agent)),
         )
 
     def _remote(self, klass: str, name: str) -> Executable:
         agent = self._program.agent(klass)
         assert agent is not None
-        made = RemotePlaybook(agent, name, self._machine.servers, Outside(self._machine.journal))
+        made = RemotePlaybook(agent, name, self._context.servers, Outside(self._context.journal))
         self._executables[klass, name] = made
         return made

@@ -5,31 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from runtime.agents.human_attendees import Candidates, HumanAttendees
+from runtime.agents.attendees import attendee
 from runtime.agents.invitations import Invitations
-from runtime.agents.library import Library
-from runtime.bus import Bus
-from runtime.channels.channel import Channel
-from runtime.channels.registry import Channels
-from runtime.core.clock import Clock
-from runtime.core.errors import PlaybookError, QueueFull, UnknownTarget
-from runtime.core.ids import AgentId, MeetingId, parse_meeting_id
-from runtime.core.message import Message
-from runtime.core.plain_text import enumerated
-from runtime.execution.calls.ask import Questions
+from runtime.agents.registry import AgentRegistry
+from runtime.core.errors import PlaybookError, UnknownTarget
+from runtime.core.ids import parse_meeting_id
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call_arguments
-from runtime.execution.host import Builtin, Host
+from runtime.execution.host import Builtin
 from runtime.execution.speech.pages import Pages
 from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import AUTOMATIC, BUSY, names_of
 from runtime.meetings.meeting import absence, may_join, meeting_of, missing
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.places import Places
-from runtime.meetings.showing import OpenToPeople
 from runtime.tape.facts.calls import CallReturned
-from runtime.tape.facts.meetings import HostCued, MeetingAddressed, NoticeHeard
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState
@@ -39,43 +30,29 @@ class MeetingHost:
     """The meetings of one session as agents see them: entered and left by frames, spoken in through channels."""
 
     def __init__(
-        self, journal: Journal, candidates: Candidates, pages: Pages, channels: Channels, clock: Clock, bus: Bus
+        self,
+        journal: Journal,
+        agents: AgentRegistry,
+        pages: Pages,
+        places: Places,
+        meetings: Meetings,
+        invitations: Invitations,
     ) -> None:
         self._journal = journal
-        self._candidates = candidates
+        self._agents = agents
         self._pages = pages
-        self._channels = channels
-        self._clock = clock
-        self._bus = bus
-        self.meetings = Meetings(journal, self, clock, bus)
-        self.human_attendees = HumanAttendees(journal, self.meetings, candidates, pages)
-        self._places: Places
-        self._open_to_people: OpenToPeople
-        self.invitations = Invitations(journal, candidates, self.meetings, self.human_attendees, clock, bus)
-        self._library: Library
-
-    def equip(
-        self, library: Library, questions: Questions, places: Places, open_to_people: OpenToPeople, host: Host
-    ) -> None:
-        """Give what is made after the meeting host, before any agent lives."""
-        self._library = library
-        self.invitations.equip(library, self.direct, host)
-        self.human_attendees.equip(questions)
         self._places = places
-        self._open_to_people = open_to_people
+        self.meetings = meetings
+        self.invitations = invitations
 
     # -- for people, and what they order
-
-    async def person_leaves(self, meeting: MeetingState, person: str) -> None:
-        """A person leaves, or does not come; nothing happens when they are not in it and were not asked."""
-        self.human_attendees.leave(meeting, person)
 
     async def invite(self, meeting: MeetingState, by: str, names: Sequence[str]) -> list[str]:
         """Have agents and people asked, named as playbooks name them; returns who was asked now, by id.
 
         `by` is an agent or a person. Who is in it, or is asked already, is not asked again. Raises UnknownTarget.
         """
-        wanted = [self._candidates.attendee(name, meeting.host) for name in names]
+        wanted = [attendee(name, meeting.host, self._journal.state, self._agents) for name in names]
         asked = [who for who in dict.fromkeys(wanted) if may_join(meeting, who) and who not in meeting.pending]
         for who in asked:
             self.meetings.ask(meeting, who, by)
@@ -87,96 +64,10 @@ class MeetingHost:
         """End a meeting for all, as `by` wants it, an agent or a person; nothing happens when it has ended."""
         self.meetings.end(meeting, by=by)
 
-    async def heard(self, meeting: MeetingState, message: Message) -> bool:
-        """What a person said where the meeting is held is heard by everybody in it; who was asked comes in by it.
-
-        False when it said no more than whether they come.
-        """
-        said = self.human_attendees.said(meeting, message)
-        if said is None:
-            return False
-        await self.channel(meeting.id).send(said)
-        self._journal.note(MeetingAddressed(meeting.id, said))
-        return True
-
-    # -- channels
-
-    def channel(self, meeting: str) -> Channel:
-        """The channel of the meeting of this id: in it is who has joined, and where people look on, their display."""
-        known = self.meetings.get(meeting)
-        present = [self._candidates.participant(who) for who in known.joined]
-        present += [self._candidates.human] if not known.people and self._open_to_people(known) else []
-        channel = self._channels.meeting(MeetingId(known.id), present)
-        here = {participant.id for participant in present}
-        for participant in channel.participants:
-            if participant.id not in here:
-                channel.remove_participant(participant.id)
-        return channel
-
-    def direct(self, one: str, other: str) -> Channel:
-        """The channel of two of the agents and people."""
-        return self._channels.direct(self._candidates.participant(one), self._candidates.participant(other))
-
-    # -- what meetings need: see `Attendance`
-
-    def name(self, who: str) -> str:
-        """The class of an agent, the name of a person."""
-        agent = self._journal.state.agents.get(who)
-        return agent.klass if agent is not None else self._journal.state.called(who)
-
-    def hear(self, agent: str, message: Message) -> None:
-        """See `Attendance`. An agent that can take no more does not hear it, which is published."""
-        try:
-            self._candidates.remind(AgentId(agent), message)
-        except QueueFull as error:
-            self.invitations.undelivered(message, agent, error)
-
-    def welcome(self, meeting: MeetingState, agent: str, history: Message) -> None:
-        """See `Attendance`. A model is told with its first turn, code by its first wait."""
-        frame = next((f for f in self._journal.state.roots(agent) if f.meeting == meeting.id), None)
-        if frame is not None and self._is_prose(frame):
-            self._journal.note(NoticeHeard(frame.id, history))
-        else:
-            self.hear(agent, history)
-
-    def cue(self, meeting: MeetingState, message: Message) -> None:
-        """See `Attendance`. A model is told with its first turn, code by its first wait, unless it has begun."""
-        if self._is_prose(self._journal.state.frames[meeting.frame]):
-            self._journal.note(NoticeHeard(meeting.frame, message))
-        else:
-            self._journal.note(HostCued(meeting.id, message, meeting.frame))
-
-    def _is_prose(self, frame: FrameState) -> bool:
-        """Whether a frame executes a meeting playbook in natural language."""
-        specs = self._library.meetings(self._journal.state.agents[frame.agent].klass)
-        return any(spec.name == frame.playbook and spec.kind == "llm" for spec in specs)
-
-    def announce(self, meeting: MeetingState, text: str) -> None:
-        """See `Attendance`. It is told unless nobody in it wants that."""
-        if any(self._candidates.notifies(person) for person in meeting.people):
-            self._pages.tell(text, meeting.place)
-
-    def host_reads(self, meeting: MeetingState) -> bool:
-        frame = self._journal.state.frames.get(meeting.frame)
-        return frame is not None and self._is_prose(frame)
-
-    def announce_absent(self, meeting: MeetingState, names: Sequence[str]) -> None:
-        """See `Attendance`. Of a meeting without people they are told where they see what is said in it."""
-        people = meeting.people
-        if any(map(self._candidates.notifies, people)) if people else self._open_to_people(meeting):
-            text = self._pages.texts
-            named = enumerated(names, text("meeting.and"))
-            self._pages.tell(text("meeting.waiting", names=named), meeting.place)
-
-    def waiting_for(self, meeting: MeetingState) -> list[str]:
-        state = self._journal.state
-        waits = [wait for wait in state.waits.values() if wait.source and wait.source.get("meeting") == meeting.id]
-        return list(dict.fromkeys(state.frames[wait.frame].agent for wait in waits))
-
     # -- meetings as frames
 
     async def enter(self, frame: Frame, playbook: PlaybookSpec, /) -> MeetingState | str:
-        """See `MeetingHosting`. Raises UnknownTarget and PlaybookError for attendees that nobody can be."""
+        """Raises UnknownTarget and PlaybookError for attendees that nobody can be."""
         state = frame.state
         meeting = self._journal.state.meetings.get(state.meeting or "")
         if meeting is not None and meeting.frame != frame.id:
@@ -186,7 +77,8 @@ class MeetingHost:
         if meeting is None:
             current = meeting_of(self._journal.state, state.agent)
             if current is not None:
-                return f"The meeting did not take place: {self.name(state.agent)}: {BUSY} with meeting {current.id}"
+                name = self._journal.state.name_of(state.agent)
+                return f"The meeting did not take place: {name}: {BUSY} with meeting {current.id}"
             self._attendees(state, playbook)
             topic = state.kwargs.get("topic") or playbook.metadata.get("topic") or playbook.name
             meeting = self.meetings.create(state.agent, frame.id, playbook.name, str(topic))
@@ -212,7 +104,7 @@ class MeetingHost:
                 frame.expect_change()
                 await frame.change()
         if meeting.status == "inviting" and missing(meeting):
-            self.meetings.end(meeting, by=meeting.host, why=absence(meeting, self.name))
+            self.meetings.end(meeting, by=meeting.host, why=absence(meeting, self._journal.state.name_of))
         elif meeting.status == "inviting":
             self.meetings.start(meeting)
 
@@ -229,13 +121,13 @@ class MeetingHost:
         return must, [who for who in self._resolved(optional, state.agent) if who not in must]
 
     def _resolved(self, names: Sequence[str], host: str) -> list[str]:
-        found = dict.fromkeys(self._candidates.attendee(name, host) for name in names)
+        found = dict.fromkeys(attendee(name, host, self._journal.state, self._agents) for name in names)
         return [who for who in found if who != host]
 
     async def depart(self, meeting: MeetingState, frame: Frame, failure: Exception | None = None, /) -> None:
-        """See `MeetingHosting`. The meeting ends when its host returns, unless the host had left before."""
+        """The meeting ends when its host returns, unless the host had left before."""
         agent = frame.state.agent
-        why = None if failure is None else f"{self.name(agent)} failed: {failure}"
+        why = None if failure is None else f"{self._journal.state.name_of(agent)} failed: {failure}"
         if meeting.frame != frame.id:
             self.meetings.leave(meeting, agent, why and "it failed")
         elif agent in meeting.joined:
@@ -245,7 +137,7 @@ class MeetingHost:
         """End the meeting that a stopped agent holds, and take it out of the one that it is in."""
         meeting = meeting_of(self._journal.state, agent)
         if meeting is not None and meeting.host == agent:
-            self.meetings.end(meeting, by=agent, why=f"{self.name(agent)} {why}")
+            self.meetings.end(meeting, by=agent, why=f"{self._journal.state.name_of(agent)} {why}")
         elif meeting is not None:
             self.meetings.leave(meeting, agent, why)
 
@@ -259,7 +151,7 @@ class MeetingHost:
         there = {(f.agent, f.meeting) for f in self._journal.state.frames.values() if f.meeting is not None}
         for meeting in going_on:
             asked = meeting.joined if agents is None else [who for who in agents if who in meeting.joined]
-            gone = [who for who in asked if (who, meeting.id) not in there and self._candidates.executes(who)]
+            gone = [who for who in asked if (who, meeting.id) not in there and self._agents.executes(who)]
             for who in gone:
                 self.withdraw(who, "was stopped")
 
@@ -280,7 +172,7 @@ class MeetingHost:
             attendees, named = named, attendees
         meeting = self._meeting_of(frame, named)
         asked = await self.invite(meeting, frame.state.agent, names_of(attendees))
-        self._journal.note(CallReturned(*site(frame, call), value=[self.name(who) for who in asked]))
+        self._journal.note(CallReturned(*site(frame, call), value=[self._journal.state.name_of(who) for who in asked]))
 
     async def _end_meeting(self, frame: Frame, call: Call) -> None:
         (named,) = call_arguments(call, "meeting", optional=1)
@@ -301,7 +193,7 @@ class MeetingHost:
             raise UnknownTarget(f"there is no meeting {named!r}" if named else "this playbook is in no meeting")
         agent = frame.state.agent
         if meeting.status != "ended" and agent not in meeting.joined:
-            raise PlaybookError(f"{self.name(agent)} (agent {agent}) is not in meeting {meeting.id}")
+            raise PlaybookError(f"{self._journal.state.name_of(agent)} (agent {agent}) is not in meeting {meeting.id}")
         return meeting
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 
@@ -32,12 +32,8 @@ MAX_SHARED_CHARS = 8000
 """The length of the shared state that goes with each message, as JSON."""
 
 
-class Returns(Protocol):
-    """Hears what could not be posted."""
-
-    async def undelivered(self, message: Message, agent: AgentId, reason: str, /) -> None:
-        """Tell the sender of `message` to `agent` that it was not delivered; it is no longer in the agent's queue."""
-        ...
+Undelivered = Callable[[Message, AgentId, str], Awaitable[None]]
+"""Tells the sender of a message to an agent why it was not delivered; it is no longer in the agent's queue."""
 
 
 class RemoteAgent:
@@ -48,7 +44,7 @@ class RemoteAgent:
     """
 
     def __init__(
-        self, seat: Seat, journal: Journal, mailboxes: Mailboxes, returns: Returns, clock: Clock, bus: Bus
+        self, seat: Seat, journal: Journal, mailboxes: Mailboxes, undelivered: Undelivered, clock: Clock, bus: Bus
     ) -> None:
         self.id = seat.agent
         self.queue = MessageQueue(1, clock)
@@ -57,7 +53,7 @@ class RemoteAgent:
         self._posted = anyio.Event()
         self._journal = journal
         self._mailboxes = mailboxes
-        self._returns = returns
+        self._undelivered = undelivered
         self._bus = bus
         self._came = anyio.Event()
         self.participant = AgentParticipant(seat.agent, self.state.klass, self.accept)
@@ -130,7 +126,7 @@ class RemoteAgent:
             await self._mailboxes.put(participant, Letter(self.seat, message.id, self._content(message)))
         except MailboxFull as error:
             self._journal.note(MessagesDropped(self.id, [message.id]))
-            await self._returns.undelivered(message, self.id, str(error))
+            await self._undelivered(message, self.id, str(error))
             self._publish("participant.refused", **about, participant=participant)
         else:
             self._journal.note(MessagesPosted(self.id, [message.id]))

@@ -1,10 +1,14 @@
-"""Signals between tasks. Nothing is created before somebody waits: an event of asyncio takes almost a kilobyte, and
-most are never waited for.
+"""Signals between tasks, and to functions that subscribed. A signal creates nothing before somebody waits: an event of
+asyncio takes almost a kilobyte, and most are never waited for.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
 
 
 class Signal:
@@ -30,3 +34,21 @@ class Signal:
             await future
         finally:
             self._waiting = tuple(other for other in self._waiting if other is not future)
+
+
+class Listeners(Generic[T]):
+    """The functions to call with each value, in the order in which they subscribed."""
+
+    __slots__ = ("_functions",)
+
+    def __init__(self) -> None:
+        self._functions: tuple[Callable[[T], object], ...] = ()
+
+    def subscribe(self, *functions: Callable[[T], object]) -> None:
+        """Call `functions` with each value from now on."""
+        self._functions += functions
+
+    def tell(self, value: T) -> None:
+        """Call all of them."""
+        for function in self._functions:
+            function(value)

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from runtime.bus import Bus
-from runtime.core.clock import Clock
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
-from runtime.execution.frames.step_watcher import StepWatcher
-from runtime.execution.host import Host
 from runtime.execution.prompt.context_window import ContextWindow
+from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
-from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
-from runtime.tape.journal import Journal
 
 TRANSCRIPT_CHARS = 100_000
 """A past of more characters is summed up: about 25,000 tokens, which every model of today takes beside its program."""
@@ -27,28 +22,22 @@ MayAsk = Callable[[str | None], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class ExecutionContext:
+class ExecutionContext(SessionContext):
     """What executing a session needs.
 
     `steers`: what people say to an agent at work is shown to the work. A past of more than `transcript_chars` is summed
     up.
     """
 
-    program: Program
-    journal: Journal
-    host: Host
     builtins: Builtins
     pages: Pages
     sandbox: Sandbox
     llm: LLMClient
-    clock: Clock
-    bus: Bus
     may_ask: MayAsk
     steers: bool = False
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     transcript_chars: int = TRANSCRIPT_CHARS
     window: ContextWindow = field(default_factory=ContextWindow)
-    watcher: StepWatcher | None = None
     alone: bool = False
     """Each question is asked alone: for small models, which do one thing better than several."""
     calls: Mapping[str, ExtensionCall] = field(default_factory=dict)

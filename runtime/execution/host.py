@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import replace
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import anyio
-from anyio.abc import TaskGroup
 
 from runtime.core.errors import JournalError, PlaybookError, StorageError, UnknownTarget
+from runtime.core.signals import Listeners
 from runtime.execution.frames.events import FrameEvents
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Call, Executable, Frame
 from runtime.execution.frames.outcomes import described, site
-from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call
+from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.tape.facts.calls import CallDropped, CallReturned
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.frame_state import CallSite, FrameState
-from runtime.tape.journal import Journal, as_data
-from runtime.tape.rules.frames import TURN, call_key
+from runtime.tape.journal import as_data
 from runtime.tape.talk import told
 
 Builtin = Callable[[Frame, Call], Awaitable[None]]
 
 AtOnce = Callable[[Frame, Call], bool]
 """Executes a call that waits for nothing; False, with nothing done, for one that has to be waited for."""
+
+When = Literal["before", "after"]
 
 MAX_DEPTH = 100
 """The number of playbooks that may wait for each other: one that calls itself without an end fails."""
@@ -39,52 +40,30 @@ MAX_BELOW = 100
 """Playbooks under way below what an agent began, beyond which no call that a model wrote begins another."""
 
 
-class Executable(Protocol):
-    """A playbook, ready to run. `version` changes with its code or steps."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def version(self) -> str: ...
-
-    @property
-    def kind(self) -> str:
-        """ "llm", "python" or "remote": what executes it."""
-        ...
-
-    def bind(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
-        """Check arguments against the signature: args and kwargs as data, and the variables that they set.
-
-        Raises PlaybookError that names what does not fit.
-        """
-        ...
-
-    async def adopt(self, frame: Frame, /) -> None:
-        """See whether a frame that was begun with another version can go on with this one. Nothing happens by it.
-
-        Raises ProgramChanged with the reason when it cannot.
-        """
-        ...
-
-    async def run(self, frame: Frame, /) -> Any:
-        """Execute the frame to its value. Raises PlaybookError when it fails."""
-        ...
+Find = Callable[[str, str], tuple[str, Executable] | None]
+"""`FrameHost.find`: given the agent that calls, and the name that it calls."""
 
 
-class Callees(Protocol):
-    """Finds playbooks by the names that calls use."""
+@dataclass(frozen=True, slots=True)
+class HostedCalls:
+    """The calls that are executed here, by name. Of those that are made `at_once` no task is begun, unless somebody
+    debugs."""
 
-    def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
-        """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it; None
-        where there is none. Raises UnknownTarget for another agent's that is not public."""
-        ...
+    by_name: Mapping[str, Builtin]
+    at_once: Mapping[str, AtOnce]
 
-    def of_agent(self, agent: str, name: str) -> Executable | None:
-        """The playbook of this name that belongs to the agent."""
-        ...
+
+async def _nothing(_when: When, _frame: Frame) -> None:
+    """Nothing is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Triggers:
+    """What a program wants done before and after its playbooks, and the playbooks that are started when variables of an
+    agent change so."""
+
+    around: Callable[[When, Frame], Awaitable[None]] = _nothing
+    fired_by: Callable[[str, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []
 
 
 class Host:
@@ -92,73 +71,37 @@ class Host:
 
     def __init__(
         self,
-        journal: Journal,
+        session: SessionContext,
         pages: Pages,
-        callees: Callees,
-        tasks: TaskGroup,
-        builtins: Mapping[str, Builtin],
-        at_once: Mapping[str, AtOnce],
+        find: Find,
+        calls: HostedCalls,
+        triggers: Triggers,
+        events: FrameEvents,
     ) -> None:
-        """Of calls that are made `at_once` no task is begun, unless somebody debugs."""
-        self._journal = journal
+        """`find` finds playbooks, `events` tells what becomes of frames."""
+        self._journal = session.journal
+        self._tasks = session.tasks
+        self._watcher = session.watcher
+        self._running = session.journal.running
         self._pages = pages
-        self._callees = callees
-        self._tasks = tasks
-        self._builtins = builtins
-        self._at_once = at_once
+        self.find = find
+        self._calls = calls
+        self._triggers = triggers
+        self._events = events
         self._scopes: dict[tuple[str, str], anyio.CancelScope] = {}
-        self._performing: set[tuple[str, str]] = set()
-        """The calls of which it is not known that they wait, by frame and position."""
-        self._aside: dict[str, set[str]] = {}
-        """The playbooks in execution of which the code that they are executed for does not know, by frame."""
-        self._moving: set[str] = set()
-        """The frames whose code does not wait for a fact."""
-        self.on_returned: Callable[[Collection[str]], None] = lambda _agents: None
+        self.returned = Listeners[Collection[str]]()
         """Told, when a frame is no more, of the agents on which it and what it called were executed."""
-        self.fired_by: Callable[[str, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []
-        """The playbooks that triggers start when variables of an agent change so."""
-        self.around: Callable[[Literal["before", "after"], Frame], Awaitable[None]] = _nothing
-        """Does what a program wants done before and after its playbooks."""
-        self.events: FrameEvents
-        """Tells what becomes of the frames; given before any runs."""
-        self.watcher: StepWatcher | None = None
-        """The debugger's watcher of the session."""
-
-    def busy(self) -> bool:
-        """Whether code of a frame runs, or a call that is neither a wait nor a playbook.
-
-        However many frames wait, only those that may be working are looked at.
-        """
-        return any(map(self._runs, self._moving)) or any(map(self._performs, list(self._performing)))
-
-    def _runs(self, frame: str) -> bool:
-        """Whether the code of a frame is working: it waits for no message, and for no playbook that it does not
-        know.
-        """
-        state = self._journal.state
-        if frame not in state.frames or call_key(frame, TURN) in state.waits:
-            return False
-        return not any(child in state.frames for child in self._aside.get(frame, ()))
-
-    def _performs(self, made: tuple[str, str]) -> bool:
-        frame, pos = made
-        state = self._journal.state
-        made_by = state.frames.get(frame)
-        if made_by is None or pos in made_by.records or call_key(frame, pos) in state.waits:
-            self._performing.discard(made)
-            return False
-        return next(state.below(f"{frame}:{pos}"), None) is None
 
     def start(self, frame: Frame, call: Call, /) -> None:
         """Begin to execute `call`; the frame hears of its result through the journal."""
-        if self.watcher is None and not self._journal.crowded and self._is_done_at_once(frame, call):
+        if self._watcher is None and not self._journal.crowded and self._is_done_at_once(frame, call):
             return
         scope = self._scopes[frame.id, call.pos] = anyio.CancelScope()
-        self._performing.add((frame.id, call.pos))
+        self._running.calls.add((frame.id, call.pos))
         self._tasks.start_soon(self._execute, frame, call, scope)
 
     def _is_done_at_once(self, frame: Frame, call: Call) -> bool:
-        at_once = self._at_once.get(call.name)
+        at_once = self._calls.at_once.get(call.name)
         if at_once is None:
             return False
         try:
@@ -177,27 +120,27 @@ class Host:
         if not frame.alive or call.pos in frame.state.records:
             return
         await self.reap(f"{frame.id}:{call.pos}")
-        self._performing.discard((frame.id, call.pos))
+        self._running.calls.discard((frame.id, call.pos))
         scope = self._scopes.pop((frame.id, call.pos), None)
         if scope is not None:
             scope.cancel()
         agents = self._executing(f"{frame.id}:{call.pos}")
         self._journal.note(CallDropped(*site(frame, call), error=("Cancelled", "")))
-        self.on_returned(agents)
+        self.returned.tell(agents)
 
     async def reap(self, frame: str) -> None:
         """Stop every call below `frame` and close the pages it left open."""
         for owner, pos in list(self._scopes):
             if owner == frame or owner.startswith(frame + ":"):
-                self._performing.discard((owner, pos))
+                self._running.calls.discard((owner, pos))
                 self._scopes.pop((owner, pos)).cancel()
         await self._pages.close_own(frame)
 
     async def _execute(self, frame: Frame, call: Call, scope: anyio.CancelScope) -> None:
         with scope:
             try:
-                if self.watcher is not None:
-                    await self.watcher.about_to_call(frame, call)
+                if self._watcher is not None:
+                    await self._watcher.about_to_call(frame, call)
                 if self._journal.crowded:
                     await self._journal.commit()
                 if not self._is_done_at_once(frame, call):
@@ -209,15 +152,15 @@ class Host:
                 await self._journal.commit()
         if self._scopes.get((frame.id, call.pos)) is scope:
             del self._scopes[frame.id, call.pos]
-            self._performing.discard((frame.id, call.pos))
+            self._running.calls.discard((frame.id, call.pos))
             self._journal.settle()
 
     async def _perform(self, frame: Frame, call: Call) -> None:
-        builtin = self._builtins.get(call.name)
+        builtin = self._calls.by_name.get(call.name)
         if builtin is not None:
             await builtin(frame, call)
             return
-        found = self._callees.find(frame.state.agent, call.name)
+        found = self.find(frame.state.agent, call.name)
         if found is None:
             raise UnknownTarget(f"there is no playbook {call.name!r} that this agent may call")
         await self.run_child(frame, call, *found)
@@ -241,20 +184,20 @@ class Host:
                     kwargs,
                     playbook.version,
                     variables=variables,
-                    fired=self.fired_by(agent, variables) if variables else [],
+                    fired=self._triggers.fired_by(agent, variables) if variables else [],
                     caller=CallSite(*site(frame, call), hidden),
                     meeting=self._meeting_of(frame, agent),
                 )
             )
         doing = shown_call(call.name, self._pages.texts)
         if hidden:
-            self._aside.setdefault(frame.id, set()).add(id_)
+            self._running.hidden.setdefault(frame.id, set()).add(id_)
         try:
             with self._pages.presence.working(frame.state.agent, doing):
                 await self.run_frame(id_, playbook)
         finally:
             if hidden:
-                self._aside[frame.id].discard(id_)
+                self._running.hidden[frame.id].discard(id_)
 
     def _depth(self, frame: Frame) -> int:
         """The number of playbooks that wait for each other down to this frame, itself included."""
@@ -292,14 +235,14 @@ class Host:
         """
         if id_ not in self._journal.state.frames:
             return None
-        frame = Frame(self._journal, id_, self._moving)
-        about = self.events.taken_up(frame, playbook.kind)
+        frame = Frame(self._journal, id_, self)
+        about = self._events.taken_up(frame, playbook.kind)
         failure: BaseException | None = None
         outcome: FrameReturned | None = None
         try:
-            if self.watcher is not None:
-                await self.watcher.entered(frame)
-            await self.around("before", frame)
+            if self._watcher is not None:
+                await self._watcher.entered(frame)
+            await self._triggers.around("before", frame)
             outcome = FrameReturned(id_, as_data(await playbook.run(frame)))
             if frame.alive:  # a playbook that has ended the program is no more
                 await self._returns(frame, outcome.value)
@@ -308,23 +251,23 @@ class Host:
         except Exception as error:  # noqa: BLE001 - a failing playbook is its caller's business
             failure = error
             outcome = FrameReturned(id_, error=described(error))
-            if self.watcher is not None:
-                await self.watcher.failed(frame, error)
+            if self._watcher is not None:
+                await self._watcher.failed(frame, error)
         finally:
             frame.close()
-            self.events.let_go(about, outcome)
+            self._events.let_go(about, outcome)
         await self.reap(id_)
         agents = self._executing(id_)
         if agents and outcome is not None:
             self._journal.note(self._kept(outcome))
-        self.on_returned(agents)
+        self.returned.tell(agents)
         return failure
 
     async def _returns(self, frame: Frame, value: Any) -> None:
         """Record the return of a playbook; its caller learns of it next."""
-        await self.around("after", frame)
-        if self.watcher is not None:
-            await self.watcher.returned(frame, value)
+        await self._triggers.around("after", frame)
+        if self._watcher is not None:
+            await self._watcher.returned(frame, value)
 
     def _executing(self, frame: str) -> set[str]:
         """The agents on which a frame and those below it are executed."""
@@ -353,7 +296,3 @@ class Host:
             return outcome
         did = told(frame.talk) if caller.version.startswith("llm") else ""
         return replace(outcome, did=did) if did else outcome
-
-
-async def _nothing(_when: str, _frame: Frame) -> None:
-    """Nothing is wanted."""

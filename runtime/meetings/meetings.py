@@ -45,10 +45,6 @@ SOLO = "End this meeting?"
 class Attendance(Protocol):
     """Those who can take part, as meetings reach them. None of this waits."""
 
-    def name(self, who: str) -> str:
-        """The name of an agent or a person."""
-        ...
-
     def hear(self, agent: str, message: Message) -> None:
         """An agent hears a notice."""
         ...
@@ -118,7 +114,7 @@ class Meetings:
             return
         self._journal.note(MeetingBegun(meeting.id))
         self._tell(meeting, STARTED, but=(meeting.host,))
-        text = f"Meeting has started. {self._attendance.name(meeting.host)}, please start the meeting."
+        text = f"Meeting has started. {self._journal.state.name_of(meeting.host)}, please start the meeting."
         self._attendance.cue(meeting, self.message(meeting, text, MessageType.MEETING_NOTICE))
 
     def end(self, meeting: MeetingState, *, by: str | None = None, why: str | None = None) -> None:
@@ -183,7 +179,7 @@ class Meetings:
         if meeting.status == "active":
             is_agent = f" (agent {who})" if who.isdecimal() else ""
             ask = meeting.asks.get(named or who)
-            text = f"{self._attendance.name(who)}{is_agent} has joined the meeting"
+            text = f"{self._journal.state.name_of(who)}{is_agent} has joined the meeting"
             self._tell(meeting, text, wakes=None if ask is None else ask.by)
         self._journal.note(ParticipantJoined(meeting.id, who, named or None, self._frame(meeting)))
         if meeting.history and who.isdecimal():
@@ -283,9 +279,9 @@ class Meetings:
 
     def _called(self, meeting: MeetingState, who: str) -> str:
         """The name of a participant, with the number of an agent where the meeting knows another one of its class."""
-        name = self._attendance.name(who)
+        name = self._journal.state.name_of(who)
         known = {*meeting.joined, *meeting.invited} - {who}
-        several = who.isdecimal() and any(self._attendance.name(other) == name for other in known)
+        several = who.isdecimal() and any(self._journal.state.name_of(other) == name for other in known)
         return f"{name} (agent {who})" if several else name
 
     def _history(self, meeting: MeetingState) -> str:

@@ -5,12 +5,23 @@ from __future__ import annotations
 from runtime.core.address import Address
 from runtime.core.ids import parse_meeting_id
 from runtime.tape.frame_state import FrameState
+from runtime.tape.people_state import PageState
 from runtime.tape.state import MeetingState, SessionState
 
 
 def meeting_held_at(state: SessionState, place: Address) -> MeetingState | None:
     """The active meeting of a place; None when there is none (now)."""
     return next((m for m in state.meetings.values() if m.hears_from(place) and m.status != "ended"), None)
+
+
+def meeting_of_page(state: SessionState, page: PageState) -> MeetingState | None:
+    """The meeting in whose place a page is shown, now or until the place was lost; None also for a notice after its
+    end, which nobody misses."""
+    meeting = next((m for m in state.meetings.values() if m.hears_from(page.place)), None)
+    if page.place is None or meeting is None:
+        return None
+    is_late = not page.agent and (state.ended or meeting.status == "ended")
+    return None if is_late else meeting
 
 
 def place_of(state: SessionState, frame: str, to: str) -> Address | None:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from runtime.core.errors import JournalError, PlaybookError, StorageError
-from runtime.execution.frames.frame import Frame
-from runtime.execution.host import Executable
+from runtime.execution.frames.frame import Executable, Frame
 from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import AUTOMATIC
 from runtime.tape.journal import as_data

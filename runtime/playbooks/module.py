@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.core.errors import OutcomeUnknown, PlaybookError, ProgramError, SharedStateConflict, UnknownTarget
 from runtime.execution.frames.drive import drive
-from runtime.execution.frames.frame import Frame, HostCalls
+from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.first_implementation import instead_of
 from runtime.language.program import AgentKind, AgentSpec, PythonFence
@@ -110,10 +110,9 @@ class Module:
 class PlaceholderPython:
     """The Python of an agent class for the placeholders of its descriptions. See `AuthorsPython`."""
 
-    def __init__(self, module: Callable[[], Module], host: HostCalls) -> None:
+    def __init__(self, module: Callable[[], Module]) -> None:
         """`module` is asked for when a placeholder names something that is known nowhere else."""
         self._module = module
-        self._host = host
 
     def names(self) -> Collection[str]:
         """The names that the fences define, and the agent itself."""
@@ -122,7 +121,7 @@ class PlaceholderPython:
     async def value_of(self, frame: Frame, source: str, values: Mapping[str, Any], prefix: str) -> Any:
         function = self._module().expression(source, values)
         async with executing(function, frame.state, arguments=((), {}), prefix=prefix) as body:
-            await drive(frame, body, self._host, prefix=prefix)
+            await drive(frame, body, frame.host, prefix=prefix)
         if body.error is not None:
             raise body.refusal or body.error
         return body.value

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from runtime.core.errors import PlaybookError, ProgramChanged
-from runtime.execution.frames.frame import Frame, shortened
-from runtime.execution.host import Executable
+from runtime.execution.frames.frame import Executable, Frame, shortened
 from runtime.language.pbasm.versions import Version
 from runtime.language.program import Param, PlaybookSpec
 from runtime.language.value_types import coerced

@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from runtime.core.errors import JournalError, ParleyError, ProgramChanged, Unjournaled
 from runtime.execution.frames.drive import drive, rehearse
-from runtime.execution.frames.frame import Frame, HostCalls
+from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.pbasm.versions import Version
 from runtime.language.program import Param, PlaybookSpec
@@ -33,9 +33,7 @@ class PythonPlaybook:
 
     kind = "python"
 
-    def __init__(
-        self, spec: PlaybookSpec, function: Callable[..., Any], journal: Journal, host: HostCalls, version: str
-    ) -> None:
+    def __init__(self, spec: PlaybookSpec, function: Callable[..., Any], journal: Journal, version: str) -> None:
         self.spec = spec
         self.name = spec.name
         self.version = version
@@ -45,7 +43,6 @@ class PythonPlaybook:
         self._returns = _held(spec.returns)
         self._function = function
         self._journal = journal
-        self._host = host
 
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -96,7 +93,7 @@ class PythonPlaybook:
         failure: Exception | None = None
         async with executing(self._function, frame.state) as body:
             try:
-                await drive(frame, body, self._host)
+                await drive(frame, body, frame.host)
             except ParleyError as error:
                 failure = error
         failure = failure or (body.error and (body.refusal or body.error))

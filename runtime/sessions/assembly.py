@@ -1,17 +1,26 @@
-"""The assembly of one session in memory: its parts, made and connected."""
+"""The assembly of one session in memory: its parts, each made complete, in the order of dependency."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from anyio.abc import TaskGroup
 
+from runtime.agents.attendance import SessionAttendance
 from runtime.agents.continuity import Continuity
-from runtime.agents.delivery_handlers import DeliveryHandlers
+from runtime.agents.dispatcher import Dispatcher
+from runtime.agents.human_attendees import HumanAttendees
+from runtime.agents.invitations import Invitations
 from runtime.agents.library import Library
-from runtime.agents.supervisor import Supervisor
-from runtime.execution.calls.agents import Company
+from runtime.agents.loops import AgentLoops
+from runtime.agents.meeting_host import MeetingHost
+from runtime.agents.registry import AgentRegistry
+from runtime.agents.session_channels import SessionChannels
+from runtime.channels.acknowledgements import Acknowledgements
+from runtime.channels.participant import Participant
+from runtime.channels.registry import Channels
+from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
 from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
@@ -20,31 +29,36 @@ from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.reminders import Reminders
 from runtime.execution.calls.shared import SharedCalls
+from runtime.execution.calls.tasks import TaskCalls
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.step_watcher import StepWatcher, Watched
-from runtime.execution.host import Host
+from runtime.execution.host import Builtin, Host, HostedCalls, Triggers
+from runtime.execution.session_context import SessionContext
+from runtime.execution.speech.delivery import Delivery
 from runtime.execution.speech.pages import Pages
+from runtime.execution.speech.utterances import Utterances
 from runtime.execution.triggers.kinds import times_of
 from runtime.execution.triggers.triggers import CallTriggers, Handlers, VariableRules
 from runtime.language.program import Program
 from runtime.llm.reading_ahead import ReadingAhead
+from runtime.meetings.meetings import Meetings
 from runtime.sessions.commands.fork import Forks
+from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.merge import Merge
 from runtime.sessions.commands.session_commands import SessionCommands
 from runtime.sessions.commands.undo import Undo
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.participants import Participants
-from runtime.sessions.meetings.lost_places import LostPlaces
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
-from runtime.sessions.tasks.parts import SessionTasks
+from runtime.sessions.tasks.orders import TaskOrders
+from runtime.sessions.tasks.work import TaskWork, payer
 from runtime.stores.inbox import Inbox
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
 
 
@@ -53,138 +67,143 @@ class Assembly:
     """The parts that a session itself turns to."""
 
     pages: Pages
-    supervisor: Supervisor
+    dispatcher: Dispatcher
+    loops: AgentLoops
+    invitations: Invitations
     builtins: Builtins
     questions: Questions
-    intake: EventHandler
+    event_handler: EventHandler
+    binding: Binding
     commands: SessionCommands
-    tasks: SessionTasks
-    own_events: OwnEvents
     reminders: Reminders
     continuity: Continuity
     undo: Undo
     forks: Forks
     places: MeetingPlaces
-    minutes: MeetingReports
+    meeting_reports: MeetingReports
+    task_orders: TaskOrders
+    task_work: TaskWork
+    own_events: OwnEvents
     watcher: StepWatcher | None
     logs: LogCalls
-
-
-Hearer = Callable[[Content], None]
-"""A listener to every fact."""
 
 
 def assembled(
     record: SessionRecord, program: Program, journal: Journal, tasks: TaskGroup, around: NodeContext, inbox: Inbox
 ) -> Assembly:
     """All parts of a session, before any agent lives."""
-    pages = Pages(journal, around.outbox, record.address, tasks, around.bus, around.texts)
-    supervisor = Supervisor(program, journal, pages, tasks, around.clock, around.bus)
-    supervisor.connect(around.mailboxes, around.extended)
-    builtins = Builtins(journal, pages, supervisor, supervisor, around.clock, around.bus)
-    questions = Questions(journal, pages, builtins)
     busy = around.busy.get(record.program, "queue")
-    intake = EventHandler(
-        *(journal, supervisor, pages, questions),
-        binding=Binding(journal, supervisor.humans, supervisor.classes(), around.clock),
-        busy=busy,
-    )
-    pages.moves = LostPlaces(journal, pages, questions, around.bus).moves
-    places = MeetingPlaces(record, journal, pages, around, inbox)
-    minutes = MeetingReports(program, journal, pages, around.texts, around.meetings)
     watcher = None if around.debugger is None else around.debugger(Watched(record.address.key, program, journal))
+    session = SessionContext(program, journal, tasks, around.clock, around.bus, watcher)
 
-    frames = builtins.events = FrameEvents(journal, around.bus, conversation=record.address.key, program=record.program)
-    session_tasks = SessionTasks(record, program, journal, supervisor, builtins, around).connected(inbox)
-    hearers: list[Hearer] = [frames.noted, intake.noted, builtins.utterances.receipts.noted]
-    hearers += [builtins.utterances.delivery.noted, lambda _: places.noted(), minutes.noted]
-    hearers += [lambda fact: reminders.noted(fact), *([] if watcher is None else [watcher.noted]), session_tasks.noted]
-    journal.watch = _telling(hearers)
-    times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
-    reminders = Reminders(journal, supervisor.remind, around.clock, times)
-    company = Company(journal, supervisor, program)
-    artifacts = ArtifactCalls(journal)
-    calls = {
-        **builtins.table(),
-        **questions.table(),
-        **reminders.table(),
-        **supervisor.meeting_host.calls(),
-        **company.table(),
-    }
-    logs = LogCalls(journal, around.bus, record.program)
-    tables = (SharedCalls(journal), artifacts, ProgramFiles(program, journal), logs, session_tasks.calls)
-    calls |= {name: builtin for table in tables for name, builtin in table.table().items()}
-    if around.files is not None:
-        calls |= FileCalls(journal, pages, record.address, around.files).table()
-    host = Host(journal, pages, supervisor, tasks, calls, builtins.at_once())
-    host.events, host.watcher = frames, watcher
-    company.equip(host)
-    journal.busy = host.busy
-    machine = ExecutionContext(
-        program,
-        journal,
-        host,
-        builtins,
-        pages,
-        around.sandbox,
+    # What people see, and who is there.
+    pages = Pages(session, around.outbox, record.address, around.texts)
+    places = MeetingPlaces(record, journal, pages, around, inbox)
+    meeting_reports = MeetingReports(program, journal, pages, around.texts, around.meetings)
+    channels = Channels(around.bus, Acknowledgements(around.clock), tasks)
+    agents = AgentRegistry(program, journal, pages, _guests(channels, around))
+    dispatcher = Dispatcher(session, agents, channels, pages, around.mailboxes)
+    conduits = SessionChannels(journal, agents, channels, meeting_reports.open_to_people)
+
+    # What programs say and wait for.
+    specs = {spec.name: spec for spec in program.agents}
+    variables = VariableRules(specs, journal, Handlers(journal, around.bus))
+    delivery = Delivery(session, pages, agents)
+    utterances = Utterances(session, pages, conduits, agents, delivery)
+    frame_events = FrameEvents(journal, around.bus, conversation=record.address.key, program=record.program)
+    builtins = Builtins(session, pages, conduits, utterances, variables, frame_events)
+    questions = Questions(journal, pages, builtins)
+    attendance = SessionAttendance(program, journal, agents, dispatcher, pages, meeting_reports.open_to_people)
+    meetings = Meetings(journal, attendance, around.clock, around.bus)
+    human_attendees = HumanAttendees(journal, meetings, conduits, pages, questions)
+    invitations = Invitations(session, agents, conduits, dispatcher, meetings, human_attendees)
+    meeting_host = MeetingHost(journal, agents, pages, places, meetings, invitations)
+
+    # What executes playbooks.
+    context = ExecutionContext(
+        *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
         around.llm if watcher is None else ReadingAhead(around.llm, tasks),
-        around.clock,
-        around.bus,
-        may_ask=lambda person: around.allowance(session_tasks.payer, person),
+        may_ask=lambda person: around.allowance(payer(record.address, journal.state), person),
         steers=busy == "steer",
         servers=around.servers,
         transcript_chars=around.transcript_chars,
-        watcher=watcher,
         alone=around.questions_alone,
         calls=around.calls,
     )
-    library = Library(program, machine, supervisor.meeting_host)
-    supervisor.equip(library, host)
-    builtins.utterances.delivery.handlers = DeliveryHandlers(program, library, host, supervisor)
-    supervisor.meeting_host.equip(library, questions, places, minutes.open_to_people, host)
-    handlers = Handlers(journal, host, supervisor, around.bus)
-    builtins.on_trigger = handlers.due
-    _connect_triggers(program, journal, handlers, builtins, artifacts, host)
+    library = Library(context, agents, meeting_host)
+    times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
+    reminders = Reminders(journal, dispatcher.remind, around.clock, times)
+    logs = LogCalls(journal, around.bus, record.program)
+    task_calls = TaskCalls(session, builtins, around.tasks)
+    tables = [builtins.table(), questions.table(), reminders.table(), meeting_host.calls(), logs.table()]
+    tables += [task_calls.table(), *_further_calls(session, agents, variables, pages, around)]
+    hosted = HostedCalls({name: call for table in tables for name, call in table.items()}, builtins.at_once())
+    host = Host(
+        *(session, pages, library.callee, hosted),
+        Triggers(CallTriggers(specs, variables.handlers).run, variables.fired_by),
+        frame_events,
+    )
+
+    # Those who live, and those who turn to them.
+    loops = AgentLoops(context, agents, dispatcher, library, host, meeting_host)
+    event_handler = EventHandler(
+        journal, dispatcher, human_attendees, pages, questions, loops if busy == "interrupt" else None
+    )
+    binding = Binding(journal, agents.humans, agents.classes(), around.clock)
+    meeting_commands = MeetingCommands(session, agents, meeting_host, human_attendees, pages)
+    task_orders = TaskOrders(record, journal, around, inbox, dispatcher.remind)
+    task_work = TaskWork(session, agents, library, builtins, around, inbox)
+    journal.noted.subscribe(
+        *(loops.noted, frame_events.noted, event_handler.noted, utterances.receipts.noted, delivery.noted),
+        *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
+        *(() if watcher is None else (watcher.noted,)),
+        *(task_calls.noted, task_orders.noted, task_work.noted),
+    )
     return Assembly(
         pages,
-        supervisor,
+        dispatcher,
+        loops,
+        invitations,
         builtins,
         questions,
-        intake,
-        SessionCommands(program, journal, supervisor, pages, intake, around),
-        session_tasks,
+        event_handler,
+        binding,
+        SessionCommands(context, loops, event_handler, binding, meeting_commands),
+        reminders,
+        Continuity(context, library, host, loops, meeting_host),
+        Undo(record, journal, loops, pages, event_handler, around),
+        Forks(record, journal, around, inbox),
+        places,
+        meeting_reports,
+        task_orders,
+        task_work,
         OwnEvents(
             pages,
             Merge(record, journal, around, inbox),
-            Participants(journal, supervisor, pages, builtins.utterances.delivery, around.clock),
-            session_tasks,
+            Participants(session, agents, conduits, meetings, pages, delivery),
+            task_orders,
+            task_work,
         ),
-        reminders,
-        Continuity(program, library, supervisor, journal),
-        Undo(record, journal, supervisor, pages, intake, around),
-        Forks(record, journal, around, inbox),
-        places,
-        minutes,
         watcher,
         logs,
     )
 
 
-def _telling(hearers: Sequence[Hearer]) -> Hearer:
-    def tell(fact: Content) -> None:
-        for hear in hearers:
-            hear(fact)
+def _guests(channels: Channels, around: NodeContext) -> Mapping[str, Participant]:
+    """The participants that extensions add, which follow the channels from now on."""
+    if around.extended is None:
+        return {}
+    around.extended.attach(channels)
+    return around.extended.guests
 
-    return tell
 
-
-def _connect_triggers(
-    program: Program, journal: Journal, handlers: Handlers, builtins: Builtins, artifacts: ArtifactCalls, host: Host
-) -> None:
-    """Have variables and calls looked at for what they start, wherever they come from."""
-    agents = {spec.name: spec for spec in program.agents}
-    variables = VariableRules(agents, journal, handlers)
-    builtins.on_variable = variables.update
-    artifacts.equip(variables)
-    host.fired_by = variables.fired_by
-    host.around = CallTriggers(agents, handlers).run
+def _further_calls(
+    session: SessionContext, agents: AgentRegistry, variables: VariableRules, pages: Pages, around: NodeContext
+) -> Iterator[Mapping[str, Builtin]]:
+    """The tables of calls that no other part needs."""
+    yield AgentCalls(session.journal, agents, session.program).table()
+    yield ArtifactCalls(session.journal, variables).table()
+    yield SharedCalls(session.journal).table()
+    yield ProgramFiles(session.program, session.journal).table()
+    if around.files is not None:
+        yield FileCalls(session.journal, pages, pages.address, around.files).table()

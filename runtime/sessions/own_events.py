@@ -5,7 +5,8 @@ from __future__ import annotations
 from runtime.execution.speech.pages import Pages
 from runtime.sessions.commands.merge import Merge
 from runtime.sessions.inbound.participants import Participants
-from runtime.sessions.tasks.parts import SessionTasks
+from runtime.sessions.tasks.orders import TaskOrders
+from runtime.sessions.tasks.work import TaskWork
 from runtime.stores.inbox import MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER, InboxEvent
 from runtime.stores.timers import TIMER
 
@@ -16,12 +17,15 @@ OWN_EVENTS = frozenset({TIMER, MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER
 class OwnEvents:
     """Takes them for one session."""
 
-    def __init__(self, pages: Pages, merge: Merge, participants: Participants, tasks: SessionTasks) -> None:
+    def __init__(
+        self, pages: Pages, merge: Merge, participants: Participants, orders: TaskOrders, work: TaskWork
+    ) -> None:
         self._pages = pages
         self.merge = merge
         """Gives back what came of a fork."""
         self._participants = participants
-        self._tasks = tasks
+        self._orders = orders
+        self._work = work
 
     async def take(self, event: InboxEvent, *, broken: bool) -> None:
         """Take an event; `broken`: its program cannot go on."""
@@ -30,8 +34,8 @@ class OwnEvents:
         elif event.kind == PARTICIPANT and not broken:
             await self._participants.take(event)
         elif event.kind == TASK_CANCEL:
-            self._tasks.work.cancel()
+            self._work.cancel()
         elif event.kind not in OWN_EVENTS:
-            await self._tasks.orders.forward(event)
-        elif event.kind == TASK_OVER and (told := self._tasks.orders.take(event)):
+            await self._orders.forward(event)
+        elif event.kind == TASK_OVER and (told := self._orders.take(event)):
             self._pages.tell(told)

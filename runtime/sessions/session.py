@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from runtime.agents.supervisor import begins
+from runtime.agents.loops import begins
 from runtime.core.background import OnDemand
 from runtime.core.errors import TapeConflict
 from runtime.core.signals import Signal
@@ -139,10 +139,11 @@ class Session:
                 self.unfinished = [] if first is None else [first]
                 await self._restore(first)
                 self._obey_stops(backlog, tasks)
-                self._parts.tasks.start(tasks, self._broken)
+                self._parts.task_orders.start(tasks)
+                self._parts.task_work.start(self._broken)
                 if self._broken is None:
                     self._parts.reminders.start(tasks)
-                    self._parts.supervisor.meeting_host.invitations.start(tasks)
+                    self._parts.invitations.start(tasks)
                 if first is not None and self._succession is not None:
                     await self._taken(first)
                     first = None
@@ -183,24 +184,24 @@ class Session:
             self._journal.rested = self._journal.state.seq
         if self._succession is not None:
             self._journal.note(self._succession.fact)
-            await self._parts.tasks.orders.catch_up()
+            await self._parts.task_orders.catch_up()
         self._journal.note(SessionLoaded())
         await self._parts.places.restore(self._succession)
-        self._parts.minutes.restore()
+        self._parts.meeting_reports.restore()
         self._parts.pages.repair()
         if self._succession is not None and first is not None:
             self._go_on(self._succession, first)
         if self._broken is None and not self._journal.state.ended:
             await self._parts.continuity.go_on()
         if self._journal.state.ended:
-            self._parts.supervisor.restore()  # for what was said to other processes
+            self._parts.loops.restore()  # for what was said to other processes
         elif self._broken is not None:
             await self._parts.pages.close_all()
             self._journal.note(ProgramBroken(self._broken))
         else:
-            self._parts.supervisor.restore()
+            self._parts.loops.restore()
             self._parts.continuity.dismiss()
-            self._parts.intake.restore()
+            self._parts.event_handler.restore()
         self._publish("session.restored")
 
     def _go_on(self, succession: Succession, first: InboxEntry) -> None:
@@ -220,40 +221,41 @@ class Session:
         self._journal.note(SessionBegun(program.digest, playbooks=outline(program)))
         self._note_person(event)
         if event.kind == TASK:
-            self._parts.tasks.work.begin(event, self._broken)
+            self._parts.task_work.begin(event, self._broken)
             await self._taken(entry)
             return
         if event.kind == "message" or event.text:
-            self._parts.intake.begun(event, 0)
+            self._parts.event_handler.begun(event, 0)
         begun = any(begins(spec) for spec in program.agents if spec.kind is AgentKind.AI)
-        self._parts.supervisor.start(message_of(event, None, self._journal.state) if begun else None)
+        self._parts.loops.start(message_of(event, None, self._journal.state) if begun else None)
         if self._broken is not None:
-            await self._parts.supervisor.tell("session.trouble", error=self._broken)
+            self._parts.pages.tell(self._say("trouble", error=self._broken))
         elif begun:
             self._tell_received(event)
-            self._parts.intake.heard(event, self._parts.supervisor.recipient(event.text, None, event.person_id))
+            self._parts.event_handler.heard(event, self._parts.dispatcher.recipient(event.text, None, event.person_id))
         elif event.kind == "message":
             await self._hear(event, 0)
         else:
-            await self._parts.supervisor.tell("session.ready", program=program.name)
+            self._parts.pages.tell(self._say("ready", program=program.name))
         await self._taken(entry)
         self._publish("session.started")
 
     async def _serve(self, backlog: Backlog, first: InboxEntry | None) -> Outcome:
         heard: Outcome | None = None
         with anyio.CancelScope() as listening:
-            self._parts.builtins.on_end = listening.cancel
+            self._parts.builtins.ended.subscribe(lambda _: listening.cancel())
             if self._journal.state.ended:
                 listening.cancel()
             heard = await self._listen(backlog, first)
         if heard is not Outcome.RESTING:
-            self._parts.intake.ended()
+            self._parts.event_handler.ended()
         with anyio.move_on_after(SETTLED_WITHIN_S if heard is Outcome.SUCCEEDED else None):
             await self._parts.pages.all_shown()
         if self._journal.state.ended:
-            await self._parts.supervisor.all_posted()
+            await self._parts.loops.all_posted()
         await self._parts.own_events.merge.give_back()
-        await self._parts.tasks.settle()
+        await self._parts.task_orders.all_posted()
+        await self._parts.task_work.give_back()
         await self._journal.rest()
         return heard or Outcome.ENDED
 
@@ -303,7 +305,7 @@ class Session:
         told = await self._parts.forks.open(event) if event.kind == FORK_WANTED else None
         self._consume(entry)
         self._spoken_with = self._spoken_with or event.kind == PARTICIPANT or event.kind not in OWN_EVENTS
-        if event.kind in OWN_EVENTS or self._parts.tasks.orders.asked_by_task(event):
+        if event.kind in OWN_EVENTS or self._parts.task_orders.asked_by_task(event):
             await self._parts.own_events.take(event, broken=self._broken is not None)
             await self._taken(entry)
             return
@@ -378,7 +380,7 @@ class Session:
         return self._around.texts(f"session.{key}", **values)
 
     def _note_person(self, event: InboxEvent) -> None:
-        self._parts.intake.binding.meet(event)
+        self._parts.binding.meet(event)
 
     async def _hear(self, event: InboxEvent, since: int) -> None:
         news = self._journal.state.news
@@ -386,7 +388,7 @@ class Session:
             changes = [self._say(f"program_{kind}", names=listed(names)) for kind, names in news.items()]
             self._parts.pages.tell(self._say("program_news", changes="; ".join(changes)))
             self._journal.note(NewsTold())
-        await self._parts.intake.take(event, since)
+        await self._parts.event_handler.take(event, since)
         self._tell_received(event)
 
     def _tell_received(self, event: InboxEvent) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from anyio.abc import TaskGroup
 
+from runtime.core.background import OnDemand
 from runtime.core.errors import StorageError
 from runtime.stores.sessions import Lease, SessionRecord, SessionStore
 from runtime.tape.journal import Journal
@@ -45,9 +46,8 @@ class Snapshots:
         self._kept = 0
         self._size_chars = 0
         self._taken: Snapshot | None = None
-        journal.written = self._written
-        self._tasks: TaskGroup
-        self._keeping = False
+        self._keeping = OnDemand(self._keep)
+        journal.written.subscribe(self._written)
 
     async def restore(self) -> None:
         """Bring the journal to where the tapes are. Raises ContentLocked for what cannot be opened."""
@@ -64,17 +64,16 @@ class Snapshots:
 
     def start(self, tasks: TaskGroup) -> None:
         """From now on snapshots are taken, and kept in `tasks`."""
-        self._tasks = tasks
+        self._keeping.start(tasks)
 
     async def _keep(self) -> None:
         """Keep what was taken. One that cannot be kept is let go: the facts are there."""
-        while self._taken is not None:
-            taken, self._taken = self._taken, None
+        taken, self._taken = self._taken, None
+        if taken is not None:
             with suppress(StorageError):
                 await self._store.keep_snapshot(self._lease(), self._session, taken, taken_in=self._taken_in)
-        self._keeping = False
 
-    def _written(self) -> None:
+    def _written(self, _: None) -> None:
         """Take a snapshot, if it is time: of a moment when all that the state knows is on the tape."""
         journal = self._journal
         new = journal.state.seq - self._kept
@@ -84,6 +83,4 @@ class Snapshots:
             return
         self._taken, self._kept = snapshot_of(journal.state), journal.state.seq
         self._size_chars = len(self._taken.text)
-        if not self._keeping:
-            self._keeping = True
-            self._tasks.start_soon(self._keep)
+        self._keeping.wake()

@@ -15,11 +15,12 @@ from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
 from runtime.core.ids import SessionId, TapeId
 from runtime.core.plain_text import whole_characters
-from runtime.core.signals import Signal
+from runtime.core.signals import Listeners, Signal
 from runtime.tape.bounds import MAX_FACT_CHARS, with_short_reasons
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.fold import apply, apply_fact
+from runtime.tape.running import RunningCode
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
 
@@ -156,14 +157,13 @@ class Journal:
         """What the store has, as far as is known."""
         self.rested = 0
         """The last fact on the tape at which nothing was going on, as far as is known: others can go on from there."""
-        self.watch: Callable[[Content], None] = lambda _: None
+        self.noted = Listeners[Content]()
         """Told of every fact when it was noted."""
-        self.written: Callable[[], None] = lambda: None
+        self.written = Listeners[None]()
         """Told of every commit when it was made."""
+        self.running = RunningCode(self.state)
         self.settles = False
         """Whether somebody waits for a moment in which all that is noted is durable."""
-        self.busy: Callable[[], bool] = lambda: False
-        """Whether code of the session is running now that the state knows nothing of."""
 
     @property
     def pending(self) -> int:
@@ -211,7 +211,7 @@ class Journal:
         frame = plain.frame_id()
         if frame is not None:
             self._tell(frame)
-        self.watch(plain)
+        self.noted.tell(plain)
         return seq
 
     def consume(self, entry_id: str) -> None:
@@ -231,7 +231,7 @@ class Journal:
 
     def at_work(self) -> bool:
         """Whether something is being done now."""
-        return self.busy() or self._work.goes_on()
+        return self.running.any() or self._work.goes_on()
 
     def awake(self) -> bool:
         """Whether a restart takes the session into memory: for work, or for a time that it waits for."""
@@ -294,7 +294,7 @@ class Journal:
         if at_rest:
             self.rested = self._committed
         self._announce()
-        self.written()
+        self.written.tell(None)
 
     def _take(self) -> Batch:
         facts, self._facts = self._facts, []

@@ -251,6 +251,11 @@ class SessionState:
             return found or [id_ for id_ in nth if _plain(self.people[id_].name) == _plain(wanted)]
         return found or [id_ for id_, person in people if person.name.casefold() == wanted]
 
+    def name_of(self, who: str) -> str:
+        """The class of an agent, the name of a person."""
+        agent = self.agents.get(who)
+        return agent.klass if agent is not None else self.called(who)
+
     def called(self, person: str) -> str:
         """The name that means only this person: "Ada (2)" for the second person here where others are called Ada too.
 

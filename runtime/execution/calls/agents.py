@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from runtime.core.errors import PlaybookError, UnknownTarget
-from runtime.core.ids import AgentId, parse_agent_id
+from runtime.core.ids import parse_agent_id
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call_arguments
-from runtime.execution.host import Builtin, Callees, Host
+from runtime.execution.host import Builtin
+from runtime.execution.speech.targets import Population
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import Program
 from runtime.language.value_types import coerced
@@ -21,26 +22,13 @@ MAX_AGENTS = 1000
 """Agents of one session."""
 
 
-class Makers(Callees, Protocol):
-    """Makes the agents of a session."""
-
-    def create(self, klass: str, variables: Mapping[str, Any], /) -> AgentId:
-        """A new agent of a class. Raises UnknownTarget."""
-        ...
-
-
-class Company:
+class AgentCalls:
     """The calls of one session; each notes its own result."""
 
-    def __init__(self, journal: Journal, makers: Makers, program: Program) -> None:
+    def __init__(self, journal: Journal, population: Population, program: Program) -> None:
         self._journal = journal
-        self._makers = makers
+        self._population = population
         self._types = {spec.name: declared_types(spec) for spec in program.agents}
-        self._host: Host
-
-    def equip(self, host: Host) -> None:
-        """Give the host, which is made after the calls."""
-        self._host = host
 
     def table(self) -> dict[str, Builtin]:
         """The calls by name."""
@@ -63,7 +51,7 @@ class Company:
     def _made(self, klass: str, variables: Mapping[str, Any]) -> str:
         if len(self._journal.state.agents) >= MAX_AGENTS:
             raise PlaybookError(f"a session has {MAX_AGENTS:,} agents at most")
-        return self._makers.create(klass, dict(self._typed(klass, variables)))
+        return self._population.create(klass, dict(self._typed(klass, variables)))
 
     def _typed(self, klass: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         """The variables as they are declared. Raises PlaybookError for a value that does not fit."""
@@ -84,13 +72,13 @@ class Company:
         agent = self._journal.state.agents.get(id_ or "")
         if agent is None:
             raise UnknownTarget(f"there is no agent {named!r}")
-        found = self._makers.find(frame.state.agent, f"{agent.klass}.{playbook}")
+        found = frame.host.find(frame.state.agent, f"{agent.klass}.{playbook}")
         if found is None:
             raise UnknownTarget(f"{agent.klass} has no playbook {playbook!r}")
         given = dict(arguments) if isinstance(arguments, Mapping) else {}
         args = () if arguments is None or isinstance(arguments, Mapping) else tuple(arguments)
         child = Call(call.pos, call.name, args, given, answers=call)
-        await self._host.run_child(frame, child, agent.id, found[1])
+        await frame.host.run_child(frame, child, agent.id, found[1])
 
 
 def _class_and_variables(call: Call) -> tuple[str, dict[str, Any]]:

@@ -28,19 +28,15 @@ MAX_SAVED_BYTES = 5_000_000
 class ArtifactCalls:
     """The calls of one session; each notes its own result."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, variables: VariableRules) -> None:
         self._journal = journal
-        self._variables: VariableRules
+        self._variables = variables
         self._measured: dict[tuple[str, str], tuple[Any, int]] = {}
         """Values by agent and name with their sizes, so that each is measured once."""
 
     def table(self) -> dict[str, Builtin]:
         """The calls by name."""
         return {"SaveArtifact": self.save, "Artifact": self.save, "LoadArtifact": self.load}
-
-    def equip(self, variables: VariableRules) -> None:
-        """Give the rules by which variables are set, which are made after the calls."""
-        self._variables = variables
 
     async def save(self, frame: Frame, call: Call) -> None:
         """Keep a value under a name, which from then on is a variable of the agent."""

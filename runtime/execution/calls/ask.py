@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -25,7 +25,8 @@ from runtime.tape.facts.calls import (
     WaitBegun,
     WaitEnded,
 )
-from runtime.tape.facts.pages import PageFinished
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.pages import PageFinished, PageMoved
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState, QuestionState
 from runtime.tape.rules.frames import call_key
@@ -191,15 +192,18 @@ class Questions:
         self._pages.show(page)
         return page
 
-    def ask_again(self, lost: Address | None = None) -> None:
-        """Show every open question again: the page that showed it belongs to another session, and so do its choices.
+    def noted(self, fact: Content) -> None:
+        """Hear every fact: where a page was moved out of a lost place, questions that were asked there are too."""
+        if isinstance(fact, PageMoved):
+            state = self._journal.state
+            lost = [meeting.left for meeting in state.meetings.values() if meeting.left is not None]
+            self.ask_again(lambda question: question.place in lost and question.page not in state.pages)
 
-        After a place was `lost`, only the questions that were asked there and are not on their way.
-        """
-        state = self._journal.state
-        for key, question in list(state.questions.items()):
-            elsewhere = lost is not None and (question.place != lost or question.page in state.pages)
-            if elsewhere or self._answered(question):
+    def ask_again(self, concerned: Callable[[QuestionState], bool] = lambda _: True) -> None:
+        """Show open questions again, by default all: the page that showed them belongs to another session, and so do
+        their choices."""
+        for key, question in list(self._journal.state.questions.items()):
+            if not concerned(question) or self._answered(question):
                 continue
             options = question.options
             page = self._pages.question(question.frame, self._prefix, options)

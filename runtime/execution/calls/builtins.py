@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import inf
 from typing import Any
 
 import anyio
 
-from runtime.bus import Bus
-from runtime.core.clock import LOOK_S, Clock, until
+from runtime.core.clock import LOOK_S, until
 from runtime.core.errors import QueueTimeout
 from runtime.core.message import Message, MessageType, message_to_data
+from runtime.core.signals import Listeners
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call_arguments, own_type, seconds_of
 from runtime.execution.host import AtOnce, Builtin
+from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
-from runtime.execution.speech.targets import Population, wait_source
 from runtime.execution.speech.utterances import Conduits, Utterances
+from runtime.execution.triggers.triggers import VariableRules
 from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.frame_state import WaitState, takes
-from runtime.tape.journal import Journal
 from runtime.tape.rules.frames import TURN, call_key
 from runtime.tape.state import AgentState
 
@@ -43,28 +43,24 @@ class Builtins:
 
     def __init__(
         self,
-        journal: Journal,
+        session: SessionContext,
         pages: Pages,
         conduits: Conduits,
-        population: Population,
-        clock: Clock,
-        bus: Bus,
+        utterances: Utterances,
+        variables: VariableRules,
+        events: FrameEvents,
     ) -> None:
-        self._journal = journal
+        """`variables` are the rules by which variables are set, `events` tells that frames wait."""
+        self._journal = session.journal
+        self._clock = session.clock
+        self._bus = session.bus
         self._pages = pages
         self._conduits = conduits
-        self._population = population
-        self._clock = clock
-        self._bus = bus
-        self.utterances = Utterances(journal, pages, conduits, population, clock, bus)
-        self.events: FrameEvents
-        """Tells that frames wait; given before any runs."""
-        self.on_end: Callable[[], None] = lambda: None
-        """Called when the program has ended."""
-        self.on_variable: Callable[[Frame, Call, str, Any], Awaitable[None]] | None = None
-        """Sets a variable, and notes the result of the call."""
-        self.on_trigger: Callable[[Frame, Call], Awaitable[None]] | None = None
-        """Executes the playbook of a trigger whose code is the call's name."""
+        self.utterances = utterances
+        self.variables = variables
+        self._events = events
+        self.ended = Listeners[None]()
+        """Told when the program has ended."""
 
     def table(self) -> dict[str, Builtin]:
         """The calls by name."""
@@ -89,17 +85,6 @@ class Builtins:
             "WaitForMessage": self.take_at_once,
         }
 
-    def source(self, frame: Frame, text: str) -> dict[str, Any]:
-        """The meaning of a turn that waits for `text`: a quiet notice does not end the wait. Raises UnknownTarget."""
-        source = self._source(frame, text)
-        return {"notices": False, **source} if "any" in source or "meeting" in source else source
-
-    def _source(self, frame: Frame, text: str) -> dict[str, Any]:
-        state = frame.state
-        source = wait_source(text, self._journal.state, self._population, agent=state.agent, meeting=state.meeting)
-        hears_anyway = "any" in source or source.get("meeting") == state.meeting
-        return source if hears_anyway or state.meeting is None else {**source, "within": state.meeting}
-
     async def step(self, frame: Frame, call: Call) -> None:
         """The frame goes to a step."""
         (location,) = call_arguments(call, "location")
@@ -115,11 +100,7 @@ class Builtins:
     async def var(self, frame: Frame, call: Call) -> None:
         """Set a variable of the agent; triggers that it makes true run before the call returns."""
         name, value = call_arguments(call, "name", "value")
-        name = str(name).removeprefix("$")
-        if self.on_variable is not None:
-            await self.on_variable(frame, call, name, value)
-        else:
-            self._journal.note(CallReturned(*site(frame, call), value=value, sets={name: value}))
+        await self.variables.update(frame, call, str(name).removeprefix("$"), value)
 
     async def now(self, frame: Frame, call: Call) -> None:
         """The present time, ISO 8601 in UTC."""
@@ -146,11 +127,15 @@ class Builtins:
             self._pages.tell(self._pages.texts("session.unread"))
         self._journal.note(SessionEnded())
         await self._journal.commit()
-        self.on_end()
+        self.ended.tell(None)
 
-    def waiting(self, frame: str) -> AbstractContextManager[None]:
-        """Within it, nobody sees the agent of a frame at work."""
-        return self._pages.presence.waiting(frame)
+    @contextmanager
+    def waiting(self, frame: Frame, wait: WaitState) -> Iterator[None]:
+        """Within it a frame waits, and nobody sees its agent at work."""
+        self._events.waits(frame, wait)
+        with self._pages.presence.waiting(frame.id):
+            yield
+        self._events.goes_on(frame)
 
     async def notice(self, frame: Frame, text: str) -> None:
         """Tell the people of the conversation something that the program did not say."""
@@ -162,7 +147,7 @@ class Builtins:
         """Wait for messages of a source; the result is a list of them as data, None when the time is over."""
         text, timeout_s = _source_and_time(call)
         if call_key(frame.id, call.pos) not in self._journal.state.waits:
-            source = self._source(frame, text) | _type_of(call)
+            source = self.utterances.call_source(frame, text) | _type_of(call)
             if self._cued(frame, call, source):
                 return
             self._note_wait(frame, call, source, timeout_s)
@@ -177,7 +162,7 @@ class Builtins:
         if any(message.type == MessageType.TRIGGER for message in frame.agent.queue):
             return False
         text, timeout_s = _source_and_time(call)
-        source = self._source(frame, text) | _type_of(call)
+        source = self.utterances.call_source(frame, text) | _type_of(call)
         came = queue.take(lambda message: takes(source, message), max_messages=MAX_WAITED_MESSAGES)
         taken = as_they_are(came, frame.agent)
         if not taken:
@@ -221,10 +206,10 @@ class Builtins:
             self._journal.note(WaitBegun(*site(frame, call), None, due))
         await self._journal.commit()
         wait = self._journal.state.waits[key]
-        self.events.waits(frame, wait)
+        self._events.waits(frame, wait)
         with self._pages.presence.waiting(frame.id):
             await until(self._clock, wait.due or 0.0, at_most_s=seconds)
-        self.events.goes_on(frame)
+        self._events.goes_on(frame)
         self._journal.note(WaitEnded(*site(frame, call), messages=[]))
 
     async def receive(
@@ -235,10 +220,10 @@ class Builtins:
         That is by the calendar, or `within_s` from now if the calendar is set back. A turn is given with it, in order,
         the notices of its meeting that woke nobody, and when it waits for an agent also what others said meanwhile.
         """
-        self.events.waits(frame, self._journal.state.waits[call_key(frame.id, pos)])
+        self._events.waits(frame, self._journal.state.waits[call_key(frame.id, pos)])
         with self._pages.presence.waiting(frame.id):
             taken = await self._receive(frame, pos, at_most, within_s)
-        self.events.goes_on(frame)
+        self._events.goes_on(frame)
         return taken
 
     async def _receive(self, frame: Frame, pos: str, at_most: int, within_s: float | None) -> list[Message] | None:
@@ -272,8 +257,7 @@ class Builtins:
         rest = [message for message in taken if message.type != MessageType.TRIGGER]
         for message in taken:
             if message.type == MessageType.TRIGGER:
-                if self.on_trigger is not None:
-                    await self.on_trigger(frame, Call(f"{pos}:{message.id}", message.content))
+                await self.variables.handlers.due(frame, Call(f"{pos}:{message.id}", message.content))
                 self._journal.note(MessagesDropped(frame.state.agent, [message.id]))
         return rest
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 
-from runtime.core.clock import Clock, until
+from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.signals import Signal
 from runtime.execution.calls.builtins import Builtins
@@ -19,12 +19,12 @@ from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call_arguments, seconds_of
 from runtime.execution.host import Builtin
-from runtime.language.program import PlaybookSpec, Program
+from runtime.execution.session_context import SessionContext
+from runtime.language.program import PlaybookSpec
 from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, TaskOver
-from runtime.tape.journal import Journal
 from runtime.tape.rules.frames import call_key
 from runtime.tape.task_state import CALLER, NOBODY, TaskState
 
@@ -46,19 +46,12 @@ class TaskLimits:
 class TaskCalls:
     """The calls of one session; each notes its own result."""
 
-    def __init__(
-        self,
-        program: Program,
-        journal: Journal,
-        builtins: Builtins,
-        clock: Clock,
-        limits: TaskLimits | None,
-    ) -> None:
+    def __init__(self, session: SessionContext, builtins: Builtins, limits: TaskLimits | None) -> None:
         """Without `limits` nothing can be ordered: nobody would take the orders."""
-        self._program = program
-        self._journal = journal
+        self._program = session.program
+        self._journal = session.journal
+        self._clock = session.clock
         self._builtins = builtins
-        self._clock = clock
         self._limits = limits
         self._over = Signal()
 
@@ -152,9 +145,8 @@ class TaskCalls:
 
     async def _wait(self, frame: Frame, key: str, number: int, timeout_s: float | None) -> None:
         wait = self._journal.state.waits[key]
-        self._builtins.events.waits(frame, wait)
         await self._journal.commit()
-        with self._builtins.waiting(frame.id):
+        with self._builtins.waiting(frame, wait):
             async with anyio.create_task_group() as tasks:
                 if wait.due is not None:
                     tasks.start_soon(
@@ -163,7 +155,6 @@ class TaskCalls:
                 while not self._find(number).over:
                     await self._over.wait()
                 tasks.cancel_scope.cancel()
-        self._builtins.events.goes_on(frame)
 
     async def _end_at(self, scope: anyio.CancelScope, due_s: float, at_most_s: float) -> None:
         await until(self._clock, due_s, at_most_s=at_most_s)

@@ -92,16 +92,66 @@ class HostCalls(Protocol):
     async def give_up(self, frame: Frame, call: Call, /) -> None: ...
 
 
+class Executable(Protocol):
+    """A playbook, ready to run. `version` changes with its code or steps."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    @property
+    def kind(self) -> str:
+        """ "llm", "python" or "remote": what executes it."""
+        ...
+
+    def bind(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
+        """Check arguments against the signature: args and kwargs as data, and the variables that they set.
+
+        Raises PlaybookError that names what does not fit.
+        """
+        ...
+
+    async def adopt(self, frame: Frame, /) -> None:
+        """See whether a frame that was begun with another version can go on with this one. Nothing happens by it.
+
+        Raises ProgramChanged with the reason when it cannot.
+        """
+        ...
+
+    async def run(self, frame: Frame, /) -> Any:
+        """Execute the frame to its value. Raises PlaybookError when it fails."""
+        ...
+
+
+class FrameHost(HostCalls, Protocol):
+    """The port from a frame to what executes it."""
+
+    def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
+        """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it; None
+        where there is none. Raises UnknownTarget for another agent's that is not public."""
+        ...
+
+    async def run_child(
+        self, frame: Frame, call: Call, agent: str, playbook: Executable, *, hidden: bool = False
+    ) -> None:
+        """Run `playbook` on `agent` as the answer to `call`; `hidden` from the code of the frame."""
+        ...
+
+
 class Frame:
     """The live side of a frame."""
 
-    def __init__(self, journal: Journal, id_: str, moving: set[str] | None = None) -> None:
-        """In `moving` are the ids of frames whose code does not wait for a fact; this one keeps its own there."""
+    def __init__(self, journal: Journal, id_: str, host: FrameHost) -> None:
         self.id = id_
+        self.host = host
         self._journal = journal
         self._is_changed = False
         self._changed = Signal()
-        self._moving = set[str]() if moving is None else moving
+        self._moving = journal.running.frames
         self._moving.add(id_)
         journal.listen(id_, self._set_changed)
 

@@ -147,7 +147,7 @@ class Interpreter:
         if word == _EXIT:
             await self._machine.builtins.end()
             return
-        waits = None if word in _WAITS_FOR_NOBODY else self._machine.builtins.source(frame, source)
+        waits = None if word in _WAITS_FOR_NOBODY else self._machine.builtins.utterances.source(frame, source)
         await self._machine.pages.close_own(frame.id)
         state = frame.state
         if waits is None and self._stands_still():

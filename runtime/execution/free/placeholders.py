@@ -119,7 +119,7 @@ class Description:
         async with self._machine.sandbox.evaluate(snippet) as evaluation:
             body = SnippetBody(evaluation, f"{POSITION}{number}")
             try:
-                await drive(self._frame, body, self._machine.host, prefix=f"{POSITION}{number}.")
+                await drive(self._frame, body, self._frame.host, prefix=f"{POSITION}{number}.")
                 value = dict(evaluation.kept).get(_VALUE)
             except NoWorker:
                 raise

@@ -101,7 +101,7 @@ class StatementScope:
             functions=self._functions,
             names=names | shared,
             check_target=lambda text: builtins.utterances.target(frame, text),
-            check_source=lambda text: builtins.source(frame, text),
+            check_source=lambda text: builtins.utterances.source(frame, text),
             types=self._types,
             variables=frozenset(self.state_names()),
             triggers=self._triggers,

@@ -16,6 +16,7 @@ from runtime.execution.free.statement import MAX_MESSAGES, Lowered, SnippetBody,
 from runtime.sandbox.executor import Evaluation, HostCall, Snippet
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.frames import EndReached, StatementAccepted, StatementDone, StatementFailed
+from runtime.tape.journal import Journal
 
 MAX_FAILURES = 3
 """A turn's code may fail at most this often before its playbook does."""
@@ -63,7 +64,7 @@ class StatementRun:
         async with self._machine.sandbox.evaluate(snippet) as evaluation:
             body = SnippetBody(evaluation, index)
             try:
-                await drive(frame, body, _Within(self._machine, body, self.fenced()), prefix=f"{index}.")
+                await drive(frame, body, _Within(self._machine.journal, body, self.fenced()), prefix=f"{index}.")
             except NoWorker:
                 raise
             except SandboxError as error:
@@ -112,21 +113,20 @@ class StatementRun:
 class _Within:
     """The calls of one statement: those that its step lets it make, as many messages among them as it may send."""
 
-    machine: ExecutionContext
+    journal: Journal
     body: SnippetBody
     fenced: Fenced | None
 
     def start(self, frame: Frame, call: Call, /) -> None:
-        """See `HostCalls`."""
         first = call.args[0] if call.args else next(iter(call.kwargs.values()), None)
         refused = self.fenced.refuses(call.name, first) if self.fenced is not None else None
         if call.pos in self.body.too_many:
             refused = f"one statement sends at most {MAX_MESSAGES} messages; this one was not sent"
         if refused is None:
-            self.machine.host.start(frame, call)
+            frame.host.start(frame, call)
             return
         error = PlaybookError(refused)
-        self.machine.journal.note(CallReturned(*site(frame, call), error=described(error)))
+        self.journal.note(CallReturned(*site(frame, call), error=described(error)))
 
     async def give_up(self, frame: Frame, call: Call, /) -> None:
-        await self.machine.host.give_up(frame, call)
+        await frame.host.give_up(frame, call)

@@ -217,7 +217,7 @@ class Exchange:
             return [message_from_data(data) for data in record.value]
         await self.asking.close()
         words = self.target_of(source)
-        resolved = None if self._waiting() else self.machine.builtins.source(self.frame, words)
+        resolved = None if self._waiting() else self.machine.builtins.utterances.source(self.frame, words)
         taken = await self._receive(resolved, pos)
         if self._compaction.due(self.frame.state, self._fits_chars()) and await self.asking.calls.allowed():
             await self._shorten()

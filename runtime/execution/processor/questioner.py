@@ -10,7 +10,7 @@ from typing import Any
 from runtime.execution.prompt.artifacts import is_large
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.question import Choice, Key, Question, Understand, Value, Words
-from runtime.language.instructions.direct_speech import direct_speech
+from runtime.language.instructions.direct_speech import direct_speech, without_bookkeeping
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Condition, Jump, Loop, Prose, Return, Say, Set, Think, Variable
 
@@ -27,6 +27,8 @@ _BRIEF_SPEECH = "Write only what you say, in a sentence or two, without quotatio
 MAX_QUOTED_CHARS = 500
 
 YES_NO: Mapping[str, str] = {"yes": "", "no": ""}
+NEITHER = "other"
+"""What is no yes and no no. With this word small models find it, with `neither` or null they do not."""
 
 
 class Questioner:
@@ -51,12 +53,14 @@ class Questioner:
         if not isinstance(part.words, Prose):
             return None
         to = _whom(part.targets)
+        text = part.words.text
         if isinstance(part, Ask):
             wanted = {want.name for want in part.wants}
             names = {name: value for name, value in names.items() if name not in wanted}
-        told = self.told(part.words.text, names)
+            text = without_bookkeeping(text, wanted)
+        told = self.told(text, names)
         this = "exactly this, all of it" if self._speaker else "this"
-        example = direct_speech(part.words.text, names) if self._speaker and to == "the person" else None
+        example = direct_speech(text, names) if self._speaker and to == "the person" else None
         such_as = f' For example: "{example}"' if example else ""
         task = f"Write the next message to {to}. It must do {this}: {told}.{such_as} {_BRIEF}"
         if self._speaker and to != "the person":
@@ -84,6 +88,11 @@ class Questioner:
         wanted = " and ".join(awaited.types)
         task = f"The person was asked: {awaited.asked} They wrote: {awaited.quoted} From this give {wanted}."
         return Value((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
+
+    def agreed(self, line: str, awaited: Awaited) -> Choice:
+        """The question whether a person said yes or no. Small models take "No thanks" for `true`, but not for a yes."""
+        task = f"The person was asked: {awaited.asked} They wrote: {awaited.quoted} Is that a yes or a no?"
+        return Choice((line, f"agreed{awaited.attempt}"), task, {**YES_NO, NEITHER: ""})
 
     def gathered(self, key: Key, written: str, wanted: Mapping[str, str]) -> Value:
         """The question for the named values in a message. `written` is the message in quotation marks."""

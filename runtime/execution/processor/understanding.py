@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from runtime.core.message import Message, MessageType
 from runtime.execution.processor.course import Going
 from runtime.execution.processor.exchange import Exchange
-from runtime.execution.processor.questioner import YES_NO, Awaited, Questioner, understanding
+from runtime.execution.processor.questioner import NEITHER, YES_NO, Awaited, Questioner, understanding
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.question import Choice, Question, Understand, Understood
 from runtime.language.instructions.actions import IS_DONE
@@ -36,6 +36,8 @@ _NUMBERS: Mapping[str, float] = {
 
 NONE, OTHER = "none", "other"
 _OPEN, _DONE = "goes_on", "done"
+
+_AGREED: Mapping[str, bool | None] = {"yes": True, "no": False, NEITHER: None}
 
 _SOMETHING_ELSE = {"question": "they ask a question of their own, or say something else"}
 """How small models are told of `other`: they choose this word, at the beginning, where they do not choose that one."""
@@ -125,6 +127,9 @@ class Understanding:
 
     async def _given(self, line: str, awaited: Awaited) -> dict[str, Any]:
         """The wanted values that they gave; a value that they cannot have said counts as none."""
+        if list(awaited.types.values()) == ["bool"]:
+            [name] = awaited.types
+            return {name: _AGREED[await self._ask(self._questioner.agreed(line, awaited))]}
         given = await self._ask(self._questioner.given(line, awaited))
         return {name: value if was_said(value, awaited.heard) else None for name, value in given.items()}
 

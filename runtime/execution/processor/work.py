@@ -165,10 +165,8 @@ class Work:
         pos = self.position()
         if self.record(pos) is None:
             call = HostCall(pos, "Var", (name, value))
-            update = self.machine.builtins.on_variable
-            assert update is not None
             try:
-                await update(self.frame, call, name, value)
+                await self.machine.builtins.variables.update(self.frame, call, name, value)
             except (StorageError, JournalError):
                 raise
             except ParleyError as error:
@@ -184,7 +182,7 @@ class Work:
         if self.record(call.pos) is None:
             await self._interrupts()
             self.frame.expect_change()
-            self.machine.host.start(self.frame, call)
+            self.frame.host.start(self.frame, call)
             while self.frame.alive and self.record(call.pos) is None:
                 await self.frame.change()
                 self.frame.expect_change()

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import anyio
 
-from runtime.core.clock import Clock
-from runtime.core.errors import StorageError
-from runtime.core.ids import parse_meeting_id
+from runtime.core.errors import StorageError, UnknownTarget
 from runtime.core.message import Attachment
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import Call, Executable, Frame
+from runtime.execution.frames.outcomes import rebuilt
+from runtime.execution.session_context import SessionContext
+from runtime.execution.speech.mentions import human_of
 from runtime.execution.speech.pages import Pages
-from runtime.execution.speech.targets import Target
+from runtime.execution.speech.targets import Population, Target
+from runtime.language.program import AgentKind
 from runtime.language.syntax.humans import ANYBODY, HumanSpec
 from runtime.tape.facts.agents import AgentStopped
 from runtime.tape.facts.calls import QuestionAsked, WaitBegun
@@ -24,7 +25,6 @@ from runtime.tape.facts.frames import FrameParked, FrameReturned
 from runtime.tape.facts.pages import PageBegun, PageFinished, PageHeld
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.session import SessionEnded
-from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState
 from runtime.tape.state import SessionState
 
@@ -49,17 +49,6 @@ class Way:
         return bool(self.piece_chars) or self.hold_s is not None
 
 
-class Handlers(Protocol):
-    """Runs the playbooks that are given messages instead of the chat."""
-
-    async def hand(self, frame: Frame, call: Call, handler: str, /) -> None:
-        """Run `handler` with the arguments of `call`, as a part of what `frame` does; once, also after a crash.
-
-        Raises what the playbook raised, and UnknownTarget when there is none.
-        """
-        ...
-
-
 class Delivery:
     """Applies the preferences of the people of one session.
 
@@ -68,14 +57,13 @@ class Delivery:
     given what those want whose they are, besides.
     """
 
-    def __init__(self, journal: Journal, pages: Pages, humans: Sequence[HumanSpec], clock: Clock) -> None:
-        self.handlers: Handlers
-        self._journal = journal
+    def __init__(self, session: SessionContext, pages: Pages, population: Population) -> None:
+        self._program = session.program
+        self._journal = session.journal
         self._pages = pages
-        self._humans = {spec.declared: spec for spec in humans}
-        self._clock = clock
+        self._population = population
+        self._clock = session.clock
         self._timers: dict[str, anyio.CancelScope] = {}
-        pages.mentioned = self.mentioned
 
     def way(self, frame: Frame, target: Target, text: str | None) -> Way:
         """The way of what `frame` says; `text` is None while it is being written."""
@@ -117,11 +105,7 @@ class Delivery:
         state = self._journal.state
         meeting = state.meetings.get(str(target.meeting))
         who = [target.person] if target.person is not None else (meeting.people if meeting else []) or [*state.people]
-        return [(person, self._spec(person)) for person in who] or [("", ANYBODY)]
-
-    def _spec(self, person: str) -> HumanSpec:
-        known = self._journal.state.people.get(person)
-        return self._humans.get(known.declared or "", ANYBODY) if known is not None else ANYBODY
+        return [(person, human_of(person, state, self._population.humans)) for person in who] or [("", ANYBODY)]
 
     def _wants(self, person: str, spec: HumanSpec, target: Target, text: str | None) -> bool:
         wanted = spec.delivery.meeting_notifications
@@ -144,22 +128,6 @@ class Delivery:
             found = state.frames.get(found.caller.frame)
         return False
 
-    def mentioned(self, page: PageState) -> dict[str, str]:
-        """The people whom a page may mention: ids by name. A name that several show is whose the page is, or nobody."""
-        state = self._journal.state
-        kind, _, whose = page.to.partition(" ")
-        held = parse_meeting_id(page.to) is not None
-        found: dict[str, str] = {}
-        for person, known in state.people.items():
-            if held and self._spec(person).delivery.meeting_notifications == "none":
-                continue
-            if state.people_named(known.name) == [person] or (kind == "person" and whose == person):
-                found[known.name] = person
-            spec = self._humans.get(known.declared or "")
-            if spec is not None:
-                found |= {spec.declared: person, spec.name: person}
-        return found
-
     async def hand_over(self, frame: Frame, call: Call, way: Way, target: Target, text: str) -> None:
         """Give an utterance to the playbooks of those who want that."""
         for index, (person, spec) in enumerate(way.handlers):
@@ -172,7 +140,29 @@ class Delivery:
                 "meeting": target.meeting,
             }
             handler = spec.delivery.handler or ""
-            await self.handlers.hand(frame, Call(f"{call.pos}:d{index}", handler, (message,)), handler)
+            await self._hand(frame, Call(f"{call.pos}:d{index}", handler, (message,)))
+
+    async def _hand(self, frame: Frame, call: Call) -> None:
+        """Run the playbook that a call names, once, also after a crash. Raises what the playbook raised."""
+        if call.pos not in frame.state.records:
+            await frame.host.run_child(frame, call, *self._handler(frame, call.name), hidden=True)
+        record = frame.state.records.get(call.pos)
+        if record is not None and record.error is not None:
+            raise rebuilt(record.error)
+
+    def _handler(self, frame: Frame, handler: str) -> tuple[str, Executable]:
+        """The playbook and the agent that has it, made if need be: the one that speaks, before all others."""
+        owner, _, name = handler.rpartition(".")
+        agents = [spec for spec in self._program.agents if spec.kind is AgentKind.AI and owner in ("", spec.name)]
+        mine = frame.agent.klass
+        for spec in sorted(agents, key=lambda spec: spec.name != mine):
+            if spec.playbook(name) is not None:
+                found = frame.host.find(
+                    frame.state.agent if spec.name == mine else self._population.ensure(spec.name), name
+                )
+                if found is not None:
+                    return found
+        raise UnknownTarget(f"the delivery handler {handler} is no longer in the program")
 
     # -- what is held back
 

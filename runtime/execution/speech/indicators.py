@@ -29,7 +29,10 @@ class Indicators:
     not seen to be there is asked for again after a restart.
     """
 
-    def __init__(self, journal: Journal, outbox: Outbox, address: Address, spec_of: SpecOf) -> None:
+    def __init__(
+        self, journal: Journal, outbox: Outbox, address: Address, spec_of: SpecOf, on_rest: Callable[[], None]
+    ) -> None:
+        """`on_rest` is called when nothing is on its way."""
         self._journal = journal
         self._outbox = outbox
         self._address = address
@@ -37,8 +40,7 @@ class Indicators:
         self._open: dict[str, tuple[QuestionState, str]] = {}
         self._settling: set[str] = set()
         self.under_way = 0
-        self.on_rest: Callable[[], None] = lambda: None
-        """Called when nothing is on its way."""
+        self._on_rest = on_rest
 
     def restore(self) -> None:
         """Ask again for what was not seen to be there. Called once, after the tapes were read."""
@@ -127,4 +129,4 @@ class Indicators:
                 self._journal.note(fact)
                 self._journal.hurry()
         if not self.under_way:
-            self.on_rest()
+            self._on_rest()

@@ -8,9 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
 
-from runtime.bus import Bus
 from runtime.channels.outbox import LivePage, Outbox, PageSpec
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError
@@ -19,12 +17,15 @@ from runtime.core.message import Attachment, Choice, Message
 from runtime.core.signals import Signal
 from runtime.core.stream import StreamObserver, StreamStart
 from runtime.core.texts import Texts
+from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.indicators import Indicators
+from runtime.execution.speech.mentions import mentioned
 from runtime.execution.speech.page_records import PageRecord, PageStream, UnseenPage
 from runtime.execution.speech.presence import Presence
-from runtime.meetings.placement import place_of, place_of_elsewhere
-from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageShown
-from runtime.tape.journal import Journal
+from runtime.language.syntax.humans import humans_of
+from runtime.meetings.placement import meeting_of_page, place_of, place_of_elsewhere
+from runtime.tape.facts.meetings import MeetingPlaceLost
+from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageMoved, PageShown
 from runtime.tape.people_state import PageState
 
 INTERRUPTED = " ⏹"
@@ -43,28 +44,23 @@ class Pages:
     utterance to the same target.
     """
 
-    def __init__(
-        self, journal: Journal, outbox: Outbox, address: Address, tasks: TaskGroup, bus: Bus, texts: Texts
-    ) -> None:
+    def __init__(self, session: SessionContext, outbox: Outbox, address: Address, texts: Texts) -> None:
+        journal = session.journal
         self.texts = texts
         self.presence = Presence(journal, outbox, address)
-        self.signs = Indicators(journal, outbox, address, self._spec)
-        self.tasks = tasks
-        self.mentioned: Callable[[PageState], Mapping[str, str]] = lambda _page: {}
-        """The people whom a page may mention: ids by name."""
-        self.moves: Callable[[PageState], bool] = lambda _page: False
-        """Asked of a page that was refused for good: whether it is noted that it is shown where the session lives."""
+        self._room = Signal()
+        self.signs = Indicators(journal, outbox, address, self._spec, self._room.send)
+        self.tasks = session.tasks
+        self._humans = humans_of(session.program)
         self._journal = journal
         self._outbox = outbox
         self.address = address
-        self._bus = bus
+        self._bus = session.bus
         self._live: dict[str, LivePage] = {}
         self._streams: dict[StreamId, str] = {}
         self._messages: dict[MessageId, str] = {}
         self._texts: dict[str, str] = {}
         self._unfinished = 0
-        self._room = Signal()
-        self.signs.on_rest = self._room.send
         self._resting = False
         self._quiet = False
 
@@ -268,13 +264,24 @@ class Pages:
             self._room.send()
         self._live.pop(page.id, None)
         self._texts.pop(page.id, None)
-        if delivered is False and self.moves(page):
+        if delivered is False and self._is_moved_home(page):
             self.show(page)
         elif delivered is not None:
             self._journal.note(PageShown(page.id, lost=not delivered))
             self._publish("page.finished", page, delivered=delivered)
         if not self._unfinished:
             await self._journal.commit()
+
+    def _is_moved_home(self, page: PageState) -> bool:
+        """Whether a page that was refused for good in the place of a meeting goes to where the session lives; then that
+        is noted, and that the place is lost."""
+        meeting = meeting_of_page(self._journal.state, page)
+        if meeting is None:
+            return False
+        if meeting.place is not None:
+            self._journal.note(MeetingPlaceLost(meeting.id))
+        self._journal.note(PageMoved(page.id))
+        return True
 
     def _publish(self, name: str, page: PageState, **data: Any) -> None:
         about = {"session_id": self._journal.session, "agent_id": page.agent, "page_id": page.id, "frame": page.frame}
@@ -289,7 +296,7 @@ class Pages:
                 self._spec(page.id, page.agent, page.parts, page.reply_to, page.place),
                 choices=tuple(Choice(*choice) for choice in page.choices),
                 file=page.file,
-                people=self.mentioned(page),
+                people=mentioned(page, self._journal.state, self._humans),
                 stands=page.stands or page.opened.get(0, ""),
             )
             spec = replace(spec, speaker=replace(spec.speaker, to=self._addressee(page)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,7 +43,11 @@ class Population(Protocol):
         ...
 
     def ensure(self, klass: str) -> AgentId:
-        """An agent of this class, made if there is none."""
+        """An agent of this class, made if there is none. Raises UnknownTarget."""
+        ...
+
+    def create(self, klass: str, variables: Mapping[str, Any], /) -> AgentId:
+        """A new agent of this class. Raises UnknownTarget."""
         ...
 
 

@@ -9,11 +9,9 @@ from typing import Any, Protocol
 
 import anyio
 
-from runtime.bus import Bus
 from runtime.channels.acknowledgements import Acknowledgements
 from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
-from runtime.core.clock import Clock
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import GUEST, AgentId, ParticipantId, new_message_id, new_stream_id, parse_meeting_id
 from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType
@@ -22,14 +20,14 @@ from runtime.core.stream import StreamStart
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call_arguments, own_type
+from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import Delivery, Way, addressed, surely_addressed
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.receipts import Receipts, within_of
-from runtime.execution.speech.targets import Population, Target, person_named, resolve_target
+from runtime.execution.speech.targets import Population, Target, person_named, resolve_target, wait_source
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.meetings import MeetingAddressed
 from runtime.tape.facts.pages import PageFinished, PageHeld
-from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState
 
 MAX_SAID_CHARS = 200_000
@@ -92,22 +90,34 @@ class Utterances:
     """`Say`, for one session: each is a message, and a page where people hear it."""
 
     def __init__(
-        self, journal: Journal, pages: Pages, conduits: Conduits, population: Population, clock: Clock, bus: Bus
+        self, session: SessionContext, pages: Pages, conduits: Conduits, population: Population, delivery: Delivery
     ) -> None:
-        self._journal = journal
+        self._journal = session.journal
         self._pages = pages
         self._conduits = conduits
         self._population = population
-        self._clock = clock
-        self._bus = bus
+        self._clock = session.clock
+        self._bus = session.bus
         self._streams: dict[str, LiveStream] = {}
-        self.delivery = Delivery(journal, pages, population.humans, clock)
-        self.receipts = Receipts(journal, pages.presence, conduits.acknowledgements, clock)
+        self.delivery = delivery
+        self.receipts = Receipts(session.journal, pages.presence, conduits.acknowledgements, session.clock)
         self._turns: dict[tuple[str, str], anyio.Lock] = {}
 
     def target(self, frame: Frame, text: str) -> Target:
         """The target that the frame means by `text`. Raises UnknownTarget."""
         return resolve_target(text, self._journal.state, self._population, meeting=frame.state.meeting)
+
+    def source(self, frame: Frame, text: str) -> dict[str, Any]:
+        """The meaning of a turn that waits for `text`: a quiet notice does not end the wait. Raises UnknownTarget."""
+        source = self.call_source(frame, text)
+        return {"notices": False, **source} if "any" in source or "meeting" in source else source
+
+    def call_source(self, frame: Frame, text: str) -> dict[str, Any]:
+        """The meaning of a call that waits for `text`. Raises UnknownTarget."""
+        state = frame.state
+        source = wait_source(text, self._journal.state, self._population, agent=state.agent, meeting=state.meeting)
+        hears_anyway = "any" in source or source.get("meeting") == state.meeting
+        return source if hears_anyway or state.meeting is None else {**source, "within": state.meeting}
 
     def person(self, text: str) -> str | None:
         """The id of the person whom programs mean by `text`; None when it means nobody. Raises UnknownTarget for a

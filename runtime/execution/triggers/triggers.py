@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from runtime.bus import Bus
 from runtime.core.errors import PlaybookError
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
-from runtime.execution.host import Callees, Host
+from runtime.execution.host import When
 from runtime.execution.triggers.conditions import condition_of
 from runtime.execution.triggers.kinds import CallTrigger, begins_alone, call_trigger, triggers_of
 from runtime.language.program import AgentKind, AgentSpec, Trigger
@@ -46,10 +46,8 @@ class Handlers:
     what it does itself does not start it again.
     """
 
-    def __init__(self, journal: Journal, host: Host, callees: Callees, bus: Bus) -> None:
+    def __init__(self, journal: Journal, bus: Bus) -> None:
         self._journal = journal
-        self._host = host
-        self._callees = callees
         self._bus = bus
 
     @property
@@ -66,7 +64,7 @@ class Handlers:
 
     async def run(self, frame: Frame, call: Call) -> None:
         """Execute one, unless that was done; its failure is in the frame's records."""
-        found = self._callees.find(frame.state.agent, call.name)
+        found = frame.host.find(frame.state.agent, call.name)
         if found is None or call.pos in frame.state.records:
             return
         if f"{frame.id}:{call.pos}" not in self._journal.state.frames:
@@ -78,7 +76,7 @@ class Handlers:
                 playbook=frame.state.playbook,
                 trigger=call.name,
             )
-        await self._host.run_child(frame, call, *found, hidden=True)
+        await frame.host.run_child(frame, call, *found, hidden=True)
 
     async def due(self, frame: Frame, call: Call) -> None:
         """Execute the playbook of a trigger, `Agent:Playbook:T1`, whose time has come; none that is not there."""
@@ -101,7 +99,7 @@ class CallTriggers:
                 if found is not None and agent.playbook(found.playbook) is not None:
                     self._names.setdefault((agent.name, found), []).append(name)
 
-    async def run(self, when: Literal["before", "after"], frame: Frame) -> None:
+    async def run(self, when: When, frame: Frame) -> None:
         """Execute those of a frame that is about to begin, or whose playbook has ended."""
         state = frame.state
         names = self._names.get((frame.agent.klass, CallTrigger(when, state.playbook)), ())
@@ -151,7 +149,7 @@ class VariableRules:
     ) -> None:
         self._types = {name: declared_types(spec) for name, spec in agents.items()}
         self._journal = journal
-        self._handlers = handlers
+        self.handlers = handlers
         sharing = shares_triggers(agents)
         self._conditions = {
             name: [
@@ -178,7 +176,7 @@ class VariableRules:
                 return
             self._journal.note(VariableSet(frame.id, call.pos, name, value, fired))
         for index, playbook in enumerate(fired):
-            await self._handlers.run(frame, Call(f"{call.pos}:t{index}", playbook))
+            await self.handlers.run(frame, Call(f"{call.pos}:t{index}", playbook))
         failure = self._failure(frame, call, len(fired))
         if failure is None:
             self._journal.note(CallReturned(*site(frame, call), given, artifacts=artifacts))
@@ -205,5 +203,5 @@ class VariableRules:
         return [
             playbook
             for playbook, condition in self._conditions.get(owner.klass, ())
-            if condition(after) and not condition(before) and not self._handlers.at_work(agent, playbook)
+            if condition(after) and not condition(before) and not self.handlers.at_work(agent, playbook)
         ]

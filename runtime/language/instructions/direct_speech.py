@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 _VARIABLE = re.compile(r"\$([A-Za-z_]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?|\{\$?([A-Za-z_]\w*)\}")
 _KEPT = re.compile(r",?\s*(?:and|then)\s+(?:set|keep|store|save|remember)\b.*\Z", re.IGNORECASE | re.DOTALL)
+_KEPT_AS = re.compile(
+    r",?\s*(?:and|then)\s+(?:(?:keep|store|save|remember)\s+(?:it|this|that|them|the (?:answer|reply))\s+(?:as|in)|set)"
+    r"\s+\$(\w+)(?::\w+(?:\[[\w\[\], ]*\])?)?\s*\Z",
+    re.IGNORECASE,
+)
 _MAY_LACK = re.compile(r",\s*which they (?:may|can) (?:leave out|skip)\Z", re.IGNORECASE)
 _NEXT = re.compile(r",?\s+and\s+(?=(?:say|tell|wish|thank|ask)\b)", re.IGNORECASE)
 
@@ -53,6 +58,13 @@ _TURNED: Mapping[str, str] = {
     "yourself": "myself",
 }
 _PRONOUN = re.compile(rf"\b(?:{'|'.join(_TURNED)})\b", re.IGNORECASE)
+
+
+def without_bookkeeping(text: str, wanted: Collection[str]) -> str:
+    """The words of a question without where its answer is kept: a model asks "who is coming", not "and keep it as …"."""
+    bare = text.strip().rstrip(".")
+    found = _KEPT_AS.search(bare)
+    return bare[: found.start()] if found and found[1] in wanted else text
 
 
 def direct_speech(text: str, names: Mapping[str, Any]) -> str | None:

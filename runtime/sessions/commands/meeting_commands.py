@@ -7,16 +7,18 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from runtime.agents.supervisor import Supervisor
-from runtime.core.clock import Clock
+from runtime.agents.attendees import attendee
+from runtime.agents.human_attendees import HumanAttendees
+from runtime.agents.meeting_host import MeetingHost
+from runtime.agents.registry import AgentRegistry
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.texts import Texts
+from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.shared_state import SharedState
 from runtime.sessions.commands.meeting_view import list_of, shown_value, view_of
 from runtime.sessions.succession import name_within, words_within
 from runtime.stores.inbox import InboxEvent
-from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState
 
 _INVITATION = re.compile(r"@?(?P<name>.+?)(?:\s+to\s+(?:meeting\s+)?(?P<number>\d+))?\s*", re.IGNORECASE | re.DOTALL)
@@ -28,13 +30,21 @@ class MeetingCommands:
     """The commands about the meetings of one session. Which of them is meant is found out where no number is given:
     the one that is held where the command was given, else the one that the person is in, else the only one."""
 
-    def __init__(self, journal: Journal, supervisor: Supervisor, pages: Pages, clock: Clock) -> None:
-        self._journal = journal
-        self._supervisor = supervisor
-        self._meeting_host = supervisor.meeting_host
+    def __init__(
+        self,
+        session: SessionContext,
+        agents: AgentRegistry,
+        meeting_host: MeetingHost,
+        human_attendees: HumanAttendees,
+        pages: Pages,
+    ) -> None:
+        self._journal = session.journal
+        self._clock = session.clock
+        self._agents = agents
+        self._meeting_host = meeting_host
+        self._human_attendees = human_attendees
         self._pages = pages
         self._texts: Texts = pages.texts
-        self._clock = clock
 
     def table(self) -> Mapping[str, Callable[[InboxEvent], Awaitable[None]]]:
         """The commands by the kinds of their events."""
@@ -90,7 +100,7 @@ class MeetingCommands:
             self._answer(event, meeting)
             return
         try:
-            who = self._supervisor.attendee(name, meeting.host)
+            who = attendee(name, meeting.host, self._journal.state, self._agents)
         except UnknownTarget:
             called_so = self._journal.state.people_named(name)
             key, known = (
@@ -98,7 +108,7 @@ class MeetingCommands:
             )
             self._tell(event, key, name=words_within(name), known=known)
             return
-        called = name_within(self._meeting_host.name(who))
+        called = name_within(self._journal.state.name_of(who))
         if who in meeting.joined:
             self._tell(event, "in_already", name=called, number=meeting.id)
         elif await self._meeting_host.invite(meeting, event.person_id, [name]):
@@ -108,21 +118,19 @@ class MeetingCommands:
 
     def _as_written(self, name: str) -> str:
         """The class of an agent as the program writes it; people may write it in any case."""
-        return next((klass for klass in self._supervisor.classes() if klass.lower() == name.lower()), name)
+        return next((klass for klass in self._agents.classes() if klass.lower() == name.lower()), name)
 
     def _known(self) -> str:
         state = self._journal.state
         names = dict.fromkeys(
-            [*self._supervisor.classes(), *(name_within(person.name) for person in state.people.values())]
+            [*self._agents.classes(), *(name_within(person.name) for person in state.people.values())]
         )
         return self._texts("meeting.known", names=", ".join(names))
 
     async def _leave(self, event: InboxEvent) -> None:
         number = event.text.strip().lower().removeprefix("meeting").strip()
         person = event.person_id
-        mine = [
-            m for m in self._meeting_host.meetings.going_on() if self._meeting_host.human_attendees.concerns(m, person)
-        ]
+        mine = [m for m in self._meeting_host.meetings.going_on() if self._human_attendees.concerns(m, person)]
         meeting = self._meant(event, number or None, among=mine) if mine else self._texts("meeting.not_in")
         if isinstance(meeting, str):
             self._answer(event, meeting)
@@ -130,7 +138,7 @@ class MeetingCommands:
             self._tell(event, "not_in_it", number=meeting.id)
         else:
             key = "left" if person in meeting.joined else "declined"
-            await self._meeting_host.person_leaves(meeting, person)
+            self._human_attendees.leave(meeting, person)
             self._tell(event, key, number=meeting.id)
 
     def _meant(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, replace
 
-from runtime.agents.supervisor import Supervisor
+from runtime.agents.loops import AgentLoops
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.execution.speech.pages import Pages
@@ -39,16 +39,16 @@ class Undo:
         self,
         record: SessionRecord,
         journal: Journal,
-        supervisor: Supervisor,
+        loops: AgentLoops,
         pages: Pages,
-        intake: EventHandler,
+        event_handler: EventHandler,
         around: NodeContext,
     ) -> None:
         self._record = record
         self._journal = journal
-        self._supervisor = supervisor
+        self._loops = loops
         self._pages = pages
-        self._intake = intake
+        self._event_handler = event_handler
         self._around = around
 
     def undoing(self, event: InboxEvent) -> Undoing | str:
@@ -70,8 +70,8 @@ class Undo:
     async def withdraw(self, undoing: Undoing) -> None:
         """Stop the work in progress, show nothing more of undone work, and mark messages that will not be answered."""
         with self._pages.quiet():  # what ends by it has not ended in what goes on from before
-            _, unread = await self._supervisor.stop()
-        self._intake.stopped(unread, ())
+            _, unread = await self._loops.stop()
+        self._event_handler.stopped(unread, ())
         cancel_tasks(self._journal, after=undoing.seq)
         self._pages.withdraw()
         for exchange in undoing.exchanges:

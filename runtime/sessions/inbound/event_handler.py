@@ -6,14 +6,14 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
-from runtime.agents.supervisor import Supervisor
+from runtime.agents.dispatcher import Dispatcher
+from runtime.agents.human_attendees import HumanAttendees
+from runtime.agents.loops import AgentLoops
 from runtime.core.address import Address
 from runtime.core.ids import SCHEDULE, AgentId, MeetingId, MessageId, PersonId
 from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote
 from runtime.execution.calls.ask import Questions
 from runtime.execution.speech.pages import Pages
-from runtime.sessions.inbound.binding import Binding
-from runtime.sessions.node_context import Busy
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.agents import AgentRestarted
@@ -41,15 +41,21 @@ class EventHandler:
     """
 
     def __init__(
-        self, journal: Journal, supervisor: Supervisor, pages: Pages, questions: Questions, binding: Binding, busy: Busy
+        self,
+        journal: Journal,
+        dispatcher: Dispatcher,
+        human_attendees: HumanAttendees,
+        pages: Pages,
+        questions: Questions,
+        interrupted: AgentLoops | None,
     ) -> None:
+        """`interrupted` are the loops of agents, where a message to an agent at work is handled instead of its work."""
         self._journal = journal
-        self._supervisor = supervisor
+        self._dispatcher = dispatcher
+        self._human_attendees = human_attendees
         self._pages = pages
         self._questions = questions
-        self.binding = binding
-        """Which of the humans of the program the people are."""
-        self._busy = busy
+        self._interrupted = interrupted
         self._marked: dict[str, str] = {}
         self._told: set[str] = set()
         self._since = 0
@@ -133,7 +139,7 @@ class EventHandler:
                 self._pages.signs.mark(pid, mark)
 
     async def _message(self, event: InboxEvent) -> None:
-        meeting = self._supervisor.meeting_host.human_attendees.audience(event.person_id, event.place, event.text)
+        meeting = self._human_attendees.audience(event.person_id, event.place, event.text)
         if meeting is not None:
             await self._in_meeting(event, meeting)
             return
@@ -143,10 +149,10 @@ class EventHandler:
             self.begun(event, self._since)
             self.heard(event, asked_by)
             answer = self._message_of(event, asked_by, type=MessageType.CHOICE, answers=question.page)
-            await self._supervisor.hear(answer, asked_by)
+            await self._dispatcher.hear(answer, asked_by)
             return
         quoted = event.quote.message_id if event.quote is not None else None
-        agent = self._supervisor.recipient(event.text, quoted, event.person_id)
+        agent = self._dispatcher.recipient(event.text, quoted, event.person_id)
         self.begun(event, self._since)
         self.heard(event, agent)
         await self._hear(self._message_of(event, agent), agent)
@@ -157,7 +163,7 @@ class EventHandler:
         self.begun(event, self._since)
         self.heard(event, host)
         working = all(self._works(AgentId(who), message) for who in meeting.joined if who.isdecimal())
-        if await self._supervisor.meeting_host.heard(meeting, message) and working and not message.aside:
+        if await self._human_attendees.heard(meeting, message) and working and not message.aside:
             self._acknowledge(message, host)
 
     async def _edit(self, event: InboxEvent) -> None:
@@ -168,7 +174,7 @@ class EventHandler:
         if known is None or known.text == event.text:
             return
         agent, before = AgentId(known.agent), known.text
-        unread, meeting = self._unread_by(known.message), self._said_in(known.message)
+        unread, meeting = self._unread_by(known.message), self._human_attendees.said_in(known.message)
         for reader in unread or ([agent] if meeting is not None else []):
             self._journal.note(MessageEdited(reader, known.message, event.message_id or "", event.text))
         readers = self._readers(agent, meeting, unread)
@@ -183,28 +189,23 @@ class EventHandler:
             if meeting is None:
                 await self._hear(told, reader)
             else:
-                self._supervisor.meeting_host.hear(reader, told)
+                self._dispatcher.notify(reader, told)
 
     async def _deletion(self, event: InboxEvent) -> None:
         known = self._journal.state.heard.get(event.message_id or "")
         if known is None:
             return
         agent = AgentId(known.agent)
-        unread, meeting = self._unread_by(known.message), self._said_in(known.message)
+        unread, meeting = self._unread_by(known.message), self._human_attendees.said_in(known.message)
         readers = self._readers(agent, meeting, unread)
         for reader in unread or ([agent] if meeting is not None else []):
             self._journal.note(MessageDeleted(reader, known.message, event.message_id or ""))
-            self._supervisor.forget(reader, known.message)
+            self._dispatcher.forget(reader, known.message)
         if not readers:
             self._marked.pop(known.message, None)
             self._pages.signs.forget(event.message_id or "")
         for reader in readers:
             self._aside(self._message_of(event, reader, type=MessageType.DELETED, content=known.text), reader)
-
-    def _said_in(self, message: str) -> MeetingState | None:
-        """The active meeting in which a person's message was said, one of the latest there."""
-        going_on = self._supervisor.meeting_host.meetings.going_on()
-        return next((m for m in going_on if any(said.id == message for said in m.history)), None)
 
     def _readers(self, agent: AgentId, meeting: MeetingState | None, unread: Sequence[str]) -> list[AgentId]:
         """The agents that have read what went to `agent`, or was said in a meeting to all in it."""
@@ -236,7 +237,7 @@ class EventHandler:
                 self._pages.tell(self._pages.texts("session.question_closed"), event.place)
             return
         question, label = found
-        if self._supervisor.meeting_host.human_attendees.chosen(question.page, event.person_id, label):
+        if self._human_attendees.chosen(question.page, event.person_id, label):
             self.begun(event, self._since)
             return
         if not question.wants(event.person_id):
@@ -246,7 +247,7 @@ class EventHandler:
         agent = AgentId(self._journal.state.frames[question.frame].agent)
         self.begun(event, self._since)
         more = {"content": label, "type": MessageType.CHOICE, "answers": question.page}
-        await self._supervisor.hear(self._message_of(event, agent, **more), agent)
+        await self._dispatcher.hear(self._message_of(event, agent, **more), agent)
 
     def _message_of(self, event: InboxEvent, agent: AgentId | None, **other: Any) -> Message:
         return message_of(event, agent, self._journal.state, **other)
@@ -269,10 +270,10 @@ class EventHandler:
 
     async def _hear(self, message: Message, agent: AgentId) -> None:
         working = not message.aside and self._works(agent, message)
-        if working and self._busy == "interrupt":
-            await self._supervisor.interrupt(agent)
+        if working and self._interrupted is not None:
+            await self._interrupted.interrupt(agent)
             working = False
-        await self._supervisor.hear(message, agent)
+        await self._dispatcher.hear(message, agent)
         if working and not message.sender_id.startswith(SCHEDULE):
             self._acknowledge(message, agent)
 

@@ -7,20 +7,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from runtime.agents.registry import AgentRegistry
 from runtime.agents.remote_agent import RemoteAgent
-from runtime.agents.supervisor import Supervisor
-from runtime.core.clock import Clock
+from runtime.agents.session_channels import SessionChannels
 from runtime.core.errors import ExecutionError, RoutingError
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import HUMAN_CLASS, Message, MessageType
+from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import Delivery, addressed
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.targets import Target, resolve_target
 from runtime.meetings.invitations import JOINED
+from runtime.meetings.meetings import Meetings
 from runtime.meetings.shared_state import SharedState
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.meetings import MeetingAddressed
-from runtime.tape.journal import Journal
 
 Deed = Literal["fetched", "say", "answer", "leave", "share"]
 
@@ -59,13 +60,21 @@ class Participants:
     consumes the event; what cannot be done they are told."""
 
     def __init__(
-        self, journal: Journal, supervisor: Supervisor, pages: Pages, delivery: Delivery, clock: Clock
+        self,
+        session: SessionContext,
+        agents: AgentRegistry,
+        channels: SessionChannels,
+        meetings: Meetings,
+        pages: Pages,
+        delivery: Delivery,
     ) -> None:
-        self._journal = journal
-        self._supervisor = supervisor
+        self._journal = session.journal
+        self._clock = session.clock
+        self._agents = agents
+        self._channels = channels
+        self._meetings = meetings
         self._pages = pages
         self._delivery = delivery
-        self._clock = clock
         self._deeds: Mapping[Deed, Callable[[RemoteAgent, Act], Awaitable[None]]] = {
             "fetched": self._fetched,
             "say": self._say,
@@ -78,7 +87,7 @@ class Participants:
         """Bring an act to its seat; one in another session, such as one that was undone, and one about something that
         was stopped come to nothing."""
         act = Act.read(event.text)
-        remote = self._supervisor.remote([*act.seat.split("/"), ""][1])
+        remote = self._agents.remote([*act.seat.split("/"), ""][1])
         if remote is None or remote.seat.id != act.seat:
             return
         try:
@@ -94,10 +103,10 @@ class Participants:
         rooms = [meeting.id for meeting in state.meetings.values() if remote.id in meeting.joined]
         going_on = [id_ for id_ in rooms if state.meetings[id_].status != "ended"]
         here = going_on[0] if len(going_on) == 1 else None
-        target = resolve_target(act.to, state, self._supervisor, meeting=here)
+        target = resolve_target(act.to, state, self._agents, meeting=here)
         if target.meeting is not None and remote.id not in state.meetings[target.meeting].joined:
             raise RoutingError(f"{remote.state.klass} is not in meeting {target.meeting}; it has to be invited first")
-        channel = self._supervisor.channel(remote.id, target)
+        channel = self._channels.channel(remote.id, target)
         if not act.text.strip():
             return
         whom = None if state.private or target.person is None else state.people[target.person].name
@@ -134,13 +143,13 @@ class Participants:
             return  # it was asked again before it could answer
         if meeting is None or remote.id not in meeting.pending:
             raise RoutingError(f"{remote.state.klass} is not asked to join meeting {act.meeting}")
-        self._supervisor.meeting_host.meetings.answered(meeting, remote.id, act.text)
+        self._meetings.answered(meeting, remote.id, act.text)
 
     async def _leave(self, remote: RemoteAgent, act: Act) -> None:
         meeting = self._journal.state.meetings.get(act.meeting)
         if meeting is None or remote.id not in meeting.joined:
             raise RoutingError(f"{remote.state.klass} is not in meeting {act.meeting}")
-        self._supervisor.meeting_host.meetings.leave(meeting, remote.id)
+        self._meetings.leave(meeting, remote.id)
 
     async def _share(self, remote: RemoteAgent, act: Act) -> None:
         meeting = self._journal.state.meetings.get(act.meeting)

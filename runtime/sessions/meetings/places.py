@@ -18,7 +18,8 @@ from runtime.stores.catalog import WholeSession
 from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent
 from runtime.stores.meeting_places import HeldMeeting, PlaceStore
 from runtime.stores.sessions import SessionRecord
-from runtime.tape.facts.meetings import MeetingPlaced
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.meetings import MeetingPlaced, MeetingPlaceLost
 from runtime.tape.fold import apply_fact
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState, SessionState
@@ -139,14 +140,28 @@ class MeetingPlaces:
             return await self._around.outbox.link(address)
         return None
 
-    def noted(self) -> None:
-        """Hears every fact: that a meeting is over is said where it was held."""
+    def noted(self, fact: Content) -> None:
+        """Hear every fact: that a meeting is over is said where it was held, that its place is lost, in the session's
+        own conversation."""
+        if isinstance(fact, MeetingPlaceLost):
+            self._tell_lost(self._journal.state.meetings[fact.id])
         if not self._going_on:
             return
         state = self._journal.state
         self._going_on = {m: place for m, place in self._going_on.items() if state.meetings[m].place == place}
         for meeting in [m for m in self._going_on if state.ended or state.meetings[m].status == "ended"]:
             self._tell("meeting_place_ended", self._going_on.pop(meeting))
+
+    def _tell_lost(self, meeting: MeetingState) -> None:
+        """What is said to the meeting is shown where the session lives from now on. What somebody still writes in the
+        place is heard."""
+        self._pages.tell(self._say("meeting_place_lost", topic=words_within(meeting.topic)))
+        self._around.bus.publish(
+            "meeting.placeless",
+            session_id=self._record.id,
+            meeting_id=meeting.id,
+            error="nothing can be shown there now",
+        )
 
     @property
     def all(self) -> list[Address]:

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
-from anyio.abc import TaskGroup
-
-from runtime.agents.supervisor import Supervisor
+from runtime.agents.library import Library
+from runtime.agents.registry import AgentRegistry
+from runtime.core.address import Address
 from runtime.core.background import OnDemand
 from runtime.core.clock import until
 from runtime.core.errors import InboxFull, PlaybookError, UnknownTarget
 from runtime.core.plain_text import error_text
+from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.outcomes import reason
+from runtime.execution.session_context import SessionContext
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.tasks.letters import Order, Result, as_address
 from runtime.sessions.tasks.orders import RETRY_S
 from runtime.stores.inbox import TASK_OVER, Inbox, InboxEvent
-from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import AgentPaused
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.facts.tasks import OrderAnswered, OrderBegun, OrderOver, OrderTaken
-from runtime.tape.journal import Journal
+from runtime.tape.state import SessionState
 from runtime.tape.task_state import TaskStatus
-
-End = Callable[[], Awaitable[None]]
-"""Ends the program."""
 
 
 class TaskWork:
@@ -33,21 +29,21 @@ class TaskWork:
 
     def __init__(
         self,
-        record: SessionRecord,
-        journal: Journal,
-        supervisor: Supervisor,
+        session: SessionContext,
+        agents: AgentRegistry,
+        library: Library,
+        builtins: Builtins,
         around: NodeContext,
         inbox: Inbox,
-        end: End,
     ) -> None:
-        self._record = record
-        self._journal = journal
-        self._supervisor = supervisor
+        self._journal = session.journal
+        self._tasks = session.tasks
+        self._agents = agents
+        self._library = library
+        self._builtins = builtins
         self._around = around
         self._inbox = inbox
-        self._end = end
         self._ending = OnDemand(self._end_if_over)
-        self._tasks: TaskGroup
 
     def begin(self, event: InboxEvent, broken: str | None) -> None:
         """Take an order, and have its playbook executed; an order that cannot be executed is rejected. `broken` says
@@ -63,9 +59,9 @@ class TaskWork:
         self._keep_time(broken)
 
     def _execute(self, order: Order) -> None:
-        agent = self._supervisor.create(order.klass, {})
+        agent = self._agents.create(order.klass, {})
         self._journal.note(AgentPaused(agent))  # what it does by itself at the beginning of a program is not ordered
-        executable = self._supervisor.of_agent(agent, order.playbook)
+        executable = self._library.find(order.klass, order.playbook)
         if executable is None:
             raise UnknownTarget(f"{order.klass} has no playbook {order.playbook!r}")
         args, kwargs, variables = executable.bind((), order.arguments)
@@ -88,10 +84,9 @@ class TaskWork:
         self._journal.note(OrderOver(status, value, error))
         self._ending.wake()
 
-    def start(self, tasks: TaskGroup, broken: str | None) -> None:
-        """End the task when its time is over, in `tasks`, or at once with a program that is `broken`."""
-        self._tasks = tasks
-        self._ending.start(tasks)
+    def start(self, broken: str | None) -> None:
+        """End the task when its time is over, or at once with a program that is `broken`."""
+        self._ending.start(self._tasks)
         self._keep_time(broken)
 
     def _keep_time(self, broken: str | None) -> None:
@@ -123,7 +118,7 @@ class TaskWork:
     async def _end_if_over(self) -> None:
         order = self._journal.state.order
         if order is not None and order.over:
-            await self._end()
+            await self._builtins.end(wanted=True)
 
     async def give_back(self) -> None:
         """Put the result of a task that has ended into its orderer's inbox, once."""
@@ -133,10 +128,10 @@ class TaskWork:
             return
         status: TaskStatus = order.status if order.over else "completed"  # its program has ended by itself
         letter = Result(
-            order.number, order.orderer, self._record.id, status, order.value, order.error, order.first, state.seq
+            order.number, order.orderer, self._journal.session, status, order.value, order.error, order.first, state.seq
         )
         event = InboxEvent(
-            id=f"{TASK_OVER}.{self._record.id}",
+            id=f"{TASK_OVER}.{self._journal.session}",
             address=order.home,
             person_id=state.person or "",
             person_name="",
@@ -155,3 +150,8 @@ class TaskWork:
         except InboxFull:
             return False
         return True
+
+
+def payer(address: Address, state: SessionState) -> Address:
+    """The conversation whose limits count for a session at `address`: for a task, that of the people it works for."""
+    return address if state.order is None else state.order.place

@@ -1,7 +1,7 @@
 """Meetings under joins, leaves, invitations, failures and restarts in any order, beside a model of what must be.
 
-Everything is real but the agents' loops: the hall and its rules, channels, the journal and the fold. A step of the
-machine that would wait for something is an error, so every step is one whole batch of facts.
+Everything is real but the agents' loops: the host of meetings and their rules, channels, the journal and the fold. A
+step of the machine that would wait for something is an error, so every step is one whole batch of facts.
 """
 
 from __future__ import annotations
@@ -10,12 +10,19 @@ from collections.abc import Collection, Coroutine
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, cast
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from runtime.agents.attendance import SessionAttendance
+from runtime.agents.dispatcher import Dispatcher
+from runtime.agents.human_attendees import HumanAttendees
+from runtime.agents.invitations import Invitations
 from runtime.agents.meeting_host import MeetingHost
+from runtime.agents.session_channels import SessionChannels
 from runtime.bus import Bus
 from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
 from runtime.channels.registry import Channels
@@ -25,11 +32,14 @@ from runtime.core.ids import ANYONE, AgentId, PersonId, SessionId
 from runtime.core.message import Message, MessageType, message_from_data, message_to_data
 from runtime.core.texts import english
 from runtime.execution.prompt.situation import situation
+from runtime.execution.session_context import SessionContext
 from runtime.meetings.invitations import BUSY, JOINED, rejected
+from runtime.meetings.meetings import Meetings
 from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.state import MeetingState
 from runtime.tape.tape import Fact
+from tests.unit.runtime.sessions.programs import program
 
 AGENTS = tuple(str(1000 + n) for n in range(5))
 PEOPLE = ("test:Ada", "test:Bob")
@@ -95,16 +105,16 @@ class People:
         self._known: dict[str, Participant] = {p: HumanParticipant(PersonId(p), screen) for p in PEOPLE}
         for agent in AGENTS:
             self._known[agent] = AgentParticipant(AgentId(agent), "Agent", self._hears(agent))
-        self.meeting_host: MeetingHost
+        self.invitations: Invitations
 
     def _hears(self, agent: str) -> Any:
         def hear(message: Message) -> None:
             if agent in self._full:
                 raise QueueFull(f"agent {agent} can take no more")
             if message.type == MessageType.MEETING_RESPONSE:
-                self.meeting_host.invitations.answered(message)
+                self.invitations.answered(message)
             elif message.type != MessageType.MEETING_INVITATION:
-                self.remind(AgentId(agent), message)
+                self._accept(agent, message)
 
         return hear
 
@@ -117,25 +127,17 @@ class People:
     def executes(self, agent: str) -> bool:
         return agent in AGENTS
 
-    def remind(self, agent: AgentId, message: Message) -> bool:
+    def get(self, agent: str) -> Any:
+        return SimpleNamespace(accept=partial(self._accept, agent))
+
+    def _accept(self, agent: str, message: Message) -> None:
         self._journal.note(content_of("in", {"agent": agent, "message": message_to_data(message)}))
-        return True
 
     def notifies(self, _person: str) -> bool:
         return True
 
-    def attendee(self, name: str, _host: str) -> str:
-        return name
-
-    def executable(self, agent: str, playbook: str) -> Any:
-        raise AssertionError(f"{agent} executes nothing here, not {playbook}")
-
-
-class NoPlaybooks:
-    """A library of python playbooks, which hear by their queue."""
-
-    def meetings(self, _klass: str) -> list[Any]:
-        return []
+    def classes(self) -> tuple[str, ...]:
+        return ()
 
 
 def done(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -152,11 +154,9 @@ async def _kept(_: Batch, /) -> None:
 
 
 class MeetingMachine(RuleBasedStateMachine):
-    """Draws what happens. `bug` is planted into each hall that is made."""
+    """Draws what happens. The kind of meetings may have a bug."""
 
-    @staticmethod
-    def bug(_meeting_host: MeetingHost) -> None:
-        """None is."""
+    kind_of_meetings: type[Meetings] = Meetings
 
     def __init__(self) -> None:
         super().__init__()
@@ -179,15 +179,19 @@ class MeetingMachine(RuleBasedStateMachine):
         self.journal = Journal(SessionId("s"), self.clock, _kept)
         for fact in self.facts:
             self.journal.restore(fact)
-        bus, screen = Bus(self.clock), Screen(self.journal)
-        candidates = People(self.journal, screen, self.full)
-        pages = cast("Any", screen)
-        self.meeting_host = candidates.meeting_host = MeetingHost(
-            self.journal, candidates, pages, Channels(bus), self.clock, bus
-        )
-        nobody: Any = None
-        self.meeting_host.equip(cast("Any", NoPlaybooks()), nobody, nobody, lambda _: False, nobody)
-        self.bug(self.meeting_host)
+        screen = Screen(self.journal)
+        people = People(self.journal, screen, self.full)
+        agents, pages, nobody = cast("Any", people), cast("Any", screen), cast("Any", None)
+        session = SessionContext(program(), self.journal, nobody, self.clock, Bus(self.clock), None)
+        channels = Channels(session.bus)
+        self.channels = SessionChannels(self.journal, agents, channels, lambda _: False)
+        dispatcher = Dispatcher(session, agents, channels, pages, nobody)
+        attendance = SessionAttendance(session.program, self.journal, agents, dispatcher, pages, lambda _: False)
+        meetings = self.kind_of_meetings(self.journal, attendance, self.clock, session.bus)
+        self.human_attendees = HumanAttendees(self.journal, meetings, self.channels, pages, nobody)
+        invitations = Invitations(session, agents, self.channels, dispatcher, meetings, self.human_attendees)
+        people.invitations = invitations
+        self.meeting_host = MeetingHost(self.journal, agents, pages, nobody, meetings, invitations)
 
     @rule()
     def commit(self) -> None:
@@ -326,11 +330,11 @@ class MeetingMachine(RuleBasedStateMachine):
     def person_comes_or_goes(self, data: st.DataObject, person: str) -> None:
         meeting, known = self.one(data)
         if person in known.joined:
-            done(self.meeting_host.person_leaves(meeting, person))
+            self.human_attendees.leave(meeting, person)
             self.leaves(known, person, person.removeprefix("test:"))
         else:
             said = self.meeting_host.meetings.message(meeting, "here I am", MessageType.DIRECT)
-            self.meeting_host.human_attendees.said(meeting, replace_sender(said, person))
+            self.human_attendees._said(meeting, replace_sender(said, person))
             self.joins(known, person, person.removeprefix("test:"))
 
     @precondition(lambda self: self.open())
@@ -355,10 +359,10 @@ class MeetingMachine(RuleBasedStateMachine):
         message = self.meeting_host.meetings.message(meeting, text, MessageType.MEETING_BROADCAST)
         if who in PEOPLE:
             message = replace_sender(message, who)
-            done(self.meeting_host.heard(meeting, message))
+            done(self.human_attendees.heard(meeting, message))
         else:
             message = self.meeting_host.meetings.message(meeting, text, MessageType.MEETING_BROADCAST, sender=who)
-            done(self.meeting_host.channel(meeting.id).send(message))
+            done(self.channels.meeting(meeting.id).send(message))
             self.journal.note(content_of("spoke", {"id": meeting.id, "message": message_to_data(message)}))
         known.said.append(f"{who.removeprefix('test:') if who in PEOPLE else f'Agent{who}'}: {text}")
         for other in known.joined:
@@ -464,9 +468,7 @@ class MeetingMachine(RuleBasedStateMachine):
         for id_ in self.open():
             known, meeting = self.known[id_], state.meetings[id_]
             assert meeting.joined == known.joined
-            assert {str(participant.id) for participant in self.meeting_host.channel(id_).participants} == set(
-                known.joined
-            )
+            assert {str(participant.id) for participant in self.channels.meeting(id_).participants} == set(known.joined)
             frame = next(f for f in state.frames.values() if f.meeting == id_ and f.agent in known.joined)
             (line,) = [line for line in situation(state, frame).splitlines() if line.startswith(f"Meeting {id_} (")]
             names = [f"agent {who})" if who in AGENTS else who.removeprefix("test:") for who in known.joined]

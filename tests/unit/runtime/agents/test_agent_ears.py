@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 
 import anyio
 import pytest
@@ -35,7 +36,9 @@ async def ears() -> AsyncIterator[tuple[Agent, FakeClock, Callable[[], list[str]
     journal.note(content_of("agent", {"id": "1001", "class": "Poet", "vars": {}}))
 
     def make(tasks: TaskGroup) -> Agent:
-        return Agent(AgentId("1001"), journal, cast("Any", None), clock, Bus(clock), tasks)
+        context: Any = SimpleNamespace(journal=journal, clock=clock, tasks=tasks, bus=Bus(clock), pages=None)
+        nothing: Any = None
+        return Agent(AgentId("1001"), context, nothing, nothing, nothing)
 
     async with anyio.create_task_group() as tasks:
         agent = make(tasks)

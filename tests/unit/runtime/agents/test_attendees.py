@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -30,6 +31,9 @@ class Company:
 
     def ensure(self, klass: str) -> AgentId:
         return AgentId("1000")
+
+    def create(self, klass: str, variables: Mapping[str, Any], /) -> AgentId:
+        raise AssertionError(f"nobody asks for a new {klass} with {variables}")
 
 
 def session(**people: PersonState) -> SessionState:

@@ -32,9 +32,6 @@ class Nobody:
     def grow(self) -> list[str]:
         return []
 
-    def withdraw(self, agent: str, why: str) -> None:
-        raise AssertionError(f"{agent} is in no meeting that it could leave: {why}")
-
 
 async def _unwritten(_: Batch, /) -> None:
     raise AssertionError("nothing is written here")
@@ -55,9 +52,10 @@ def begun() -> Journal:
 
 
 def continuity(journal: Journal, now: Program) -> Continuity:
-    machine: Any = SimpleNamespace(servers=NoRemoteServers(), journal=journal, host=None)
-    hall: Any = None
-    return Continuity(now, Library(now, machine, hall), Nobody(), journal)
+    context: Any = SimpleNamespace(program=now, servers=NoRemoteServers(), journal=journal)
+    nothing: Any = None
+    loops: Any = Nobody()
+    return Continuity(context, Library(context, nothing, nothing), nothing, loops, nothing)
 
 
 async def test_a_tool_that_is_being_called_goes_on() -> None:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from runtime.agents.meeting_host import MeetingHost
 from runtime.meetings.meetings import Meetings
 from runtime.tape.facts.registry import content_of
 from runtime.tape.state import MeetingState
@@ -58,10 +57,7 @@ class _Shy(Meetings):
 @pytest.mark.parametrize("planted", [_Forgetful, _Chatty, _Shy])
 def test_the_machine_finds_a_planted_bug(planted: type[Meetings]) -> None:
     class Planted(MeetingMachine):
-        @staticmethod
-        def bug(hall: MeetingHost) -> None:
-            hall.meetings = planted(hall._journal, hall, hall._clock, hall._bus)
-            hall.human_attendees._meetings = hall.invitations._meetings = hall.meetings
+        kind_of_meetings = planted
 
     limits: Any = settings(LIMITS, phases=[Phase.generate], print_blob=False)
     with pytest.raises(AssertionError):

@@ -15,13 +15,15 @@ from runtime.core.events import Event
 from runtime.core.ids import SessionId
 from runtime.core.texts import english
 from runtime.execution.frames.events import FrameEvents
-from runtime.execution.frames.frame import Frame
-from runtime.execution.host import Executable, Host
+from runtime.execution.frames.frame import Executable, Frame
+from runtime.execution.host import Host, HostedCalls, Triggers
+from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.crash_world import ADDRESS, World
+from tests.unit.runtime.sessions.programs import program
 
 pytestmark = pytest.mark.anyio
 
@@ -50,14 +52,8 @@ class Playbook:
         return 17
 
 
-class Alone:
-    """Knows no other playbook."""
-
-    def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
-        raise AssertionError(f"{agent} calls {name}")
-
-    def of_agent(self, agent: str, name: str) -> Executable | None:
-        raise AssertionError(f"{agent} has {name}")
+def _alone(agent: str, name: str) -> tuple[str, Executable] | None:
+    raise AssertionError(f"{agent} calls {name}")
 
 
 @dataclass
@@ -82,8 +78,9 @@ async def standing() -> AsyncIterator[Stand]:
     journal.note(content_of("agent", {"id": "1000", "class": "Main", "vars": {}}))
     journal.note(FrameStarted(FRAME, "1000", "Main", [], {}, "1"))
     async with anyio.create_task_group() as tasks:
-        host = Host(journal, Pages(journal, world, ADDRESS, tasks, bus, english()), Alone(), tasks, {}, {})
-        host.events = FrameEvents(journal, bus)
+        session = SessionContext(program(), journal, tasks, world.clock, bus, None)
+        pages = Pages(session, world, ADDRESS, english())
+        host = Host(session, pages, _alone, HostedCalls({}, {}), Triggers(), FrameEvents(journal, bus))
         stand = Stand(host, journal)
         bus.subscribe("*", stand.events.append)
         yield stand
@@ -102,7 +99,7 @@ async def test_a_frame_is_run_to_its_end() -> None:
 async def test_a_frame_that_was_stopped_before_it_could_run_is_not_run() -> None:
     playbook, returned = Playbook(), list[object]()
     async with standing() as stand:
-        stand.host.on_returned = returned.append
+        stand.host.returned.subscribe(returned.append)
         stand.journal.note(content_of("stop", {"agent": "1000", "drop": [], "past": [], "idle": False}))
         before = stand.journal.state.seq
         assert await stand.host.run_frame(FRAME, playbook) is None

@@ -59,7 +59,7 @@ def with_text(value: Any, path: Path, text: str) -> Any:
 def noted(journal: Journal, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
     """The fact as it goes onto the tape."""
     kept: list[Content] = []
-    journal.watch = kept.append
+    journal.noted.subscribe(kept.append)
     journal.note(content_of(kind, data))
     return kept[-1].data()
 

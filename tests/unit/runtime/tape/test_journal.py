@@ -21,6 +21,7 @@ from runtime.tape.fold import apply, apply_fact
 from runtime.tape.frame_state import takes
 from runtime.tape.journal import Batch, Journal, as_data, digest_of
 from runtime.tape.rules.registry import RULES
+from runtime.tape.running import RunningCode
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, session_tape
 from tests.fakes.clock import FakeClock
@@ -327,16 +328,16 @@ async def test_a_write_that_fails_ends_the_journal_for_everybody(error: Exceptio
         await journal.commit()
 
 
-async def test_that_nothing_goes_on_any_more_is_written_also_without_a_fact() -> None:
-    tape = Tape()
+async def test_that_nothing_goes_on_any_more_is_written_also_without_a_fact(monkeypatch: pytest.MonkeyPatch) -> None:
+    tape, at_work = Tape(), True
+    monkeypatch.setattr(RunningCode, "any", lambda _: at_work)
     async with running(tape) as journal:
-        journal.busy = lambda: True
         journal.note(content_of("begin", {"program": "1"}))
         await journal.commit()
         journal.settle()
         await FakeClock.settle()
         assert [batch.awake for batch in tape.batches] == [True]
-        journal.busy = lambda: False
+        at_work = False
         journal.settle()
         await FakeClock.settle()
         journal.settle()
@@ -420,10 +421,10 @@ async def test_a_sign_that_is_due_again_in_the_same_write_stays_owed() -> None:
     assert [b.outbox_done for b in tape.batches] == [(), (), ("mark.7",)]
 
 
-async def test_a_session_rests_when_the_store_knows_that_nothing_goes_on() -> None:
+async def test_a_session_rests_when_the_store_knows_that_nothing_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     tape, at_work = Tape(), True
+    monkeypatch.setattr(RunningCode, "any", lambda _: at_work)
     async with running(tape) as journal:
-        journal.busy = lambda: at_work
         journal.note(content_of("begin", {"program": "1"}))
         await journal.commit()
         assert tape.batches[-1].awake

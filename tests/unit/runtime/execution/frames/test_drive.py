@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,8 @@ def frame_with(*values: int) -> Frame:
     for pos, value in enumerate(values):
         call = Call(str(pos), "Ask", (pos,))
         journal.note(CallReturned("1000.0", call.pos, call.name, call.digest, value))
-    return Frame(journal, "1000.0")
+    host: Any = None
+    return Frame(journal, "1000.0", host)
 
 
 @dataclass

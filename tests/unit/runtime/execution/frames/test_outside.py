@@ -68,7 +68,8 @@ async def process(tape: list[Fact]) -> AsyncIterator[tuple[Journal, Frame, Outsi
         )
     async with anyio.create_task_group() as tasks:
         journal.start(tasks)
-        yield journal, Frame(journal, "1000.0"), Outside(journal)
+        host: Any = None
+        yield journal, Frame(journal, "1000.0", host), Outside(journal)
         tasks.cancel_scope.cancel()
 
 

@@ -84,6 +84,24 @@ async def test_a_number_is_believed_where_one_was_said(
         assert await walk.say(heard) == ([f"{given}!"] if believed else ["I see.", "How much?"])
 
 
+@pytest.mark.parametrize(("answer", "said"), [("yes", "true"), ("no", "false")])
+async def test_yes_or_no_is_asked_in_these_words(answer: str, said: str, sandbox: MontySandbox) -> None:
+    asks = ("- Ask the user whether they want $milk:bool", '- Say "{milk}!"', "- End program")
+    async with walking(main(*asks), "Milk?", chosen(answer), sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("As you like") == [f"{said}!"]
+        assert "Is that a yes or a no?" in walk.asked()
+
+
+async def test_what_is_no_yes_and_no_no_gives_no_value(sandbox: MontySandbox) -> None:
+    asks = ("- Ask the user whether they want $milk:bool", '- Say "{milk}!"', "- End program")
+    replies = ("Milk?", chosen("other"), chosen("question"), "From cows.", chosen("yes"))
+    async with walking(main(*asks), *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        assert await walk.say("What milk is it?") == ["From cows.", "Milk?"]
+        assert await walk.say("Fine, with milk") == ["true!"]
+
+
 async def test_an_answer_that_is_all_somebody_wrote_is_no_trigger(sandbox: MontySandbox) -> None:
     async with walking(
         main(*ASKS, more=ALARM), "Your name?", '{"name": "Ada Lovelace"}', sandbox=sandbox, questions_alone=True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.language.instructions.direct_speech import direct_speech
+from runtime.language.instructions.direct_speech import direct_speech, without_bookkeeping
 
 NAMES = {"city": "Oslo", "total": 12, "order": {"status": "shipped"}, "open": True, "name": "Grace"}
 
@@ -53,3 +53,28 @@ def test_a_sentence_that_holds_the_message_is_turned_to_speech(step: str, said: 
 )
 def test_one_that_does_not_hold_it_is_left_alone(step: str) -> None:
     assert direct_speech(step, NAMES) is None
+
+
+@pytest.mark.parametrize(
+    ("step", "asked"),
+    [
+        ("Ask the user who is coming, and keep it as $party:str", "Ask the user who is coming"),
+        ("Ask whether they want a receipt, and set $receipt:bool.", "Ask whether they want a receipt"),
+        ("Ask what it is about and store the answer in $topic", "Ask what it is about"),
+        ("Ask where it is, and keep it as $place:list[str]", "Ask where it is"),
+    ],
+)
+def test_a_question_is_worded_without_where_its_answer_is_kept(step: str, asked: str) -> None:
+    assert without_bookkeeping(step, {"party", "receipt", "topic", "place"}) == asked
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "Ask who is coming, and keep it as $party",
+        "Ask whether they paid and keep the receipt",
+        "Ask for the day and set $day:str to it in capitals",
+    ],
+)
+def test_words_that_say_more_than_where_the_answer_is_kept_stay(step: str) -> None:
+    assert without_bookkeeping(step, {"day", "receipt"}) == step

@@ -1,0 +1,84 @@
+"""The agents and people in meetings, as the rules of meetings reach them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runtime.agents.dispatcher import Dispatcher
+from runtime.agents.invitations import meetings_of
+from runtime.agents.registry import AgentRegistry
+from runtime.core.ids import AgentId
+from runtime.core.message import Message
+from runtime.core.plain_text import enumerated
+from runtime.execution.speech.pages import Pages
+from runtime.language.program import Program
+from runtime.meetings.showing import OpenToPeople
+from runtime.tape.facts.meetings import HostCued, NoticeHeard
+from runtime.tape.frame_state import FrameState
+from runtime.tape.journal import Journal
+from runtime.tape.state import MeetingState
+
+
+class SessionAttendance:
+    """Implements `runtime.meetings.meetings.Attendance` for one session."""
+
+    def __init__(
+        self,
+        program: Program,
+        journal: Journal,
+        agents: AgentRegistry,
+        dispatcher: Dispatcher,
+        pages: Pages,
+        open_to_people: OpenToPeople,
+    ) -> None:
+        self._program = program
+        self._journal = journal
+        self._agents = agents
+        self._dispatcher = dispatcher
+        self._pages = pages
+        self._open_to_people = open_to_people
+
+    def hear(self, agent: str, message: Message) -> None:
+        self._dispatcher.notify(AgentId(agent), message)
+
+    def welcome(self, meeting: MeetingState, agent: str, history: Message) -> None:
+        """A model is told with its first turn, code by its first wait."""
+        frame = next((f for f in self._journal.state.roots(agent) if f.meeting == meeting.id), None)
+        if frame is not None and self._is_prose(frame):
+            self._journal.note(NoticeHeard(frame.id, history))
+        else:
+            self.hear(agent, history)
+
+    def cue(self, meeting: MeetingState, message: Message) -> None:
+        """A model is told with its first turn, code by its first wait, unless it has begun."""
+        if self._is_prose(self._journal.state.frames[meeting.frame]):
+            self._journal.note(NoticeHeard(meeting.frame, message))
+        else:
+            self._journal.note(HostCued(meeting.id, message, meeting.frame))
+
+    def _is_prose(self, frame: FrameState) -> bool:
+        """Whether a frame executes a meeting playbook in natural language."""
+        specs = meetings_of(self._program, self._journal.state.agents[frame.agent].klass)
+        return any(spec.name == frame.playbook and spec.kind == "llm" for spec in specs)
+
+    def announce(self, meeting: MeetingState, text: str) -> None:
+        """It is told unless nobody in it wants that."""
+        if any(self._agents.notifies(person) for person in meeting.people):
+            self._pages.tell(text, meeting.place)
+
+    def host_reads(self, meeting: MeetingState) -> bool:
+        frame = self._journal.state.frames.get(meeting.frame)
+        return frame is not None and self._is_prose(frame)
+
+    def announce_absent(self, meeting: MeetingState, names: Sequence[str]) -> None:
+        """Of a meeting without people they are told where they see what is said in it."""
+        people = meeting.people
+        if any(map(self._agents.notifies, people)) if people else self._open_to_people(meeting):
+            text = self._pages.texts
+            named = enumerated(names, text("meeting.and"))
+            self._pages.tell(text("meeting.waiting", names=named), meeting.place)
+
+    def waiting_for(self, meeting: MeetingState) -> list[str]:
+        state = self._journal.state
+        waits = [wait for wait in state.waits.values() if wait.source and wait.source.get("meeting") == meeting.id]
+        return list(dict.fromkeys(state.frames[wait.frame].agent for wait in waits))

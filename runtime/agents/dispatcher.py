@@ -1,0 +1,104 @@
+"""The dispatch of messages to the agents of a session: what people say, reminders, and what came back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime.agents.registry import AgentRegistry
+from runtime.agents.remote_agent import RemoteAgent
+from runtime.channels.mailbox import Mailboxes, Seat
+from runtime.channels.registry import Channels
+from runtime.core.errors import QueueFull
+from runtime.core.ids import AgentId, MessageId
+from runtime.core.message import Message, MessageType
+from runtime.execution.session_context import SessionContext
+from runtime.execution.speech.pages import Pages
+from runtime.tape.frame_state import counts
+
+
+class Dispatcher:
+    """Finds the agent that a message is for, and brings it there."""
+
+    def __init__(
+        self, session: SessionContext, agents: AgentRegistry, channels: Channels, pages: Pages, mailboxes: Mailboxes
+    ) -> None:
+        """`mailboxes` are those of agents in other processes."""
+        self._journal = session.journal
+        self._clock = session.clock
+        self._bus = session.bus
+        self._agents = agents
+        self._channels = channels
+        self._pages = pages
+        self._mailboxes = mailboxes
+
+    def recipient(self, text: str, quoted: str | None, person: str | None = None) -> AgentId:
+        """The recipient of a message of `person`: an agent that it names, the one that it quotes (by the platform's
+        id), the one that waits for people, best for this person, else the first.
+        """
+        agents = self._agents.all()
+        for agent in agents:
+            name = agent.state.klass.lower()
+            if text.lower().startswith((f"@{name}", f"{name}:", f"{name},")):
+                return agent.id
+        said = self._journal.state.said.get(quoted or "")
+        if said is not None and self._agents.lives(said.agent):
+            return AgentId(said.agent)
+        return self._waiting(person) or agents[0].id
+
+    def _waiting(self, person: str | None) -> AgentId | None:
+        """The agent that waits for this person: the last that waits for nobody else, else the last that waits for
+        anybody.
+        """
+        state = self._journal.state
+        known = state.people.get(person or "")
+        waits = [
+            (("person" in w.source or "declared" in w.source), w.seq, state.frames[w.frame].agent)
+            for w in state.waits.values()
+            if w.source and (w.source.get("human") or "any" in w.source)
+            if person is None or counts(w.source, person, known.declared if known else None)
+        ]
+        return AgentId(max(waits)[2]) if waits else None
+
+    async def hear(self, message: Message, agent: AgentId) -> None:
+        """Bring a person's message to an agent, by the channel of the two."""
+        here = self._agents.get(agent).participant
+        await self._channels.direct(self._agents.person(str(message.sender_id)), here).send(message)
+
+    def remind(self, agent: AgentId, message: Message) -> bool:
+        """Give an agent its reminder; False when the agent no longer exists. Raises QueueFull."""
+        if not self._agents.lives(agent):
+            return False
+        self._agents.get(agent).accept(message)
+        return True
+
+    def notify(self, agent: AgentId, message: Message) -> None:
+        """Have an agent hear a notice. One that can take no more does not hear it, which is published."""
+        try:
+            self.remind(agent, message)
+        except QueueFull as error:
+            self.not_taken(message, agent, error)
+
+    def not_taken(self, message: Message, who: str, error: QueueFull) -> None:
+        """Publish that somebody could take no more in a meeting."""
+        about = {"meeting_id": message.meeting_id, "participant_id": who, "message_id": message.id}
+        self._bus.publish("message.undelivered", error=str(error), **about)
+
+    def forget(self, agent: str, message: str) -> None:
+        """An agent's message was taken back, on the tape already."""
+        self._agents.get(agent).forget({message})
+
+    def seat(self, id_: AgentId) -> RemoteAgent:
+        """The seat of an agent that is played in another process."""
+        seat = Seat(self._journal.session, id_, self._pages.address)
+        return RemoteAgent(seat, self._journal, self._mailboxes, self._undelivered, self._clock, self._bus)
+
+    async def _undelivered(self, message: Message, agent: AgentId, reason: str) -> None:
+        """Tell the sender of `message` to `agent` that it was not delivered; it is no longer in the agent's queue."""
+        klass = self._journal.state.agents[agent].klass
+        text = f"What you said to {klass} was not delivered: {reason}"
+        if not self._agents.lives(str(message.sender_id)):
+            self._pages.tell(text)
+            return
+        notice: dict[str, Any] = {"type": MessageType.UNDELIVERED, "recipient_id": message.sender_id}
+        id_ = MessageId(f"{message.id}.undelivered")
+        self._agents.get(str(message.sender_id)).accept(Message(id_, agent, klass, text, self._clock.now(), **notice))

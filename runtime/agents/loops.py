@@ -1,0 +1,138 @@
+"""The loops in which the agents of a session live: begun, interrupted and stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from runtime.agents.agent import Agent
+from runtime.agents.dispatcher import Dispatcher
+from runtime.agents.library import Library
+from runtime.agents.meeting_host import MeetingHost
+from runtime.agents.registry import AgentRegistry, LiveAgent
+from runtime.agents.remote_agent import RemoteAgent
+from runtime.core.ids import AgentId
+from runtime.core.message import Message
+from runtime.execution.execution_context import ExecutionContext
+from runtime.execution.free.prompt import said_so_far
+from runtime.execution.host import Host
+from runtime.language.program import AgentKind, AgentSpec, TriggerKind
+from runtime.tape.facts.agents import AgentCreated, AgentStopped
+from runtime.tape.facts.content import Content
+
+MAX_PAST_TURNS = 20
+"""What an interrupted playbook said in so many turns is known to the one that follows."""
+
+
+class AgentLoops:
+    """Runs the agents of one session, each in a task of the session's group, from the fact that creates it on."""
+
+    def __init__(
+        self,
+        context: ExecutionContext,
+        agents: AgentRegistry,
+        dispatcher: Dispatcher,
+        library: Library,
+        host: Host,
+        meeting_host: MeetingHost,
+    ) -> None:
+        self._context = context
+        self._program = context.program
+        self._journal = context.journal
+        self._agents = agents
+        self._dispatcher = dispatcher
+        self._library = library
+        self._host = host
+        self._meeting_host = meeting_host
+        host.returned.subscribe(self._look)
+
+    def noted(self, fact: Content) -> None:
+        """Hear every fact: an agent that was created lives from now on."""
+        if isinstance(fact, AgentCreated):
+            self._wake(AgentId(fact.id))
+
+    def _wake(self, id_: AgentId) -> None:
+        agent: LiveAgent
+        if self._journal.state.agents[id_].participant is None:
+            agent = Agent(id_, self._context, self._library, self._host, self._meeting_host.invitations)
+        else:
+            agent = self._dispatcher.seat(id_)
+        self._agents.add(agent)
+        self._context.tasks.start_soon(agent.live)
+
+    def _look(self, agents: Collection[str]) -> None:
+        """Something that these agents executed is no more: they see what there is to do now."""
+        self._meeting_host.settle(agents)
+        for id_ in agents:
+            if self._agents.executes(id_) and isinstance(agent := self._agents.get(id_), Agent):
+                agent.look(wanted=self._meeting_host.invitations.wants(id_))
+
+    def restore(self) -> None:
+        """Wake the agents that the tape knows and the program still has."""
+        for id_, agent in self._journal.state.agents.items():
+            if not self._agents.lives(id_) and self._program.agent(agent.klass) is not None:
+                self._wake(AgentId(id_))
+
+    def start(self, first: Message | None) -> None:
+        """Create the agents that exist from the start: those with a start trigger, those on standby, and the first.
+
+        Those with a start trigger answer the message `first`.
+        """
+        for spec in self._from_the_beginning():
+            self._agents.make(spec.name, first if begins(spec) else None)
+
+    def grow(self) -> list[str]:
+        """Create the agents that exist from the start and are missing; returns their ids."""
+        known = {agent.klass for agent in self._journal.state.agents.values()}
+        if self._journal.state.order is not None:
+            return []  # a task does what was ordered, and nothing that a program begins with
+        return [self._agents.make(spec.name) for spec in self._from_the_beginning() if spec.name not in known]
+
+    def _from_the_beginning(self) -> list[AgentSpec]:
+        specs = [spec for spec in self._program.agents if spec.kind is AgentKind.AI]
+        standby = [spec for spec in specs[1:] if begins(spec) or spec.metadata.get("startup_mode") == "standby"]
+        return [*specs[:1], *standby]
+
+    async def stop(self) -> tuple[bool, list[Message]]:
+        """Stop whatever the agents are doing; whether one was doing something, and what people said that nobody read.
+
+        Takes effect before it returns, without waiting for anything; durable with the next commit.
+        """
+        agents = self._agents.all()
+        busy = any(self._journal.state.roots(agent.id) for agent in agents)
+        unread = [message for agent in agents for message in agent.state.queue]
+        for agent in agents:
+            self._meeting_host.withdraw(agent.id, "was stopped")
+        for agent in agents:
+            await self._stop(agent, drop=[message.id for message in agent.state.queue])
+        self._meeting_host.settle()
+        return busy, [message for message in unread if message.from_human]
+
+    async def interrupt(self, id_: AgentId) -> None:
+        """Stop what one agent does, for a message to handle instead; it keeps what was said and its queue."""
+        past = [entry for root in self._journal.state.roots(id_) for entry in said_so_far(root)]
+        self._meeting_host.withdraw(id_, "was interrupted")
+        await self._stop(self._agents.get(id_), past=past[-MAX_PAST_TURNS:])
+        self._meeting_host.settle()
+
+    async def _stop(
+        self, agent: LiveAgent, *, drop: Sequence[str] = (), past: Sequence[Mapping[str, str]] = ()
+    ) -> None:
+        roots = self._journal.state.roots(agent.id)
+        if not roots and not drop and self._agents.executes(agent.id):
+            return
+        for root in roots:
+            await self._host.reap(root.id)
+        self._journal.note(AgentStopped(agent.id, dropped=list(drop), past=list(past), idle=not roots))
+        agent.forget(drop)
+        agent.interrupt()
+
+    async def all_posted(self) -> None:
+        """Return when what was said to agents in other processes is in their mailboxes."""
+        for agent in self._agents.all():
+            if isinstance(agent, RemoteAgent):
+                await agent.all_posted()
+
+
+def begins(spec: AgentSpec) -> bool:
+    """Whether the agent has playbooks with a start trigger."""
+    return any(t.kind is TriggerKind.BGN for playbook in spec.playbooks for t in playbook.triggers)

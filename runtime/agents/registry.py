@@ -1,0 +1,159 @@
+"""The agents and people of a session: found by id, class or name, and made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
+
+from runtime.agents.remote_agent import RemoteAgent
+from runtime.channels.message_queue import MessageQueue
+from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
+from runtime.core.errors import UnknownTarget
+from runtime.core.ids import ANYONE, FIRST_AGENT, GUEST, AgentId, PersonId
+from runtime.core.message import HUMAN_CLASS, Message
+from runtime.execution.prompt.message_text import heard_content
+from runtime.execution.speech.mentions import human_of
+from runtime.execution.speech.pages import Pages
+from runtime.language.participants import participant_of
+from runtime.language.program import AgentKind, Program
+from runtime.language.syntax.humans import humans_of
+from runtime.tape.facts.agents import AgentCreated
+from runtime.tape.journal import Journal
+from runtime.tape.state import AgentState
+
+
+class LiveAgent(Protocol):
+    """An agent in memory, whose playbooks are executed here or in another process."""
+
+    id: AgentId
+    queue: MessageQueue
+    participant: AgentParticipant
+
+    @property
+    def state(self) -> AgentState:
+        """The agent's state on the tape."""
+        ...
+
+    def accept(self, message: Message) -> None:
+        """Take a message; durable with the next commit. Raises QueueFull."""
+        ...
+
+    def forget(self, messages: Collection[str]) -> None:
+        """Take messages out of the queue that the tape no longer has in it."""
+        ...
+
+    def interrupt(self) -> None:
+        """Give up what is running; the tape has been told."""
+        ...
+
+    async def live(self) -> None:
+        """Do what there is to do, until the program has ended."""
+        ...
+
+
+class AgentRegistry:
+    """The agents and people of one session. An agent is made by a fact; `AgentLoops` adds it here on hearing that."""
+
+    def __init__(self, program: Program, journal: Journal, pages: Pages, guests: Mapping[str, Participant]) -> None:
+        """`guests` are the participants that extensions add, by name."""
+        self._program = program
+        self._journal = journal
+        self._pages = pages
+        self._guests = guests
+        spoken_to = (AgentKind.AI, AgentKind.REMOTE)
+        self._classes = tuple(spec.name for spec in program.agents if spec.kind in spoken_to)
+        self._agents: dict[str, LiveAgent] = {}
+        self._first: dict[str, AgentId] = {}
+        """The first agent of each class that was asked for."""
+        self._people: dict[str, HumanParticipant] = {}
+        self.humans = humans_of(program)
+        self.human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
+        """Any of the people here."""
+
+    def classes(self) -> tuple[str, ...]:
+        """The names of all agent classes that can be spoken to."""
+        return self._classes
+
+    @property
+    def guests(self) -> Collection[str]:
+        """The names of the participants that extensions add."""
+        return self._guests.keys()
+
+    # -- making
+
+    def ensure(self, klass: str) -> AgentId:
+        """The first agent of a class, made if there is none. Costs the same however many agents there are, once one of
+        the class was found. Raises UnknownTarget."""
+        agents = self._journal.state.agents
+        if klass not in self._first:
+            found = next((id_ for id_, agent in agents.items() if agent.klass == klass), None)
+            if found is not None:
+                self._first[klass] = AgentId(found)
+        return self._first[klass] if klass in self._first else self.create(klass, {})
+
+    def create(self, klass: str, variables: Mapping[str, Any], /) -> AgentId:
+        """A new agent of a class. Raises UnknownTarget."""
+        if klass not in self._classes:
+            raise UnknownTarget(f"there is no agent class {klass!r}")
+        return self.make(klass, variables=variables)
+
+    def make(self, klass: str, first: Message | None = None, *, variables: Mapping[str, Any] | None = None) -> AgentId:
+        """A new agent of a class that the program has, which begins by answering the message `first`."""
+        id_ = AgentId(str(FIRST_AGENT + len(self._journal.state.agents)))
+        spec = self._program.agent(klass)
+        played_by = None if spec is None else participant_of(spec)
+        created = AgentCreated(id_, klass, dict(variables or {}), participant=played_by)
+        if first is not None:
+            begins = {"startup_message": heard_content(first)}
+            created = AgentCreated(id_, klass, begins, first.platform_id, str(first.sender_id), played_by)
+        self._journal.note(created)
+        return id_
+
+    def add(self, agent: LiveAgent) -> None:
+        """An agent that the tape has is in memory now."""
+        self._agents[agent.id] = agent
+
+    # -- finding
+
+    def get(self, agent: str) -> LiveAgent:
+        """The agent of this id. Raises KeyError."""
+        return self._agents[agent]
+
+    def all(self) -> list[LiveAgent]:
+        """The agents in memory, in the order in which they came."""
+        return list(self._agents.values())
+
+    def remote(self, agent: str) -> RemoteAgent | None:
+        """The agent of this id, when it is played in another process."""
+        found = self._agents.get(agent)
+        return found if isinstance(found, RemoteAgent) else None
+
+    def lives(self, agent: str) -> bool:
+        """Whether the agent exists; a changed program may have no such agent."""
+        return agent in self._agents
+
+    def executes(self, agent: str) -> bool:
+        """Whether its playbooks are executed here."""
+        return agent in self._agents and self.remote(agent) is None
+
+    def participant(self, who: str) -> Participant:
+        """The agent or person of this id, as they hear. Raises KeyError."""
+        if who in self._agents:
+            return self._agents[who].participant
+        if who == ANYONE:
+            return self.human
+        if who.startswith(GUEST):
+            return self._guests[who.removeprefix(GUEST)]
+        if who not in self._journal.state.people:
+            raise KeyError(who)
+        return self.person(who)
+
+    def person(self, who: str) -> HumanParticipant:
+        """A person, or a schedule, which is nobody that the session knows."""
+        known = self._journal.state.people.get(who)
+        klass = (known.declared if known is not None else None) or HUMAN_CLASS
+        return self._people.setdefault(who, HumanParticipant(PersonId(who), self._pages, klass=klass))
+
+    def notifies(self, person: str) -> bool:
+        """Whether a person wants notices of a meeting that they are in."""
+        return human_of(person, self._journal.state, self.humans).delivery.meeting_notifications != "none"

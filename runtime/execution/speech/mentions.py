@@ -1,0 +1,32 @@
+"""The people whom a page may mention, and the humans that the program declares them to be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runtime.core.ids import parse_meeting_id
+from runtime.language.syntax.humans import ANYBODY, HumanSpec
+from runtime.tape.people_state import PageState
+from runtime.tape.state import SessionState
+
+
+def human_of(person: str, state: SessionState, humans: Sequence[HumanSpec]) -> HumanSpec:
+    """The declared human that a person is; ANYBODY for all others."""
+    known = state.people.get(person)
+    return next((spec for spec in humans if known is not None and spec.declared == known.declared), ANYBODY)
+
+
+def mentioned(page: PageState, state: SessionState, humans: Sequence[HumanSpec]) -> dict[str, str]:
+    """The people whom a page may mention: ids by name. A name that several show is whose the page is, or nobody."""
+    kind, _, whose = page.to.partition(" ")
+    held = parse_meeting_id(page.to) is not None
+    found: dict[str, str] = {}
+    for person, known in state.people.items():
+        spec = human_of(person, state, humans)
+        if held and spec.delivery.meeting_notifications == "none":
+            continue
+        if state.people_named(known.name) == [person] or (kind == "person" and whose == person):
+            found[known.name] = person
+        if spec is not ANYBODY:
+            found |= {spec.declared: person, spec.name: person}
+    return found
