@@ -1,4 +1,4 @@
-"""The port of a chat platform. Policy reads capabilities and never asks a platform's name."""
+"""The port of a chat platform. Policy reads capabilities and never a platform's name."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ Act = Literal["message", "edit", "deletion", "reaction", "choice"]
 
 
 Call = Literal["send", "edit", "delete", "open_stream", "append", "close_stream", "typing", "offer", "upload", "react"]
-"""A kind of call, for platforms that limit each method separately."""
+"""A kind of call, for platforms that limit methods separately."""
 
 NOT_UNDERSTOOD = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
-"""The exceptions of reading a payload in an unexpected form: it is ignored, with a line in the log."""
+"""The exceptions that a payload of unexpected form raises while it is read; it is then ignored, with a line in
+the log.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ May raise StorageUnavailable.
 
 
 async def everybody_may(_: Inbound) -> str | None:
-    """The answer where nobody decides: yes."""
+    """The answer where nobody decides: everybody may."""
     return None
 
 
@@ -82,7 +84,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request of a platform to us. Header names are in lower case; `path` is what follows `/hooks/<platform>`."""
+    """A request of a platform. Header names are in lower case; `path` follows `/hooks/<platform>`."""
 
     method: str
     path: str
@@ -105,7 +107,7 @@ class Adapter(Protocol):
 
     @property
     def name(self) -> str:
-        """The platform's name: `Address.platform` of everything it makes."""
+        """The platform's name, which is `Address.platform` of all its addresses."""
         ...
 
     @property
@@ -120,7 +122,7 @@ class Adapter(Protocol):
         ...
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
-        """The bucket that calls to this conversation draw from: its key (topics of one chat share one) and size."""
+        """The bucket of calls to this conversation: its key (topics of one chat share one) and its size."""
         ...
 
     async def check(self) -> str:
@@ -143,19 +145,19 @@ class Adapter(Protocol):
 
 @runtime_checkable
 class CountsByMethod(Protocol):
-    """The platform limits each method separately, so that `budget` would be too coarse."""
+    """The platform limits each method separately, so that `budget` alone would be too coarse."""
 
     def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Sequence[tuple[str, Budget]]:
-        """The buckets (key, size) that a call of this kind draws from, instead of the conversation's and the bot's.
+        """The buckets (key, size) of a call of this kind, in place of the conversation's and the bot's.
 
-        `speaker` is who speaks, for platforms on which agents have buckets of their own.
+        `speaker` matters on platforms where agents have buckets of their own.
         """
         ...
 
 
 @runtime_checkable
 class CanEdit(Protocol):
-    """Messages can be changed after they were posted (`capabilities.edits`)."""
+    """Messages can be edited after they were posted (`capabilities.edits`)."""
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """Replace the text. Idempotent. Raises as `send`, and MessageGone."""
@@ -164,39 +166,41 @@ class CanEdit(Protocol):
 
 @runtime_checkable
 class CanRecover(Protocol):
-    """A post whose outcome is unclear can be looked for, where `capabilities.idempotent_send` is not.
+    """A post with an unclear outcome can be searched for, where `capabilities.idempotent_send` is False.
 
-    Each method gets the nonce of the post. After a post that is repeated instead, `left_copy` is asked.
+    Each method takes the nonce of the post. After a post that is repeated instead, `left_copy` is asked.
     """
 
     def searches(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
-        """Whether `recover` may find it; then that is called rather than `send`."""
+        """Whether `recover` may find the post; then it is called in place of `send`."""
         ...
 
     async def recover(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> str | None:
-        """One try, which costs one edit: the id of the post, which now shows `text`, or None. Raises as `send`."""
+        """Search once, at the cost of one edit: the id of the post, which then shows `text`, or None. Raises as
+        `send`.
+        """
         ...
 
     def left_copy(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
-        """Whether there may be a copy of what was posted or found with this nonce. Forgets the nonce."""
+        """Whether a second copy of the post with this nonce may exist. Forgets the nonce."""
         ...
 
 
 @runtime_checkable
 class HearsShare(Protocol):
-    """Has to know whether other nodes make calls by the same bot."""
+    """The adapter must know whether other nodes make calls by the same bot."""
 
     def granted(self, share: float, /) -> None:
-        """Our part of the shared budgets is now `share`; while it is 1 no other node makes any call."""
+        """Our share of the shared budgets is now `share`; while it is 1 no other node makes any call."""
         ...
 
 
 @runtime_checkable
 class CanDelete(Protocol):
-    """Our messages can be taken away (`capabilities.deletes`)."""
+    """Our messages can be deleted (`capabilities.deletes`)."""
 
     async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
-        """Take a message of ours away; one that is gone already is no error. Raises as `send`."""
+        """Delete a message of ours; a missing one is no error. Raises as `send`."""
         ...
 
 
@@ -207,9 +211,7 @@ class CanStream(Protocol):
     async def open_stream(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """Post the beginning and return the message's id. Raises as `send`, and StreamOver where no stream is
-        available.
-        """
+        """Post the start and return the message's id. Raises as `send`, and StreamOver where no stream is available."""
         ...
 
     async def append(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
@@ -217,7 +219,7 @@ class CanStream(Protocol):
         ...
 
     async def close_stream(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
-        """Append the last piece, perhaps empty, and end the stream. Raises as `append`."""
+        """Append the last piece, which may be empty, and end the stream. Raises as `append`."""
         ...
 
 
@@ -236,14 +238,14 @@ class CanPreview(Protocol):
 
 @runtime_checkable
 class CanOffer(Protocol):
-    """Choices can be shown under a message of ours (`capabilities.max_choices`)."""
+    """Choices can be shown below a message of ours (`capabilities.max_choices`)."""
 
     async def offer(
         self, to: Address, message: str, text: str, choices: Sequence[Choice], /, *, speaker: Speaker, nonce: str
     ) -> None:
-        """Show exactly these choices under the message, whose final text is `text`; none takes them away.
+        """Show exactly these choices below the message, whose final text is `text`; an empty list removes them.
 
-        A press comes back as an Inbound of act "choice". Idempotent. Raises as `CanEdit.edit`.
+        A press arrives as an Inbound of act "choice". Idempotent. Raises as `CanEdit.edit`.
         """
         ...
 
@@ -262,7 +264,7 @@ class CanOpenThread(Protocol):
         ...
 
     async def link(self, to: Address, /) -> str | None:
-        """A link that takes people of the platform to a conversation; None where there is none. Raises as
+        """A link that leads people on the platform to a conversation; None if it has no link. Raises as
         `open_thread`.
         """
         ...
@@ -270,10 +272,12 @@ class CanOpenThread(Protocol):
 
 @runtime_checkable
 class CanTellAlone(Protocol):
-    """Something can be said to one person so that the others do not read it."""
+    """One person can be told something that the others do not read."""
 
     async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
-        """Tell a person of the conversation, in it or in private. It may be lost. Raises as `open_thread`."""
+        """Tell one person of the conversation something, there or in private. It may be lost. Raises as
+        `open_thread`.
+        """
         ...
 
 
@@ -282,7 +286,7 @@ class CanReact(Protocol):
     """The bot can react to people's messages (`capabilities.reactions`)."""
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
-        """Put our mark on a message in place of any earlier one; None takes it away. Idempotent. Raises as `send`."""
+        """Put our mark on a message in place of an earlier one; None removes it. Idempotent. Raises as `send`."""
         ...
 
 
@@ -293,13 +297,13 @@ class CanUpload(Protocol):
     async def upload(
         self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """Post a file with a text beside it, perhaps empty, and return the message's id. Raises as `send`."""
+        """Post a file with a text, which may be empty, and return the message's id. Raises as `send`."""
         ...
 
 
 @runtime_checkable
 class CanDownload(Protocol):
-    """Files that people sent can be fetched."""
+    """Files that people sent can be downloaded."""
 
     async def download(self, url: str, /, *, max_bytes: int) -> bytes:
         """The content behind `Attachment.url`. Raises NotDelivered when it is gone or longer than `max_bytes`."""
@@ -308,28 +312,30 @@ class CanDownload(Protocol):
 
 @runtime_checkable
 class CanShowTyping(Protocol):
-    """The platform can show that somebody is about to answer (`capabilities.typing_lasts_s` is not None)."""
+    """The platform can show that an answer is being written (`capabilities.typing_lasts_s` is not None)."""
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
-        """Show the sign for `capabilities.typing_lasts_s`; with what is being done where `status_text`."""
+        """Show the indicator for `capabilities.typing_lasts_s`; where `status_text` is set, with the current
+        activity.
+        """
         ...
 
 
 @runtime_checkable
 class CanEndTyping(Protocol):
-    """The platform can take that sign away before its time is over."""
+    """The platform can remove that indicator early."""
 
     async def end_typing(self, to: Address, speaker: Speaker, /) -> None:
-        """Show that the speaker is no longer about to answer."""
+        """Show that the speaker no longer writes an answer."""
         ...
 
 
 @runtime_checkable
 class BringsTogether(Protocol):
-    """What people do in several conversations can be taken at the same time."""
+    """Events of several conversations can be taken at the same time."""
 
     def connect_together(self) -> AbstractAsyncContextManager[AsyncIterator[Sequence[Inbound]]]:
-        """As `Adapter.connect`, but all that waits at once, in order, some dozens at most.
+        """As `Adapter.connect`, but each item is everything that waits, in order, up to some dozens of events.
 
         All of it is acknowledged when the consumer asks for more.
         """
@@ -338,17 +344,17 @@ class BringsTogether(Protocol):
 
 @runtime_checkable
 class AnswersHttp(Protocol):
-    """The platform sends people's events by HTTP requests, to `/hooks/<platform>` on any node."""
+    """The platform delivers people's events by HTTP requests to `/hooks/<platform>` on any node."""
 
     async def receive(self, request: HttpRequest, /) -> HttpAnswer:
-        """Check the request's signature or secret and take it; returns once what it brought is safe, or refused."""
+        """Check the request's signature or secret and take it; returns once its content is stored or refused."""
         ...
 
 
 @runtime_checkable
 class HoldsConnections(Protocol):
-    """The adapter keeps connections open between calls, so that sending needs no `connect`."""
+    """The adapter keeps connections open between calls, so that sending works without `connect`."""
 
     async def aclose(self) -> None:
-        """Close them, once nothing more is to be sent."""
+        """Close the connections. Nothing can be sent after that."""
         ...

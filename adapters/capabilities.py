@@ -49,7 +49,7 @@ class StreamLimits:
 
 @dataclass(frozen=True, slots=True)
 class PreviewLimits:
-    """Drafts that vanish by themselves (`CanPreview`) unless they are shown again within `keep_alive_s`."""
+    """Drafts (`CanPreview`) that disappear unless they are shown again within `keep_alive_s`."""
 
     keep_alive_s: float
 

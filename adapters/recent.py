@@ -11,7 +11,7 @@ _Value = TypeVar("_Value")
 
 
 class Recent(Generic[_Key, _Value]):
-    """Values by key; of more than `most`, the one is forgotten that was kept or asked for the longest time ago."""
+    """Values by key; beyond `most`, the least recently kept or requested one is forgotten."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -35,7 +35,7 @@ class Recent(Generic[_Key, _Value]):
         self._values.pop(key, None)
 
     def values(self) -> Iterable[_Value]:
-        """All of them, the one first that is forgotten next."""
+        """All values, in the order in which they will be forgotten."""
         return self._values.values()
 
     def clear(self) -> None:

@@ -16,5 +16,5 @@ class Records(Protocol):
     async def put(self, name: str, value: str, /) -> None: ...
 
     async def remove(self, name: str, /) -> None:
-        """Forget it; what is not there is no error."""
+        """Remove a text; a missing one is no error."""
         ...

@@ -43,13 +43,13 @@ def start_lines(
 
 
 def door_lines(web: WebSettings, wrapping: Wrapping) -> list[str]:
-    """The lines about access to the web chat, and about a missing jail."""
+    """Lines about access to the web chat, and about a missing jail."""
     jail = [] if wrapping.jailed else listed_under("no jail", [wrapping.reason])
     return [*listed_under("open to", [web.open_to]), *jail]
 
 
 def listed_under(head: str, lines: Sequence[str]) -> list[str]:
-    """Lines with a head before the first."""
+    """Lines with a heading in front of the first."""
     return [f"{head if number == 0 else '':<{_WIDTH}} {line}" for number, line in enumerate(lines)]
 
 
@@ -60,5 +60,5 @@ def _program_lines(routes: Routes) -> list[str]:
 
 
 def host_for_people(host: str) -> str:
-    """The address under which somebody on this machine finds us."""
+    """The address under which a browser on this machine finds the gateway."""
     return "127.0.0.1" if host in ("0.0.0.0", "::") else host

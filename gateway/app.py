@@ -89,8 +89,9 @@ _CLOSE_LIMIT_S = 0.3
 """The time for an adapter to close its connections: people wait for a stop to end."""
 
 _LOOP_RENEWS_S = 10.0
-"""How long at least is kept what the gateway's loop renews, which may be busy: jobs, and shares of what platforms
-allow. Nobody waits for either."""
+"""The shortest lifetime of leases that the gateway's loop renews, since that loop may be busy: jobs, and shares of
+platforms' limits. Nobody waits for either.
+"""
 
 
 async def serve(
@@ -100,8 +101,9 @@ async def serve(
     on_ready: Callable[[Ready], None],
     debug: DebugAddress | None = None,
 ) -> None:
-    """Run the gateway until cancelled, with a debug server where `debug` says. Raises ConfigError and ProgramError
-    before anything is shown to anybody."""
+    """Run the gateway until cancelled, with a debug server if `debug` asks for one. Raises ConfigError and ProgramError
+    before anything is shown to people.
+    """
     clock = SystemClock()
     bus = Bus(clock)
     texts = load_texts(settings.language, settings.texts_dir)
@@ -224,7 +226,7 @@ def _ready(
 
 
 async def _open_web(web: WebAdapter, app: Starlette, settings: WebSettings, tasks: TaskGroup) -> int:
-    """Serve pages from now on; the port."""
+    """Start serving pages; returns the port."""
     tasks.start_soon(web.tell_pages)
     port: int = await tasks.start(serve_web, app, settings.host, settings.port, settings.trusted_proxies)
     return port

@@ -24,7 +24,7 @@ from runtime.core.texts import Texts
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A platform that the settings switch on. `exclusive`: one node at a time may listen to it."""
+    """A platform that the settings switch on. `exclusive`: only one node at a time may listen to it."""
 
     adapter: Adapter
     rules: AccessRules
@@ -33,11 +33,12 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What an adapter is made from. `records` opens a durable table by its name, such as `marks:discord`.
+    """The parts from which an adapter is made.
 
-    `commands` are the commands for the platform's menu with their descriptions, `texts` what the adapter itself says,
-    `translations` the descriptions in further languages, by language, and `programs` the names of those that people may
-    choose. `admits` is asked before anything is opened for a person.
+    `records` opens a durable table by its name, such as `marks:discord`. `commands` are the commands for the platform's
+    menu with their descriptions, `translations` the descriptions in other languages, by language. `texts` are the
+    adapter's own sentences. `programs` are the names of programs that people may choose. `admits` is asked before
+    anything is opened for a person.
     """
 
     settings: Settings
@@ -55,7 +56,9 @@ Factory = Callable[[Ground], Listed | None]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A platform there is. The factory makes nothing where the settings leave it off; `switch` switches it on."""
+    """A platform that Parley knows. The factory returns None if the settings leave it off; `switch` names the setting
+    that switches it on.
+    """
 
     factory: Factory
     switch: str
@@ -156,7 +159,7 @@ CATALOG: dict[str, Kind] = {
 
 
 def catalog(settings: Settings) -> dict[str, Kind]:
-    """Every platform but the web chat: ours, then those of extensions."""
+    """Every platform but the web chat: Parley's own, then those of extensions."""
     added = load_extensions(settings.extensions.modules).platforms
     for name in added:
         if name in CATALOG:
@@ -175,17 +178,17 @@ def _added(platform: ExtensionPlatform, ground: Ground) -> Listed | None:
 
 
 def is_web(name: str) -> bool:
-    """Whether it is the web chat, which is always there."""
+    """Whether this is the web chat, which is always on."""
     return name == "web"
 
 
 def platform_names(settings: Settings) -> list[str]:
-    """Every platform there is, switched on or not."""
+    """The names of all platforms, switched on or not."""
     return ["web", *catalog(settings)]
 
 
 def listed(ground: Ground, web: WebAdapter) -> Iterator[Listed]:
-    """The web chat, which is always there, and every platform that the settings switch on."""
+    """The web chat, which is always on, and every platform that the settings switch on."""
     own = ground.settings.web
     yield Listed(web, AccessRules("open", owners=frozenset(own.owners), enclosed=True), exclusive=False)
     for kind in catalog(ground.settings).values():

@@ -1,4 +1,4 @@
-"""Encryption as the settings have it: what seals content, what replaces keys, and whether it is in order."""
+"""Encryption by the settings: sealing of content, replacement of keys, and the check of both."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def made_key() -> tuple[str, str]:
 
 
 def key_ids(text: str, name: str) -> list[str]:
-    """The ids of the keys of a file, in order; `name` is what errors call it. Raises ConfigError."""
+    """The ids of the keys in a file, in order; errors call the file `name`. Raises ConfigError."""
     from runtime.storage.encoding.encryption import keys_from
 
     return [key.id for key in keys_from(text, name)]
@@ -48,8 +48,8 @@ def rekeying_of(connection: RedisConnection) -> Rekeying:
 
 
 async def renew_archive(connection: RedisConnection, archive: Archive | None) -> int:
-    """Rewrite every session in the archive by the current settings, and return the number that cannot be opened and
-    stay.
+    """Rewrite every session in the archive by the current settings; returns the number of sessions that cannot be
+    opened and stay as they are.
     """
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 

@@ -1,4 +1,4 @@
-"""The parts that everything else is built from: the settings, the stores, the model and the sandbox."""
+"""The parts on which everything else is built: settings, stores, model and sandbox."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> J
 
 
 def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock) -> Renewal:
-    """What renews this node's leases, in a thread and over a connection of its own."""
+    """The renewer of this node's leases, with its own thread and connection."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[tuple[RedisLeaseStore, RedisNodeStore]]:

@@ -1,4 +1,4 @@
-"""Parts that more than one command needs, each made from the settings."""
+"""Parts that several commands need, each made from the settings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _JAIL_ADVICE = (
 
 
 def plain(secret: SecretStr | None) -> str | None:
-    """The text of a secret."""
+    """A secret as plain text."""
     return None if secret is None else secret.get_secret_value()
 
 
@@ -71,7 +71,9 @@ async def chosen_model(settings: Settings) -> ModelChoice | NoModel:
 
 @asynccontextmanager
 async def open_model(settings: Settings) -> AsyncIterator[LLMClient]:
-    """The model, ready to be asked. Raises LLMUnavailable when there is none, ConfigError for an unusable GGUF file."""
+    """The model, ready for requests. Raises LLMUnavailable when there is none, ConfigError for an unusable GGUF
+    file.
+    """
     choice = await chosen_model(settings)
     if isinstance(choice, NoModel):
         raise LLMUnavailable(choice.reason)
@@ -102,7 +104,7 @@ async def open_model_if_any(
 async def open_choice(
     choice: ModelChoice, settings: Settings, *, on_event: OnEvent | None = None
 ) -> AsyncIterator[LLMClient]:
-    """A client of the chosen model, with its process and the server of a GGUF file as long as they are needed."""
+    """A client of the chosen model, with its process and the server of a GGUF file while they are needed."""
     from runtime.llm.answering import AnsweringClient
     from runtime.llm.options import ModelOptions, ModelTimeouts
     from runtime.llm.process import ModelProcess, unheard
@@ -175,7 +177,7 @@ async def open_sandbox(settings: Settings, *, on_event: OnEvent | None = None) -
 
 
 def people_in(connection: RedisConnection, clock: Clock) -> People:
-    """The people and their roles in the database."""
+    """The people and their roles, from the database."""
     from runtime.storage.redis.records import RedisRecords
 
     people, requests, told = (RedisRecords(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
@@ -236,7 +238,7 @@ class Keeping:
 
 
 def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
-    """Dead letters, sessions and files, as the database and the archive have them."""
+    """Dead letters, sessions and files, from the database and the archive."""
     from adapters.web.acts import PLATFORM
     from runtime.storage.redis.files import RedisFileStore
     from runtime.storage.redis.places import RedisPlaceStore

@@ -42,7 +42,9 @@ class Probe:
 
 
 async def probes(settings: Settings) -> list[Probe]:
-    """Everything `parley check` asks, in order. No model is no fault: programs in Python need none."""
+    """Everything that `parley check` asks, in order. A missing model is no error, because programs in Python
+    need none.
+    """
     choice = await chosen_model(settings)
     absent = isinstance(choice, NoModel) and settings.model_base_url is None
     return [
@@ -97,7 +99,9 @@ async def _ask_remote(settings: Settings) -> str | None:
 
 
 async def _ask_seats(settings: Settings) -> str | None:
-    """The participants that may play agents. Raises ConfigError for an agent of a program that nobody can play."""
+    """The participants that may play agents. Raises ConfigError for an agent that no configured participant can
+    play.
+    """
     from gateway.programs.loading import routes_of
 
     settings.participants.check((await _programs(settings, routes_of(settings))).values())
@@ -167,7 +171,7 @@ async def _ask_platform(kind: Kind, settings: Settings) -> str | None:
 
 
 class _Unread:
-    """Nothing is remembered: a check reads and keeps nothing."""
+    """Records that remember nothing, because a check stores nothing."""
 
     async def all(self) -> Mapping[str, str]:
         return {}
@@ -176,10 +180,10 @@ class _Unread:
         return None
 
     async def put(self, name: str, value: str, /) -> None:
-        """A check keeps nothing."""
+        """Nothing: a check stores nothing."""
 
     async def remove(self, name: str, /) -> None:
-        """There is nothing."""
+        """Nothing: a check stores nothing."""
 
 
 async def _ask_sandbox(settings: Settings) -> str:

@@ -22,10 +22,10 @@ from runtime.sessions.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The gateway serves. `lines` say what else people should know: model, platforms, pairing codes.
+    """The gateway serves.
 
-    `drain` is to be awaited before a stop, with how long what goes on may take to end (None: as the settings say): see
-    `Service.drain`.
+    `lines` are further facts for people: model, platforms, pairing codes. Await `drain` before a stop, with the time
+    that running work may take (None: as the settings say); see `Service.drain`.
     """
 
     web_url: str
@@ -35,7 +35,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """One platform that is switched on. `exclusive` ones may be listened to by one node at a time."""
+    """A platform that is switched on. An `exclusive` one is listened to by one node at a time."""
 
     adapter: Adapter
     access: Access
@@ -58,17 +58,19 @@ class Service:
         self._waiting_for = {name: f"{name} is not connected yet" for name in ("storage", *platforms)}
 
     def not_ready(self) -> Sequence[str]:
-        """Why the gateway is not ready, one line each: what is not connected yet, and who refuses us."""
+        """The reasons why the gateway is not ready, one line each: what is not connected yet, and which platform
+        refuses us.
+        """
         return [self._waiting_for[name] for name in sorted(self._waiting_for)]
 
     async def start(self, tasks: TaskGroup) -> None:
-        """Return when the shards are ours and every platform is being listened to, or is known to refuse us."""
+        """Return when the shards are ours and every platform is connected or known to refuse us."""
         await tasks.start(self._hold_shards)
         for name, platform in self._platforms.items():
             tasks.start_soon(self._listen, name, platform)
 
     async def warm_up(self, model: LLMClient) -> None:
-        """Not ready until the model is."""
+        """Count as not ready until the model is ready."""
         self._waiting_for["model"] = f"the process that asks {model.model} is being started"
         await warm_up(model)
         del self._waiting_for["model"]
@@ -109,7 +111,7 @@ class Service:
             forget()
 
     async def _listen_alone(self, name: str, platform: Platform) -> None:
-        """Listen while this node may, of all nodes; ends with a drain."""
+        """Listen while no other node does; ends with a drain."""
         scope, deaf = anyio.CancelScope(), anyio.Event()
         self._ears.append((scope, deaf))
         try:

@@ -1,4 +1,4 @@
-"""A WebSocket of the web server's, as visits use it."""
+"""A WebSocket of the web server as a visit's link."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 
 class SocketLink:
-    """One accepted WebSocket as a visit's Link: the other side may be gone at any time."""
+    """An accepted WebSocket as a visit's Link. The other side may vanish at any time."""
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
 
     async def receive(self) -> str | None:
-        """The next frame; None when the other side is gone."""
+        """The next frame; None when the other side has gone."""
         message = await self._socket.receive()
         if message["type"] == "websocket.disconnect":
             return None
         return message.get("text") or ""
 
     async def send(self, frame: str, /) -> None:
-        """Send a frame; does nothing when the other side is gone."""
+        """Send a frame; does nothing when the other side has gone."""
         try:
             await self._socket.send_text(frame)
         except WebSocketDisconnect:

@@ -1,4 +1,4 @@
-"""The execution of a program without a gateway: in memory, for one person at a terminal."""
+"""Execution of a program without a gateway: in memory, for one person at a terminal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HERE = Address("terminal", "standalone")
 PERSON = "terminal:person"
 
 _FAILURES = ("playbook.failed", "session.failed", "llm.failed", "sandbox.failed")
-"""Events after which a chat would go on when somebody writes; a command has failed, when its entry has."""
+"""Events after which a chat would continue with the next message. A command has failed when its entry has."""
 
 _ENTRY = str(FIRST_AGENT)
 """The agent whose playbook the command executes."""
@@ -46,12 +46,12 @@ _ENTRY = str(FIRST_AGENT)
 _KIND = re.compile(r"\A(?:LLM\w*|NoModelSet|ContextTooLong): ")
 
 ReadLine = Callable[[], Awaitable[str | None]]
-"""The next line of the person; None when there is none and never will be."""
+"""The person's next line; None when there will be no more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The way it ended: "done", "failed", or "waiting" for a person who has nothing more to say."""
+    """The outcome: "done", "failed", or "waiting" for a person who will say nothing more."""
 
     how: str
     why: str = ""
@@ -112,7 +112,7 @@ async def execute(
 
 
 def _line(event: Event) -> str:
-    """A line of a program for the log, for people."""
+    """A line for the log about a program's line, for people."""
     return " ".join([event.data["line"], *(f"{name}={value!r}" for name, value in event.data["values"].items())])
 
 
@@ -153,9 +153,9 @@ class _Standalone:
         self._read = "0"
         self._failures = failures
         self._of_others: list[str] = []
-        """Failures of other agents than the entry's: people read them beside what is said, and the entry goes on."""
+        """Failures of agents other than the entry's: people read them beside the messages, and the entry continues."""
         self._waits: dict[str, str] = {}
-        """Whom the frames of the entry's agent wait for."""
+        """The participants for which the frames of the entry's agent wait."""
         for name in _FAILURES:
             around.bus.subscribe(name, self._note_failure)
         around.bus.subscribe("frame.parked", self._note_wait)
@@ -197,7 +197,7 @@ class _Standalone:
             conversation.put(entry)
 
     def _note_failure(self, event: Event) -> None:
-        """A command that has failed waits for nothing more, also not for what is to happen at some time."""
+        """A failed command waits for nothing more, timers included."""
         error = _KIND.sub("", str(event.data["error"]))
         if _agent_of(event) != _ENTRY:
             self._of_others.append(error)
@@ -215,7 +215,9 @@ class _Standalone:
 
 
 def _agent_of(event: Event) -> str:
-    """The agent at whose playbook an event happened: the caller's where others called it; the entry's for a session."""
+    """The agent of the playbook of an event: the caller's if others called it, the entry's for an event of the
+    session.
+    """
     frame = event.data.get("frame")
     return str(event.data.get("agent_id", _ENTRY)) if frame is None else str(frame).partition(".")[0]
 
@@ -238,7 +240,7 @@ class _Screen:
         return page
 
     def changed(self, page: _Page) -> None:
-        """Show what can be shown now that `page` has a new text or an end."""
+        """Show everything that can be shown now that `page` has a new text or has ended."""
         while self._open and (first := self._open[0]):
             if not first.muted:
                 self._show(first)
@@ -261,7 +263,7 @@ class _Screen:
         """See `Outbox`; a terminal shows nothing."""
 
     def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
-        """Nothing: a terminal has no marks, and the work is visible."""
+        """Nothing: a terminal shows no reactions, and the work is visible."""
         self.tasks.start_soon(_say_so, done)
         return True
 
@@ -292,7 +294,7 @@ class _Page:
         self._shown = ""
 
     def show(self, out: TextIO) -> None:
-        """Print what is new; a text that is another one than was shown so far begins on a new line."""
+        """Print what is new. A text that does not continue what was shown starts on a new line."""
         if not self._text.startswith(self._shown):
             out.write("\n")
             self._shown = ""
@@ -307,7 +309,7 @@ class _Page:
         self._screen.changed(self)
 
     def ends(self) -> None:
-        """Nothing is opened beside it."""
+        """Nothing is opened beside a page here."""
 
     async def finish(self, text: str, /) -> bool:
         self._text, self.ended = text, True
@@ -315,7 +317,7 @@ class _Page:
         return True
 
     async def rest(self) -> None:
-        """Nothing is on its way for longer than a moment."""
+        """Every call ends at once."""
 
     def abandon(self) -> None:
         self.ended = True

@@ -109,7 +109,7 @@ class DiscordAdapter:
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:
         """As the port says: an item is marked as taken when the consumer asks for the next one.
 
-        The iterator raises AuthFailed when the gateway refuses the bot, also for a privileged intent.
+        The iterator raises AuthFailed when the gateway refuses the bot, or one of its privileged intents.
         """
         us, _ = await until_answered(self._clock, self._api.identity, but=AuthFailed)
         us = replace(us, commands=frozenset(self._options.commands))
@@ -127,7 +127,7 @@ class DiscordAdapter:
                     await items.aclose()
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
-        """The bucket of each channel, thread and private conversation; `draws` is more exact."""
+        """The bucket of a channel, thread or private conversation; `draws` is more precise."""
         return self._draws.conversation(to)
 
     def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Sequence[tuple[str, Budget]]:
@@ -152,7 +152,9 @@ class DiscordAdapter:
         return await self._voice.post(Utterance(to, text, speaker, nonce, reply_to), final=final)
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
-        """As the port says. A growing message that is too old for more edits is taken away: then it is MessageGone."""
+        """As the port says. A growing message that is too old for more edits is deleted and then counts as
+        MessageGone.
+        """
         await self._voice.change(to, message, text, speaker, final=final)
 
     async def offer(
@@ -179,7 +181,7 @@ class DiscordAdapter:
         await self._voice.take_away(to, message)
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
-        """React as the port says. The message that a thread begins with is in the thread's channel."""
+        """As the port says. The message that starts a thread is in the thread's channel."""
         number = number_of(message)
         channel_id = to.conversation if number == to.thread else channel_id_of(to)
         await self._marking.put(channel_id, number, mark)
@@ -189,7 +191,9 @@ class DiscordAdapter:
         return await self._openings.open(to, title, nonce)
 
     async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
-        """In the private conversation: in channels Discord shows one person alone only what answers an interaction."""
+        """Tell the person in the private conversation: in channels, Discord shows only replies to interactions to one
+        person alone.
+        """
         channel = await self._api.private_channel(person_id.partition(":")[2])
         await self._voice.post(
             Utterance(address_of(channel, private=True), text, GATEWAY, uuid.uuid4().hex), final=True

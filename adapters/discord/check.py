@@ -10,11 +10,11 @@ from adapters.discord.inbound.listener import INTENT_HELP
 from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
 
 MAX_TOLD: Final = 5
-"""Servers whose missing rights are told."""
+"""The number of servers whose missing permissions are listed."""
 
 
 async def health(api: BotApi) -> str:
-    """One line for a person. Raises AuthFailed where something is missing without which nothing works."""
+    """One line for a person. Raises AuthFailed if something essential is missing."""
     try:
         us, reads = await api.identity()
         servers = await api.servers()

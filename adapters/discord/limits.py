@@ -21,10 +21,10 @@ MAX_BUTTON_LABEL = 80
 MAX_FILE_BYTES = 10 * 1024 * 1024
 """What a bot may upload everywhere (Discord's documentation, Uploading Files); boosted servers take more."""
 HOOKS_PER_CHANNEL = 3
-"""Webhooks of ours in one channel, of the 15 it may have; agents are spread over them. Chosen."""
+"""Webhooks of ours in one channel, out of 15 possible ones; agents are spread over them. Chosen."""
 
 _BURST_SHARE = 0.3
-"""The part of a window's calls that may come at once; the rest comes evenly. Chosen."""
+"""The part of a window's calls that may come at once; the others come evenly. Chosen."""
 
 
 def within(calls: int, window_s: float) -> Budget:
@@ -37,13 +37,13 @@ def within(calls: int, window_s: float) -> Budget:
 
 
 CHANNEL_BUDGET = within(5, 5.0)
-"""Posting in one channel or thread, and by itself editing there: see the source of CAPABILITIES."""
+"""Posts in one channel or thread; edits there have a bucket of the same size. See the source of CAPABILITIES."""
 HOOK_BUDGET = within(5, 2.0)
-"""Posting through one webhook, and by itself editing what it posted."""
+"""Posts through one webhook; edits of them have a bucket of the same size."""
 HOOKS_BUDGET = Budget(rate_per_s=26 / 60, burst=4.0)
 """Posts of all webhooks in one channel and its threads together."""
 OTHER_BUDGET = within(5, 5.0)
-"""Signs of typing, reactions, deletions in one channel: Discord tells their limits by headers only."""
+"""Typing indicators, reactions and deletions in one channel: Discord tells their limits by headers only."""
 
 CAPABILITIES = Capabilities(
     max_text=1800,

@@ -5,24 +5,28 @@ from __future__ import annotations
 import re
 
 CHARS_MAX = 12_500
-"""No message of any platform holds more, in characters; longer text is cut into pages before it is formatted."""
+"""The largest number of characters that is formatted. No message of any platform holds more; longer text is cut into
+pages first.
+"""
 MARKS_MAX = 1_500
-"""Marks and lines, in characters that may be one: a page of dense code has half as many."""
+"""The largest number of marks and lines, counted as characters that may be one: a page of dense code has half
+as many.
+"""
 BRACKETS_MAX = 250
-"""Each may begin a link, for whose end all that follows is searched."""
+"""The largest number of brackets: each may begin a link, whose end is searched for in all the rest."""
 _NESTED_MAX = 12
-"""Quotations and lists within each other, on one line."""
+"""The largest nesting of quotations and lists on one line."""
 
 _MARK = re.compile(r"[*_~`<&\[\n]")
 _NESTED = re.compile(rf"^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t]))){{{_NESTED_MAX + 1}}}", re.MULTILINE)
 
 
 class TooMuchMarkdown(ValueError):
-    """The text is to be shown as it is written."""
+    """The text has to be shown as written."""
 
 
 def check_bounds(markdown: str, *, most_chars: int = CHARS_MAX) -> None:
-    """Raises TooMuchMarkdown for what would take too long to format."""
+    """Raise TooMuchMarkdown for a text that would take too long to format."""
     if (
         len(markdown) > most_chars
         or markdown.count("[") > BRACKETS_MAX

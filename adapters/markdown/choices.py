@@ -1,4 +1,4 @@
-"""Choices where a platform has no place for them: a numbered list in the text, answered by number or label."""
+"""Choices as a numbered list in the text, for platforms without a place for them; people answer by number or label."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtime.core.message import Choice
 
 
 def shown(choices: Sequence[Choice], capabilities: Capabilities) -> tuple[Choice, ...]:
-    """Those that the platform shows in one way or another: all but free answers, where it has no room for them."""
+    """The choices that the platform shows at all: without free answers where it has no form for them."""
     return tuple(choice for choice in choices if capabilities.free_answers or not choice.free)
 
 

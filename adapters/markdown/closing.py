@@ -1,4 +1,4 @@
-"""Markdown that is still being written, closed for display. Pages: `adapters/markdown/paging.py`."""
+"""Closing of Markdown that is still being written, for display. Pages: `adapters/markdown/paging.py`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def close_open(text: str) -> str:
 
 
 def _close_block(lines: list[str]) -> str:
-    """Outside a fence: hold back the last line if it may become something else, close the last block's marks."""
+    """Outside a fence: hold back the last line if its meaning may change, and close the last block's marks."""
     if lines[-1].strip() and (_HELD_LINE.match(lines[-1]) or FENCE_LINE.match(lines[-1])):
         lines = lines[:-1]
     head, tail = _last_block(_without_half_table(lines))
@@ -40,14 +40,14 @@ def _close_block(lines: list[str]) -> str:
 
 
 def close_marks(text: str) -> str:
-    """`text`, which ends inside a block and is never continued, with the block's marks closed and nothing held back."""
+    """`text`, which ends inside a block and never grows, with the block's marks closed and nothing held back."""
     _, tail = _last_block(text.split("\n"))
     inline = InlineMarks(tail)
     return text.rstrip() + inline.marks if inline.certain else text
 
 
 def _last_block(lines: list[str]) -> tuple[str, str]:
-    """The last block's inline text, and the text before it."""
+    """The inline text of the last block, and the text before it."""
     start = len(lines) - 1
     while start > 0 and lines[start - 1].strip() and not _BLOCK_START.match(lines[start]):
         start -= 1
@@ -59,7 +59,7 @@ def _last_block(lines: list[str]) -> tuple[str, str]:
 
 
 def _without_half_table(lines: list[str]) -> list[str]:
-    """Drop a row that is being written, and a head whose delimiter row is not complete."""
+    """Drop a row that is still being written, and a head without a complete delimiter row."""
     start = len(lines)
     while start > 0 and lines[start - 1].lstrip().startswith("|"):
         start -= 1

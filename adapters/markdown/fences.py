@@ -11,7 +11,7 @@ FENCE_LINE = re.compile(
 )
 _LIST_MARKER = re.compile(r"[-*+]|\d{1,9}[.)]")
 _INDENT_MAX = 3
-"""Behind more spaces a fence is none (CommonMark)."""
+"""The most spaces before a fence (CommonMark)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,23 +24,23 @@ class OpenFence:
 
     @property
     def opener(self) -> str:
-        """The line that opens it again, where nothing precedes it."""
+        """The line that reopens the fence, without a prefix."""
         inside = self.inside if ">" in self.inside else self.inside[:_INDENT_MAX]
         return f"{inside}{self.marks}{self.info}"
 
     @property
     def closer(self) -> str:
-        """The line that closes it."""
+        """The line that closes the fence."""
         return self.inside + self.marks
 
     def is_left_by(self, line: str) -> bool:
-        """Whether a line with this beginning is outside of the quote that the fence is in."""
+        """Whether a line with this start is outside the quotation that contains the fence."""
         begun = line.lstrip()
         return ">" in self.inside and bool(begun) and not begun.startswith(">")
 
 
 def after_line(line: str, fence: OpenFence | None) -> OpenFence | None:
-    """The open fence after a complete `line`."""
+    """The fence that is open after a complete `line`."""
     found = FENCE_LINE.match(line)
     if fence is not None and (fence.is_left_by(line) or (">" in fence.inside and not line.strip())):
         fence = None

@@ -1,4 +1,4 @@
-"""The inline marks of one block of Markdown that is still being written: which of them are open at its end."""
+"""The inline marks of a block of Markdown that is still being written, and those open at its end."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _TARGET = re.compile(r"\((?:[^\s()]|\([^\s()]*\))*(?:[ \t]+\"[^\"\n]*\")?\)")
 _TARGET_BEGUN = re.compile(r"\((?:[^\s()]|\([^\s()]*(?:\)|\Z))*(?:[ \t]+(?:\"[^\"\n]*\"?)?)?\Z")
 _TAG_BEGUN = re.compile(r"<(?:[A-Za-z/][^\s<>]*)?\Z")
 MARKS_MAX = 32
-"""Text whose emphasis needs more closing marks than this is shown with its marks: messages have limits."""
+"""The number of closing marks beyond which emphasis is shown as its marks: messages have limits."""
 _OPEN_MAX = 100
-"""With more marks or brackets open at once the rest is not read: nobody means them."""
+"""The number of open marks or brackets beyond which the rest is not read: nobody means them."""
 
 
 @dataclass(slots=True)
 class _Run:
-    """A run of `*`, `_` or `~` that may open emphasis: `left` marks of it are not used yet."""
+    """A run of `*`, `_` or `~` that may open emphasis; `left` of its marks are unused."""
 
     char: str
     left: int
@@ -37,7 +37,7 @@ class InlineMarks:
             at = self._read(at)
 
     def closed(self) -> str:
-        """The text up to where it is certain, with everything open closed."""
+        """The text up to its certain part, with everything open closed."""
         text = self._text[: self._end]
         if self._crowded:
             return text.rstrip()
@@ -58,7 +58,7 @@ class InlineMarks:
 
     @property
     def marks(self) -> str:
-        """The marks that close everything open, if that is not too much."""
+        """The marks that close everything open, unless there are too many."""
         runs = "".join(run.char * run.left for run in reversed(self._runs) if run.char != "~" or run.left == 2)
         return "`" * self._code + (runs if len(runs) <= MARKS_MAX else "")
 
@@ -68,7 +68,7 @@ class InlineMarks:
 
     @property
     def certain(self) -> bool:
-        """Whether no part of the text can still change its meaning."""
+        """Whether no part of the text can change its meaning any more."""
         return self._end == len(self._text) and not self._brackets and not self._crowded
 
     def _read(self, at: int) -> int:
@@ -136,7 +136,7 @@ class InlineMarks:
         return end
 
     def _close(self, char: str, length: int) -> int:
-        """Match closing marks with the nearest openers; what is left over."""
+        """Match closing marks with the nearest openers; returns the number left over."""
         index = len(self._runs) - 1
         while length and index >= 0:
             run = self._runs[index]

@@ -1,4 +1,4 @@
-"""People who are mentioned: `@Name` in a text becomes a link, and nothing else may ping anybody."""
+"""Mentions of people: `@Name` in a text becomes a link, and nothing else may ping anybody."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MENTION = re.compile(r"(\[@(?:\\.|[^\[\]\\\n])*\]\(person:[\w:.@%-]*\))")
 _CODE = re.compile(r"(?<!`)(?P<marks>`+)(?!`)(?:(?!\n[ \t]*\n).)*?(?<!`)(?P=marks)(?!`)", re.DOTALL)
 _CODE_BEGUN = re.compile(r"(?<!`)(?P<marks>`+)(?!`)(?:(?!\n[ \t]*\n).)*\Z", re.DOTALL)
 _UNPINGED = "@\u200b"
-"""An at sign that no platform takes for the beginning of a mention."""
+"""An at sign that no platform reads as the start of a mention."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Known people: who a name in small letters is, and what finds the longest name first."""
+    """Known people: ids by lower-case name, and the pattern that finds the longest name first."""
 
     people: Mapping[str, str]
     pattern: re.Pattern[str] | None
@@ -50,7 +50,7 @@ def with_mentions(text: str, people: Mapping[str, str], *, growing: bool = False
 
 
 def _pieces(text: str, growing: bool) -> Iterator[tuple[str, bool]]:
-    """The text in pieces, and whether each is code."""
+    """The text in pieces, each marked as code or not."""
     prose: list[str] = []
     fence: OpenFence | None = None
     for line in text.splitlines(keepends=True) if "\r" not in text else re.findall(r"[^\n]*\n|[^\n]+\Z", text):

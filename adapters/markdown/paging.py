@@ -17,17 +17,17 @@ from adapters.markdown.table_head import head_of_table
 from adapters.markdown.text_length import Measure
 
 LATE_FROM = 0.97
-"""A page ends at the last end of a paragraph behind this part of it, else of a line, else of a sentence."""
+"""The part of a page after which it may end at a paragraph, else at a line, else at a sentence."""
 TORN_MAX = 0.25
-"""If there is none, a full page gives up at most this part of itself to keep a word, a row or a line of code whole."""
+"""The largest part of a full page that is given up to keep a word, a row or a line of code whole."""
 
 HEAD_MAX = 0.25
-"""A table's head that takes more of a page is not said again."""
+"""A table's head that takes more than this part of a page is not repeated."""
 
 _SENTENCE_END = re.compile(r"[.!?\u2026]['\")\]*_]{0,8}[ \n]")
 _SENTENCE_END_MAX = 10
 _WHOLE_LINE = ("|", "#")
-"""A line that begins so is a row of a table or a title."""
+"""The start of a line that is a row of a table or a title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The capacity of a page: at most `limit`, and nothing of the whole text after `ends_at`."""
+    """The capacity of a page: at most `limit`, and no text after `ends_at`."""
 
     limit: int
     ends_at: int | None = None
@@ -99,7 +99,7 @@ def cut_pages(
 
 
 def _body(head: str, piece: str, fence: OpenFence | None) -> str:
-    """A page that nothing is added to any more."""
+    """A page to which nothing is added any more."""
     if fence is not None:
         return f"{head}{piece.removesuffix(chr(10))}\n{fence.closer}"
     return head + piece.rstrip("\n") if piece.endswith("\n") else close_marks(head + piece)
@@ -120,7 +120,7 @@ class _Filling:
         self.full = self._full(bound) if self.overflows else bound
 
     def _fill(self, bound: int) -> bool:
-        """Pass whole lines while they fit; whether something remains that does not."""
+        """Pass whole lines while they fit; returns whether text remains that does not."""
         while self._line < bound:
             reach = min(bound, self._line + max(1, self._room) + 1)
             newline = self._text.find("\n", self._line, reach)
@@ -137,7 +137,7 @@ class _Filling:
         return False
 
     def _full(self, bound: int) -> int:
-        """How far the characters of the first line that does not fit would go."""
+        """The position where the characters of the first line that does not fit would end."""
         left = self._room - self._used - _closing(self._fence)
         reach = min(bound, self._line + max(1, self._room) + 1)
         lengths = range(reach - self._line + 1)
@@ -145,11 +145,11 @@ class _Filling:
         return max(self._start + 1, self._line + fits)
 
     def end(self) -> tuple[int, OpenFence | None]:
-        """Where the page ends, and the fence that is open there."""
+        """The end of the page, and the fence that is open there."""
         return self._best_end() if self.overflows else self._all()
 
     def settled(self) -> tuple[int, OpenFence | None]:
-        """How much of a page that all of the text fits in will stand in it whatever comes."""
+        """The part of a page with all of the text that stays on it whatever follows."""
         return self._best_end() if self._is_late(self.full) or self._keeps_line_whole() else self._all()
 
     def _all(self) -> tuple[int, OpenFence | None]:
@@ -172,7 +172,7 @@ class _Filling:
         return _whole_word(self._text, self._start, full, "\n" if fence else " \n"), fence
 
     def _keeps_line_whole(self) -> bool:
-        """Whether the page ends before the line it is full in rather than within."""
+        """Whether the page ends before the line that fills it, rather than within."""
         begun = self._text[self._line : self.full]
         whole = self._fence is not None or begun.lstrip().startswith(_WHOLE_LINE)
         if not whole and after_line(begun.rstrip("\n"), self._fence) is self._fence:
@@ -185,7 +185,7 @@ def _closing(fence: OpenFence | None) -> int:
 
 
 def _whole_word(text: str, start: int, at: int, gaps: str) -> int:
-    """`at`, or the start of the word it would tear if that is not far back."""
+    """`at`, or the start of the word that it would cut, if that is not far back."""
     if at < len(text) and text[at] in gaps:
         return at
     gap = max(text.rfind(char, start + int((at - start) * (1 - TORN_MAX)), at) for char in gaps)
@@ -193,7 +193,7 @@ def _whole_word(text: str, start: int, at: int, gaps: str) -> int:
 
 
 def _whole_character(text: str, start: int, at: int) -> int:
-    """`at`, or a little before it, so that no joined character is torn."""
+    """`at`, or a little earlier, so that no combined character is cut."""
     end = at
     while at < len(text) and end > start + 1 and at - end < 16:
         joined = unicodedata.combining(text[end]) or text[end] in "\u200d\ufe0f" or text[end - 1] == "\u200d"

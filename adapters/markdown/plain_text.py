@@ -20,7 +20,7 @@ def _parser() -> MarkdownIt:
 
 
 def plain(text: str) -> str:
-    """What `text` says without its formatting, as CommonMark that shows every character literally."""
+    """The words of `text` without formatting, as CommonMark that shows every character literally."""
     return _LITERAL_START.sub(_escape_start, _LITERAL.sub(r"\\\1", _without_marks(text)))
 
 

@@ -34,7 +34,7 @@ def parsed(markdown: str) -> list[Token]:
 
 
 class MarkdownWriter(ABC):
-    """Writes tokens one after the other; line breaks between blocks wait until there is text after them."""
+    """Writes tokens one after the other. Line breaks between blocks wait for the text that follows."""
 
     INDENT: ClassVar[str]
     """The indentation of a list inside a list."""
@@ -68,40 +68,42 @@ class MarkdownWriter(ABC):
 
     @abstractmethod
     def _begin(self, kind: MarkKind) -> None:
-        """What follows is marked so, until `_end`."""
+        """Start marked text, until `_end`."""
 
     @abstractmethod
     def _end(self) -> None:
-        """The mark that began last ends."""
+        """End the mark that started last."""
 
     @abstractmethod
     def _begin_link(self, url: str) -> None:
-        """What follows is a link, until `_end_link`; or a mention."""
+        """Start a link or a mention, until `_end_link`."""
 
     @abstractmethod
     def _end_link(self) -> None: ...
 
     @abstractmethod
     def _quote(self, tokens: Sequence[Token]) -> None:
-        """Blocks that are a quotation."""
+        """Write the blocks of a quotation."""
 
     @abstractmethod
     def _code_block(self, code: str, info: str) -> None:
-        """Lines of code; `info` may begin with the language. Tables come so too: only there columns keep."""
+        """Write lines of code; `info` may start with the language. Tables come here too, since only code keeps columns
+        aligned.
+        """
 
     @abstractmethod
     def _code(self, code: str) -> None:
-        """Code within a line."""
+        """Write code within a line."""
 
     @abstractmethod
     def _plain(self, text: str) -> None:
-        """Text without any marks, literally."""
+        """Write text literally, without marks."""
 
     @abstractmethod
     def _line_break(self) -> None: ...
 
     def _write(self, text: str) -> None:
-        """Text in the platform's own form."""
+        """Write text in the platform's own form."""
         if text:
             self._flush_breaks()
             self._append(text)
@@ -168,18 +170,18 @@ class MarkdownWriter(ABC):
                     self._plain(token.content)
 
     def _image(self, text: str, url: str) -> None:
-        """A picture is a link to it."""
+        """Write an image as a link to it."""
         self._begin_link(url)
         self._picture(text or url)
         self._end_link()
 
     @abstractmethod
     def _picture(self, text: str) -> None:
-        """The words of a link to a picture, literally."""
+        """Write the words of a link to an image, literally."""
 
 
 def table_rows(stream: Iterator[Token]) -> list[list[str]]:
-    """The cells of a table without their formatting; takes its tokens up to its end."""
+    """The cells of a table without formatting; consumes its tokens up to its end."""
     rows: list[list[str]] = []
     for token in stream:
         if token.type == "table_close":
@@ -192,7 +194,7 @@ def table_rows(stream: Iterator[Token]) -> list[list[str]]:
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
-    """A table as lines in a fixed-width font, where alone it keeps its columns."""
+    """A table as lines for a fixed-width font, which alone keeps its columns aligned."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "-+-".join("-" * width for width in widths))
@@ -200,7 +202,7 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _quoted(stream: Iterator[Token]) -> list[Token]:
-    """What stands inside a quotation that has begun, with other quotations inside it."""
+    """The content of a quotation that has started, with other quotations in it."""
     inner: list[Token] = []
     depth = 1
     for token in stream:

@@ -28,7 +28,7 @@ class Agenda:
         self._timer_at = math.inf
 
     def put(self, text: LiveText, at: float) -> None:
-        """Look at the text then; never, if that is infinite, until it is put again."""
+        """Set the time of the next look at the text; infinity means none until the next `put`."""
         if abs(text.due_at - at) < _SAME_S or text.due_at == at:
             return
         text.due_at = at
@@ -37,7 +37,7 @@ class Agenda:
             heapq.heappush(self._entries, (at, self._count, text))
 
     def due(self, now: float) -> list[LiveText]:
-        """The texts whose time has come; they are not on the agenda any more."""
+        """The texts that are due, which leave the agenda."""
         texts = []
         while self._entries and self._entries[0][0] <= now:
             at, _, text = heapq.heappop(self._entries)
@@ -47,7 +47,7 @@ class Agenda:
         return texts
 
     def set_timer(self) -> None:
-        """Have the clock wake us for the earliest entry."""
+        """Set the clock's timer for the earliest entry."""
         while self._entries and (self._entries[0][2].due_at != self._entries[0][0] or not self._entries[0][2].waiting):
             at, _, text = heapq.heappop(self._entries)
             if text.due_at == at:

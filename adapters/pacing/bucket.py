@@ -118,17 +118,17 @@ class BucketMirror:
 
     @property
     def idle(self) -> bool:
-        """Whether a new mirror of the same budget would be in the same state."""
+        """Whether a new mirror of the same budget would have the same state."""
         return self.level() >= self.burst - _EPSILON and not self._in_flight and self.lesson is None
 
     @property
     def blocked(self) -> bool:
-        """Whether the platform asked for a pause that is not over."""
+        """Whether the platform has asked for a pause that is not over."""
         return self._clock.monotonic() < self._blocked_until
 
     @property
     def lesson(self) -> Lesson | None:
-        """What floods have taught and is still true, and what the window counts."""
+        """The lessons of floods that still hold, and the calls that the window counts."""
         self._recover()
         self._refresh()
         calls = (*self._counted, *[self._as_of] * self._in_flight) if self._configured.window is not None else ()
@@ -138,7 +138,7 @@ class BucketMirror:
 
     @property
     def left(self) -> float:
-        """How many calls the window lets leave now; infinite where there is none."""
+        """The number of calls that the window allows now; infinite without a window."""
         self._refresh()
         window = self._configured.window
         if window is None:
@@ -146,12 +146,12 @@ class BucketMirror:
         return max(1.0, math.floor(window.calls * self._share)) - self._in_flight - len(self._counted)
 
     def frees_at(self) -> list[float]:
-        """When the window lets another call leave, one time for each it has counted."""
+        """The times when the window allows one call more, one for each call that it counts."""
         window = self._configured.window
         return [] if window is None else [at + window.seconds for at in self._counted]
 
     def level(self) -> float:
-        """Tokens there are now, whatever pause was asked for."""
+        """The tokens that are there now, regardless of any pause."""
         self._refresh()
         return self._level
 
@@ -159,31 +159,31 @@ class BucketMirror:
         return not self.blocked and self.level() >= 1.0 - _EPSILON and self.left >= 1.0
 
     def grant(self, share: float) -> None:
-        """From now on this part of the bucket is ours; what a greater part had saved is given up."""
+        """Set our share of the bucket. Tokens saved with a greater share are lost."""
         self._refresh()
         self._share = share
         self._level = min(self._level, self.burst - self._in_flight)
 
     def take(self) -> None:
-        """A call leaves. Each is followed by exactly one of `landed`, `flooded` and `doubted`."""
+        """A call leaves. Exactly one of `landed`, `flooded` and `doubted` follows."""
         self._refresh()
         self._level -= 1.0
         self._in_flight += 1
 
     def landed(self) -> None:
-        """The platform answered, and not with a flood."""
+        """The platform answered, but not with a flood."""
         self._refresh()
         self._back()
         self._accepted.append(self._as_of)
 
     def doubted(self) -> None:
-        """No clear answer: the call may land for a while yet."""
+        """No clear answer: the call may still land for a while."""
         self._refresh()
         self._doubtful.append(self._as_of + DOUBT_HOLDS_S)
         self._accepted.append(self._as_of)
 
     def flooded(self, retry_after_s: float, *, to_blame: bool = True) -> None:
-        """The platform refused the call and wants no other for `retry_after_s`; `to_blame`: for this bucket's sake."""
+        """The platform refused the call and wants none for `retry_after_s`. `to_blame`: because of this bucket."""
         self._refresh()
         now = self._as_of
         self._back()
@@ -197,7 +197,9 @@ class BucketMirror:
             self._truth *= self._cut(now)
 
     def next_token_at(self) -> float:
-        """When `can_take` will be true unless something leaves; infinite when only an answer or a grant can do it."""
+        """The time when `can_take` becomes true unless a call leaves; infinite if only an answer or a grant can change
+        it.
+        """
         self._refresh()
         if self.cap < 1.0 - _EPSILON:
             return self._doubtful[0] if self._doubtful else math.inf
@@ -212,13 +214,15 @@ class BucketMirror:
         return frees_at[int(lacking) - 1] if lacking <= len(frees_at) else math.inf
 
     def _back(self) -> None:
-        """A call cannot land any more."""
+        """A call can no longer land."""
         self._in_flight -= 1
         if self._configured.window is not None:
             self._counted.append(self._as_of)
 
     def _cut(self, now: float) -> float:
-        """By which factor the rate falls: n calls accepted in T seconds prove a rate of (n - burst) / T at least."""
+        """The factor by which the rate falls: n calls accepted in T seconds prove a rate of at least (n -
+        burst) / T.
+        """
         rate_per_s, proven = self.rate_per_s, 0.0
         if not rate_per_s:
             return 1.0

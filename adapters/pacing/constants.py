@@ -38,8 +38,9 @@ QUIET_SPACINGS = 4.0
 QUIET_MIN_S = 0.1
 """A source is never called quiet earlier, in seconds. Simulated."""
 ACTIVE_S = 5.0
-"""A text that said nothing for so long, seconds, and has nothing to show, does not count as one of its bucket. Chosen:
-longer than a model pauses within an answer, shorter than a tool works."""
+"""After this time of silence, in seconds, a text that shows everything no longer counts as one of its bucket. Chosen:
+longer than a model pauses within an answer, shorter than a tool works.
+"""
 SPACING_START_S = 0.1
 """The usual spacing of chunks before any was seen, seconds."""
 SPACING_MAX_S = 0.5
@@ -57,10 +58,11 @@ FLOOD_MARGIN_S = 0.02
 DOUBT_HOLDS_S = 2.0
 """A call without an answer may still land for this long, seconds; until then it counts as in flight. Chosen."""
 RETRIES_AT_ONCE = 3
-"""So many repetitions after unclear answers wait for nothing but a token: most often the platform has done what was
-asked, and the next text shows it. Chosen."""
+"""The number of repetitions after unclear answers that wait only for a token: most often the platform has done what was
+asked, and the next text shows it. Chosen.
+"""
 RETRY_FIRST_S = 1.0
-"""The next repetition waits this long, seconds; then twice as long each time. Chosen."""
+"""The wait before the next repetition, in seconds; it doubles each time. Chosen."""
 RETRY_MAX_S = 30.0
 """The longest wait between repetitions, seconds. Chosen."""
 PROOF_TOKENS = 8.0
@@ -82,13 +84,16 @@ CLEAN_STEP = 0.97
 TYPING_EARLY_S = 1.0
 """The typing sign is repeated this long before it would vanish, seconds."""
 TYPING_LINGERS_S = 1.0
-"""The typing sign is taken away so long after the work stopped, seconds: agents stop for moments. Chosen."""
+"""The time between the end of the work and the removal of the typing sign, in seconds: agents pause for moments.
+Chosen.
+"""
 TYPING_LEAVES = 0.5
 """The typing sign must leave this part of a bucket's burst. Chosen: text comes first."""
 COOL_DOWN_KEPT_S = 3.0
 """A pause that a platform asks for outlives this process if it is longer, seconds. Chosen: a start takes as long."""
 CALLS_PROMISED_S = 1.0
-"""So long after a note that calls are made no other is written, seconds. A process that is killed has emptied its
-buckets by then at the latest. Chosen: a start takes as long."""
+"""The time after a note about calls in which no other is written, in seconds. A killed process has emptied its buckets
+by the end of that time at the latest. Chosen: a start takes as long.
+"""
 SCARCE = 0.5
 """Below this part of its burst a bucket slows down the frames that draw from it. Chosen: a fuller one does not bind."""

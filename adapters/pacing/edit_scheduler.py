@@ -24,7 +24,9 @@ from runtime.core.errors import BadMarkup, NotDelivered, OutcomeUncertain, RateL
 
 _EPSILON = 1e-9
 _LOOKS = 3
-"""How often a text is looked at again in one go, because its frame draws from other buckets than was thought."""
+"""The number of times that a text is looked at again in one pass because its frame draws from other buckets than
+expected.
+"""
 
 
 class EditScheduler:
@@ -67,9 +69,9 @@ class EditScheduler:
         *,
         draws: Sequence[tuple[str, Budget]] | None = None,
     ) -> bool:
-        """Make a call nobody misses, if its buckets are half full after it and no text waits; whether it was made.
+        """Make an optional call if its buckets stay half full and no text waits; returns whether it was made.
 
-        Raises what `call` raises, and RateLimited after the buckets have taken note.
+        Raises what `call` raises, and RateLimited after the buckets have noted it.
         """
         lanes = (self._lanes.lane(key, budget), self._lanes.total) if draws is None else self._lanes.of(draws)
         may = all(lane.mirror.can_take() and (lane is self._lanes.total or _has_spare(lane)) for lane in lanes)
@@ -94,18 +96,18 @@ class EditScheduler:
         *,
         draws: Sequence[tuple[str, Budget]] | None = None,
     ) -> bool:
-        """Make one call that must be made, in its turn among the finished texts; False when it raised NotDelivered.
+        """Make a call that must be made, in its turn among the finished texts; False when it raised NotDelivered.
 
         It is repeated after RateLimited and OutcomeUncertain, so it has to be idempotent. Raises everything else.
         """
         return await self.open(key, budget, _OneCall(call, draws)).finish(0)
 
     async def drain(self) -> None:
-        """Make no call any more; return when those on their way have been answered and what follows is written down."""
+        """Make no more calls. Returns when those on their way have been answered and the results are recorded."""
         await self._lanes.drain()
 
     def paused(self, key: str, budget: Budget) -> bool:
-        """Whether the platform asked for a pause in this bucket that is not over."""
+        """Whether the platform has asked for a pause in this bucket that is not over."""
         return self._lanes.lane(key, budget).mirror.blocked
 
     def grant(self, share: float) -> None:
@@ -114,14 +116,14 @@ class EditScheduler:
         self._serve(text for lane in concerned for text in lane.texts)
 
     def resume(self) -> None:
-        """Calls may be made again."""
+        """Allow calls again."""
         self._serve(self._lanes.texts())
 
     def changed(self, text: LiveText) -> None:
         self._serve((text,))
 
     def over(self, text: LiveText) -> None:
-        """See `Attention`: those that share its conversation's bucket have more of it now."""
+        """See `Attention`: the texts that share the bucket now have more of it."""
         lanes = text.lanes or text.home
         self._unseat(text)
         self._serve(neighbour for lane in lanes if lane is not self._lanes.total for neighbour in lane.texts)
@@ -130,7 +132,7 @@ class EditScheduler:
         self._serve(())
 
     def _serve(self, texts: Iterable[LiveText]) -> None:
-        """Give tokens to who is due, of these and of those whose time has come, by score."""
+        """Give tokens by score to those of these texts that are due, and to those whose time has come."""
         if self._lanes.closed:
             return
         now = self.clock.monotonic()
@@ -169,7 +171,7 @@ class EditScheduler:
         self._agenda.put(text, now + TIMER_MIN_S)
 
     def _foreseen(self, text: LiveText) -> tuple[Lane, ...]:
-        """The lanes of the next frame as far as can be told."""
+        """The lanes of the next frame, as far as foreseeable."""
         frame = text.source.frame(text.final)
         lanes = text.home if frame is None else self._drawn(text, frame)
         self._seat(text, lanes)
@@ -231,7 +233,7 @@ class EditScheduler:
             text.close(delivered=False, error=error)
 
     def _answered(self, lanes: Sequence[Lane], error: BaseException | None, *texts: LiveText) -> None:
-        """A call came back: those who waited for it to leave room, and its neighbours, are looked at again."""
+        """A call was answered: texts that waited for its place, and its neighbours, are looked at again."""
         self._lanes.answered(lanes, error)
         concerned = [*texts]
         for lane in lanes:
@@ -253,7 +255,7 @@ class EditScheduler:
 
 
 class _OneCall:
-    """A text without text: one call, and it is over."""
+    """A text without characters: one call, and it is over."""
 
     conversation = None
 
@@ -288,7 +290,7 @@ def _unseen(text: LiveText, visible: int, now: float) -> None:
 
 
 def _doubt(text: LiveText, frame: Frame, visible: int, now: float) -> None:
-    """The frame may have landed. An edit of a growing text need not be repeated: the next one in its time will do."""
+    """The frame may have landed. An edit of a growing text is not repeated, because the next one follows anyway."""
     text.not_before = now + _pause_s(text.doubts + (0 if frame.idempotent else RETRIES_AT_ONCE))
     text.doubts += 1
     text.dirty = True

@@ -1,4 +1,6 @@
-"""The memory of a platform's buckets across restarts: learned rates, and until when calls may have emptied them."""
+"""The memory of a platform's buckets across restarts: learned rates, and the time until which calls may have emptied
+them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
 
 LAST_CALLS = "last calls"
-"""The name of the record that says until when calls may have been made; all others are buckets' keys."""
+"""The name of the record with the time until which calls may have been made; all other names are buckets' keys."""
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +44,7 @@ class FloodMemory:
 
     @property
     def drained_at(self) -> float | None:
-        """When an earlier process, or another one, may have emptied the buckets last; None when there was none."""
+        """The time when another process may have emptied the buckets last; None if there was none."""
         return self._drained_at
 
     async def open(self) -> None:
@@ -58,7 +60,7 @@ class FloodMemory:
                 self._unsaved[key] = None
 
     def recall(self, key: str) -> Lesson | None:
-        """What is known of the bucket."""
+        """The lesson about a bucket."""
         return self._known.get(key)
 
     def called(self) -> None:
@@ -70,7 +72,7 @@ class FloodMemory:
             self._news.set()
 
     def note(self, key: str, lesson: Lesson | None) -> None:
-        """Remember the newest of a bucket, or that there is nothing to remember. Never blocks."""
+        """Remember a bucket's newest lesson, or that it has none. Never blocks."""
         known = self._known.get(key)
         if lesson == known:
             return
@@ -83,7 +85,7 @@ class FloodMemory:
         self._news.set()
 
     async def run(self) -> None:
-        """Make durable what was noted, until cancelled. What cannot be saved is tried again with the next note."""
+        """Store noted lessons until cancelled. Failed writes are repeated with the next note."""
         while True:
             unsaved, self._unsaved = self._unsaved, {}
             try:

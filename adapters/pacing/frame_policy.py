@@ -34,9 +34,9 @@ _EPSILON = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """One bucket as a decision sees it: tokens there are and may be, and how many texts draw from it.
+    """A bucket's state for a decision: tokens there and at most, and the number of texts that draw from it.
 
-    `left` is how many calls its window allows now, and `frees_at` when it allows one more each.
+    `left` is the number of calls that its window allows now, and `frees_at` the times when it allows one more each.
     """
 
     rate_per_s: float
@@ -49,18 +49,18 @@ class Supply:
 
 
 class FramePolicy(Protocol):
-    """Decides when the next frame of a text that still grows is due. Tokens are the scheduler's business."""
+    """Decides when the next frame of a growing text is due. Tokens are the scheduler's business."""
 
     def due_at(self, text: Progress, supplies: Sequence[Supply], now: float, /) -> float:
-        """`now` or earlier: due. Later: the earliest time it can become due if no chunk comes."""
+        """A time up to `now`: due. A later time: the earliest at which it can become due if no chunk comes."""
         ...
 
 
 class AreaPolicy:
-    """Frames where the unshown area has earned them, in intervals that spend the burst over the expected rest."""
+    """Frames become due by unshown area, at intervals that spend the burst over the expected rest."""
 
     def due_at(self, text: Progress, supplies: Sequence[Supply], now: float, /) -> float:
-        """See `FramePolicy`. A text that draws from several buckets goes by the one that makes it wait longest."""
+        """See `FramePolicy`. A text that draws from several buckets follows the one with the longest wait."""
         if not text.visible:
             holds_s = [_first_hold_s(supply) for supply in supplies]
             early_s = [hold_s for hold_s in holds_s if hold_s is not None]
@@ -84,14 +84,14 @@ class AreaPolicy:
 
 
 def _first_hold_s(own: Supply) -> float | None:
-    """How long a first frame may wait for more text; None when there are too many texts for early first frames."""
+    """The longest wait of a first frame for more text; None if there are too many texts for early first frames."""
     if own.texts <= 1:
         return FIRST_HOLD_S
     return None if own.texts > own.burst else min(FIRST_HOLD_MAX_S, own.texts / (2 * own.rate_per_s))
 
 
 def _reserve(supply: Supply, waits_s: float) -> float:
-    """Tokens to leave so that the next one comes within `waits_s`."""
+    """The tokens to leave so that the next one comes within `waits_s`."""
     return max(0.0, 1.0 - supply.rate_per_s * waits_s)
 
 
@@ -106,7 +106,7 @@ def _interval_s(supply: Supply, elapsed_s: float) -> float:
 
 
 def _window_interval_s(supply: Supply, elapsed_s: float, now: float) -> float:
-    """The shortest interval that a window can keep up for as long as the text may go on."""
+    """The shortest interval that a window can sustain for as long as the text may continue."""
     if supply.left == math.inf:
         return 0.0
     ends_at = now + WINDOW_REST * elapsed_s
@@ -118,7 +118,7 @@ def _window_interval_s(supply: Supply, elapsed_s: float, now: float) -> float:
 
 
 def _window_opens_at(supply: Supply, now: float) -> float:
-    """When a growing text may have a call of a window: an end needs the last one."""
+    """The time when a growing text may use a call of a window: its end needs the last one."""
     lacking = 1.0 + WINDOW_KEEPS - supply.left
     if lacking <= 0:
         return now

@@ -19,9 +19,10 @@ _KEYS_SWEPT_FROM = 64
 
 
 class Lanes:
-    """Makes mirrors as they are needed and drops those that are as new.
+    """Creates mirrors as needed and drops those that equal new ones.
 
-    `drained_at`: calls of a process before ours may have emptied every bucket by then. `closed`: no call may leave.
+    `drained_at`: the time until which calls of an earlier process may have emptied every bucket. `closed`: no call may
+    leave.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Lanes:
         return tuple(dict.fromkeys(self.lane(key, budget) for key, budget in draws))
 
     def lane(self, key: str, budget: Budget) -> Lane:
-        """The lane of this key. Its size is the one it was first asked for with; once shared it stays so."""
+        """The lane of this key. It keeps the size of the first request, and once shared it stays shared."""
         lane = self._lanes.get(key)
         if lane is None:
             if len(self._lanes) >= _KEYS_SWEPT_FROM:
@@ -53,11 +54,11 @@ class Lanes:
         return lane
 
     def texts(self) -> list[LiveText]:
-        """All texts that draw from any."""
+        """All texts that draw from any lane."""
         return list(dict.fromkeys(text for lane in (self.total, *self._lanes.values()) for text in lane.texts))
 
     def grant(self, share: float) -> list[Lane]:
-        """Our part of what several nodes draw from is now `share`; the lanes it concerns."""
+        """Set our share of the buckets of several nodes; returns their lanes."""
         self._share = share
         changed = [lane for lane in (self.total, *self._lanes.values()) if lane.shared]
         for lane in changed:
@@ -65,7 +66,7 @@ class Lanes:
         return changed
 
     def take(self, lanes: Sequence[Lane]) -> None:
-        """A call leaves that costs a token of each."""
+        """A call leaves that takes a token from each lane."""
         if self._memory is not None:
             self._memory.called()
         self._on_their_way += 1
@@ -74,7 +75,7 @@ class Lanes:
         self._note(lanes)
 
     def answered(self, lanes: Sequence[Lane], error: BaseException | None) -> None:
-        """The call came back. A flood is one of the lanes it drew from, though never proof against the bot's own."""
+        """The call was answered. A flood is due to one of its lanes, but never proof against the bot's own."""
         self._on_their_way -= 1
         self._back.set()
         if isinstance(error, RateLimited):
@@ -89,7 +90,7 @@ class Lanes:
         self._note(lanes)
 
     async def drain(self) -> None:
-        """Be closed, and return when every call that is on its way has come back."""
+        """Allow no more calls, and return when every call on its way was answered."""
         self.closed = True
         while self._on_their_way:
             self._back = anyio.Event()
@@ -101,7 +102,7 @@ class Lanes:
                 self._memory.note(lane.key, lane.mirror.lesson)
 
     def _flooded(self, lanes: Sequence[Lane], retry_after_s: float) -> None:
-        """All that were asked must pause, but only the emptiest is taken to be stricter than we thought."""
+        """All lanes of the call must pause, but only the emptiest is assumed to be stricter than configured."""
         asked = [lane for lane in lanes if lane is not self.total] or list(lanes)
         to_blame = min(asked, key=lambda lane: lane.mirror.level() / max(1.0, lane.mirror.burst))
         for lane in lanes:

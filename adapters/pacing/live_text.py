@@ -36,11 +36,11 @@ class Frame:
 
 
 class FrameSource(Protocol):
-    """What the scheduler asks for frames."""
+    """The source of a text's frames."""
 
     @property
     def conversation(self) -> str | None:
-        """The key of the conversation whose session says it; None for what no session says."""
+        """The key of the conversation whose session speaks; None for texts without a session."""
         ...
 
     def frame(self, final: bool, /) -> Frame | None:
@@ -49,7 +49,7 @@ class FrameSource(Protocol):
 
 
 class Attention(Protocol):
-    """Who looks after texts."""
+    """The owner of texts, which watches their changes."""
 
     @property
     def clock(self) -> Clock: ...
@@ -64,7 +64,7 @@ class Attention(Protocol):
 
 
 class Lane:
-    """A bucket and the texts that draw from it. `starved` are those that wait for its next token and nothing else."""
+    """A bucket and the texts that draw from it. `starved` texts wait for its next token and nothing else."""
 
     def __init__(self, key: str, mirror: BucketMirror, *, shared: bool) -> None:
         self.key = key
@@ -74,12 +74,12 @@ class Lane:
         self.starved: dict[LiveText, None] = {}
 
     def growing(self, now: float) -> int:
-        """How many texts will draw from it soon."""
+        """The number of texts that will soon draw from it."""
         return sum(text.growing(now) for text in self.texts)
 
 
 class LiveText:
-    """Made by `EditScheduler.open`. One call in flight at a time. `lanes` are those its next call will draw from."""
+    """A text of `EditScheduler.open`, with one call in flight at a time. `lanes` are those of its next call."""
 
     def __init__(self, source: FrameSource, home: tuple[Lane, ...], attention: Attention, *, held: bool) -> None:
         self.source = source
@@ -102,16 +102,16 @@ class LiveText:
 
     @property
     def waiting(self) -> bool:
-        """Whether a call could be made for it now, as far as it is concerned."""
+        """Whether the text itself allows a call now."""
         return self.dirty and not (self.in_flight or self.held or self.resting or self._over.is_set())
 
     @property
     def over(self) -> bool:
-        """Whether nothing more of it will be shown."""
+        """Whether the text is over: nothing more of it is shown."""
         return self._over.is_set()
 
     def growing(self, now: float) -> bool:
-        """Whether it will draw from its buckets soon."""
+        """Whether it will soon draw from its buckets."""
         if self.progress is None or self._over.is_set():
             return False
         return self.dirty or self.in_flight or (not self.final and self.progress.active(now))
@@ -139,24 +139,24 @@ class LiveText:
         return self._delivered
 
     def release(self) -> None:
-        """It need not wait for another text any more."""
+        """The text no longer waits for another one."""
         self.held = False
         self._attention.changed(self)
 
     async def rest(self) -> None:
-        """Make no call any more, whatever is released; return when one that is on its way was answered."""
+        """Make no more calls, whatever is released. Returns when one on its way was answered."""
         self.resting = True
         while self.in_flight:
             self._answered = anyio.Event()
             await self._answered.wait()
 
     def answered(self) -> None:
-        """Its call came back."""
+        """The text's call was answered."""
         self.in_flight = False
         self._answered.set()
 
     def close(self, *, delivered: bool, error: BaseException | None = None) -> None:
-        """Nothing more of it is shown."""
+        """End the text: nothing more of it is shown."""
         if self._over.is_set():
             return
         self._delivered, self._error = delivered, error
@@ -165,12 +165,12 @@ class LiveText:
         self._attention.over(self)
 
     def settle(self) -> None:
-        """A finished text of which people see everything is over."""
+        """End a finished text that people see completely."""
         if self.final and not self.in_flight and not self._over.is_set() and self.source.frame(True) is None:
             self.close(delivered=True)
 
     def score(self, now: float) -> float:
-        """Who goes first: the age of the oldest character nobody has seen, much more for a finished text."""
+        """The order of texts: the age of the oldest unseen character, with much more weight for a finished text."""
         age = _EPSILON if self.progress is None else self.progress.age(now) + _EPSILON
         return age * (FINAL_WEIGHT if self.final else 1.0)
 

@@ -45,7 +45,7 @@ class Progress:
             self.oldest_at = now
 
     def sending(self, covers: int, now: float) -> None:
-        """A frame with the first `covers` characters leaves; the others are taken to be as old as usual speed makes."""
+        """A frame with the first `covers` characters leaves. The rest counts as old as usual speed makes it."""
         self._age(now)
         self.covered = covers
         if covers >= self.produced:
@@ -72,7 +72,7 @@ class Progress:
         return now - self.first_at
 
     def active(self, now: float) -> bool:
-        """Whether it is likely to need calls soon."""
+        """Whether it will probably need calls soon."""
         return self.oldest_at is not None or now - self.newest_at < ACTIVE_S
 
     @property
@@ -81,7 +81,7 @@ class Progress:
 
     @property
     def quiet_at(self) -> float:
-        """When the source counts as quiet unless another chunk comes."""
+        """The time when the source counts as quiet unless another chunk comes."""
         return self.newest_at + max(QUIET_MIN_S, QUIET_SPACINGS * self.spacing_s)
 
     def _age(self, now: float) -> None:

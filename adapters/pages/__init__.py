@@ -1,1 +1,1 @@
-"""Pages on platforms: shown, edited, and marked with reactions and signs of work."""
+"""Pages on platforms: shown and edited, with reactions and indicators of work."""

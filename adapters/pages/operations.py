@@ -1,4 +1,4 @@
-"""The calls of one page, and what each answer means for its parts.
+"""The messages of one page: the calls that make and change them, and what each answer means.
 
 A page is never lost: a post whose outcome is unclear is repeated, with the same nonce where the platform knows nonces;
 elsewhere it is looked for first where that is possible (`CanRecover`), and where a second copy of the beginning may be
@@ -8,12 +8,12 @@ message is gone on with by edits.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NoReturn
 
-from adapters.adapter import CanEdit, File
-from adapters.markdown.paging import Cut
-from adapters.pages.page_state import DIFFERS_MAX, PageState
-from adapters.pages.part import Line
+from adapters.adapter import CanEdit
+from adapters.pages.page_file import PageFile
+from adapters.pages.part import Line, Part
 from adapters.pages.platform_context import PlatformContext, Record
 from adapters.pages.stream_rules import AGED_FROM
 from runtime.core.errors import (
@@ -30,20 +30,38 @@ from runtime.core.errors import (
 
 KEEP_ALIVE_FROM = 0.75
 """A draft is shown again after this part of the time it lasts. Chosen: calls may be slow."""
-BESIDE_FILE_CHARS = 900
-"""The longest text that is posted beside its file, in characters; a caption takes 1024 units at least. Chosen."""
+SURPLUS = "\u2014"
+"""The text of a message that a page no longer needs, where messages cannot be deleted."""
+DIFFERS_MAX = 2
+"""The number of differing answers after which a message stays as it is."""
 
 
-class PageOperations(PageState):
-    """`on_wake` is called when the page has to be looked at without news of its text."""
+class PageOperations:
+    """`parts` are the page's messages by number; `diverged` once the platform showed something else than was said.
+
+    `on_stands` is called when the platform has one more message, `on_wake` when the page has to be looked at without
+    news of its text.
+    """
 
     def __init__(self, stage: PlatformContext, spec: Line, record: Record) -> None:
-        super().__init__(stage, spec, record)
+        self.parts: dict[int, Part] = {}
+        self.on_stands: Callable[[], None] = lambda: stage.begun(spec)
+        self._stage = stage
+        self._spec = spec
+        self._record = record
+        self.diverged = False
         self.streams = stage.streamer is not None
         self.previews = stage.previewer is not None and stage.previewer.previews(spec.address)
-        self.file_trouble: str | None = None
+        self.file = PageFile(stage, spec)
         self.on_wake: Callable[[], None] = _nobody
         self._draft: tuple[str, float] | None = None
+
+    def know(self, parts: Mapping[int, str]) -> None:
+        """Take over parts that are already on the platform: they are edited and never sent again."""
+        for number, platform_id in parts.items():
+            if self._claimed(number, platform_id):
+                shown = None if self._stage.editor is not None else ("", True)
+                self.parts[number] = Part(platform_id, shown, opened=True, posts=1)
 
     async def post(self, number: int, text: str, final: bool) -> None:
         """Send a part for the first time."""
@@ -73,19 +91,19 @@ class PageOperations(PageState):
         await self._stands(number, platform_id, shown)
 
     async def grow(self, text: str, call: Callable[[], Awaitable[bool | None]]) -> bool | None:
-        """Make a call that shows so much of a page that is not finished."""
+        """Make a call that shows this much of an unfinished page."""
         await self._record.grows(text)
         return await call()
 
     def searches(self, number: int) -> bool:
-        """Whether a post of this part may have landed and can be looked for."""
+        """Whether a post of this part may have landed and can be searched for."""
         part, recoverer, spec = self.parts.get(number), self._stage.recoverer, self._spec
         if part is None or not part.doubtful or recoverer is None:
             return False
         return recoverer.searches(spec.address, self._nonce(number), speaker=spec.speaker)
 
     async def recover(self, number: int, text: str) -> bool:
-        """Try once to find the post of a part that may have landed; whether it was found and shows the text."""
+        """Search once for a part's post that may have landed; returns whether it was found and shows the text."""
         recoverer, spec = self._stage.recoverer, self._spec
         if recoverer is None:
             return False
@@ -102,7 +120,7 @@ class PageOperations(PageState):
         return True
 
     async def open_stream(self, number: int, text: str) -> None:
-        """Begin a part as a stream; when none is to be had, or nobody knows, it is posted instead."""
+        """Start a part as a stream. If none is available, or the outcome is unclear, the part is posted instead."""
         streamer = self._stage.streamer
         limits = self._stage.stream_limits
         part = await self._begin(number, text)
@@ -134,13 +152,34 @@ class PageOperations(PageState):
             self._wake_at(begun_at + AGED_FROM * limits.max_age_s)
             await self._stands(number, platform_id, (text, False))
 
-    async def append(self, number: int, text: str) -> None:
-        """Add to an open stream."""
-        await self._extend(number, text, last=False)
-
-    async def close_stream(self, number: int, text: str) -> None:
-        """Add the last piece to an open stream and end it."""
-        await self._extend(number, text, last=True)
+    async def extend(self, number: int, text: str, *, last: bool) -> None:
+        """Add to an open stream; the last piece ends it."""
+        part, streamer = self.parts[number], self._stage.streamer
+        if part.platform_id is None or streamer is None or part.shown is None:
+            return
+        call = streamer.close_stream if last else streamer.append
+        confirmed = part.shown[0]
+        try:
+            await call(self._spec.address, part.platform_id, text, speaker=self._spec.speaker)
+        except RateLimited as error:
+            self._refused(number, error)
+        except OutcomeUncertain:
+            part.leave_stream()
+            raise
+        except (StreamOver, BadMarkup) as error:
+            part.leave_stream()
+            part.plain = part.plain or isinstance(error, BadMarkup)
+            raise
+        except ShownDiffers as error:
+            part.leave_stream()
+            self._differs(number, error)
+        except MessageGone:
+            part.lose_message()
+        except AdapterError as error:
+            self._refused(number, error)
+        else:
+            part.shown, part.streaming = (confirmed + text, last), not last
+            self._stage.landed(self._spec)
 
     async def edit(self, editor: CanEdit, number: int, text: str, final: bool) -> None:
         """Replace the text of a part."""
@@ -172,7 +211,7 @@ class PageOperations(PageState):
             self._stage.landed(self._spec)
 
     async def offer(self, number: int, text: str) -> None:
-        """Show the choices under a finished part."""
+        """Show the choices below a finished part."""
         part, offerer = self.parts[number], self._stage.offerer
         if part.platform_id is None or offerer is None:
             return
@@ -198,7 +237,7 @@ class PageOperations(PageState):
             part.offered = True
 
     async def delete(self, number: int) -> None:
-        """Take away a part that is not needed."""
+        """Delete a part that is no longer needed."""
         part, deleter = self.parts[number], self._stage.deleter
         if part.platform_id is None or deleter is None:
             return
@@ -207,18 +246,18 @@ class PageOperations(PageState):
         except (RateLimited, OutcomeUncertain, AuthFailed):
             raise
         except AdapterError as error:
-            self._diverges("left over", part=number, reason=str(error))
+            self.diverges("left over", part=number, reason=str(error))
         part.gone = True
 
     async def preview(self, number: int, text: str) -> None:
-        """Show the draft of a part; where drafts are refused there are none for this page."""
+        """Show the draft of a part; after a refusal this page has no drafts."""
         previewer, limits = self._stage.previewer, self._stage.capabilities.preview
         if previewer is None or limits is None:
             return
         try:
             await previewer.preview(self._spec.address, text, speaker=self._spec.speaker, nonce=self._nonce_of(number))
         except RateLimited as error:
-            self._tell("adapter.rate_limited", part=number, retry_after_s=error.retry_after_s)
+            self.tell("adapter.rate_limited", part=number, retry_after_s=error.retry_after_s)
             raise
         except (OutcomeUncertain, AuthFailed):
             raise
@@ -231,19 +270,15 @@ class PageOperations(PageState):
         self._stage.landed(self._spec)
 
     def preview_due(self, text: str) -> bool:
-        """Whether the draft shows another text, or will vanish soon."""
+        """Whether the draft shows another text or expires soon."""
         limits = self._stage.capabilities.preview
         if self._draft is None or limits is None or self._draft[0] != text:
             return True
         return self._stage.clock.monotonic() - self._draft[1] >= KEEP_ALIVE_FROM * limits.keep_alive_s
 
-    def fits_beside(self, cuts: Sequence[Cut]) -> bool:
-        """Whether the whole text stands beside the file."""
-        return len(cuts) <= 1 and sum(len(cut.text) for cut in cuts) <= BESIDE_FILE_CHARS
-
     async def upload(self, number: int, text: str) -> None:
-        """Post the page's file. What cannot be sent is named in the text instead."""
-        uploader, file = self._stage.uploader, await self._loaded()
+        """Post the page's file. If it cannot be sent, the text says so."""
+        uploader, file = self._stage.uploader, await self.file.loaded()
         if file is None or uploader is None:
             return
         part = await self._begin(number, text)
@@ -260,65 +295,93 @@ class PageOperations(PageState):
             self._doubt(number, error)
             raise
         except (NotDelivered, BadMarkup, ShownDiffers) as error:
-            self._tell("page.refused", part=number, reason=str(error))
-            self._fail_file("out.file_refused")
+            self.tell("page.refused", part=number, reason=str(error))
+            self.file.fail("out.file_refused")
         except AdapterError as error:
             self._refused(number, error)
         else:
             part.doubtful = False
             await self._stands(number, platform_id, (text, True))
 
-    async def _extend(self, number: int, text: str, *, last: bool) -> None:
-        part, streamer = self.parts[number], self._stage.streamer
-        if part.platform_id is None or streamer is None or part.shown is None:
+    async def _begin(self, number: int, text: str) -> Part:
+        part = self.parts.setdefault(number, Part())
+        if not part.opened:
+            await self._record.opening(number, text)
+            part.opened = True
+        return part
+
+    async def _stands(self, number: int, platform_id: str, shown: tuple[str, bool] | None) -> None:
+        """The platform has the part, under this id."""
+        if not self._claimed(number, platform_id):
+            self._stage.begun(self._spec)
+            raise NotDelivered(f"page {self._spec.id}, part {number}: message {platform_id} is another page's")
+        part = self.parts[number]
+        part.platform_id, part.posts, part.doubtful, part.shown = platform_id, part.posts + 1, False, shown
+        await self._record.sent(number, platform_id)
+        self.on_stands()
+        self._stage.landed(self._spec)
+
+    def _claimed(self, number: int, platform_id: str) -> bool:
+        if self._stage.claim(self._spec, platform_id):
+            return True
+        self.diverges(f"message {platform_id} belongs to another page", part=number)
+        return False
+
+    def _reply_to(self, number: int) -> str | None:
+        return self._spec.extras.reply_to if number == 0 and self._stage.capabilities.quotes else None
+
+    def _nonce(self, number: int) -> str:
+        """A nonce that every repetition of a post shares; a new one when the message is gone and is posted again."""
+        part = self.parts[number]
+        posts = part.posts - (part.platform_id is not None)
+        return self._nonce_of(number) if posts <= 0 else f"{self._nonce_of(number)}+{posts}"
+
+    def _nonce_of(self, number: int) -> str:
+        return f"{self._spec.id}.{number}"
+
+    def _doubt(self, number: int, error: OutcomeUncertain, *, searched: bool = False) -> None:
+        """A post may have landed. Where it is searched for (`searched`), a copy is discovered later."""
+        self.parts[number].doubtful = True
+        if not self._stage.capabilities.idempotent_send and not searched:
+            self.tell("page.orphaned", part=number, reason=str(error))
+
+    def _look_for_copy(self, number: int) -> None:
+        """Report a possible second copy of a part that is now on the platform."""
+        recoverer, spec = self._stage.recoverer, self._spec
+        if recoverer is None or not self.parts[number].doubtful:
             return
-        call = streamer.close_stream if last else streamer.append
-        confirmed = part.shown[0]
-        try:
-            await call(self._spec.address, part.platform_id, text, speaker=self._spec.speaker)
-        except RateLimited as error:
-            self._refused(number, error)
-        except OutcomeUncertain:
-            part.leave_stream()
-            raise
-        except (StreamOver, BadMarkup) as error:
-            part.leave_stream()
-            part.plain = part.plain or isinstance(error, BadMarkup)
-            raise
-        except ShownDiffers as error:
-            part.leave_stream()
-            self._differs(number, error)
-        except MessageGone:
-            part.lose_message()
-        except AdapterError as error:
-            self._refused(number, error)
-        else:
-            part.shown, part.streaming = (confirmed + text, last), not last
-            self._stage.landed(self._spec)
+        if recoverer.left_copy(spec.address, self._nonce(number), speaker=spec.speaker):
+            self.tell("page.orphaned", part=number, reason="an earlier try may have landed, and was not found")
 
-    async def _loaded(self) -> File | None:
-        """The page's file, or None once it is said why there is none."""
-        wanted, most = self._spec.extras.file, self._stage.capabilities.max_file_bytes
-        if wanted is None:
-            return None
-        trouble, file = "out.file_too_large", None
-        if self._stage.uploader is None or self._stage.file_source.load is None:
-            trouble = "out.file_impossible"
-        elif wanted.size_bytes is None or wanted.size_bytes <= most:
-            try:
-                file = await self._stage.file_source.load(wanted)
-            except NotDelivered:
-                trouble = "out.file_lost"
-        if file is None or len(file.data) > most:
-            self._fail_file(trouble)
-            return None
-        return file
+    def _differs(self, number: int, error: ShownDiffers) -> None:
+        """Repeat once as plain text; after that the message stays as it is."""
+        part = self.parts[number]
+        part.differs += 1
+        part.plain = True
+        self.diverges("the platform shows another text or place", part=number, reason=str(error))
 
-    def _fail_file(self, key: str) -> None:
-        file = self._spec.extras.file
-        name = "" if file is None else file.name
-        megabytes = self._stage.capabilities.max_file_bytes // 1_000_000
-        self.file_trouble = self._stage.file_source.texts(key, name=name, megabytes=megabytes)
+    def _refused(self, number: int, error: AdapterError) -> NoReturn:
+        """After refused markup, use plain text; report a final refusal. Always raises."""
+        part = self.parts[number]
+        if isinstance(error, RateLimited):
+            self.tell("adapter.rate_limited", part=number, retry_after_s=error.retry_after_s)
+        elif isinstance(error, BadMarkup) and not part.plain:
+            part.plain = True
+        elif isinstance(error, BadMarkup | MessageGone | NotDelivered | StreamOver):
+            self._give_up(number, error)
+        raise error
+
+    def _give_up(self, number: int, error: AdapterError) -> NoReturn:
+        self.tell("page.refused", part=number, reason=str(error))
+        self._stage.begun(self._spec)
+        raise NotDelivered(f"page {self._spec.id}, part {number}: {error}") from error
+
+    def diverges(self, what: str, **data: Any) -> None:
+        self.diverged = True
+        self.tell("page.diverged", cause=what, **data)
+
+    def tell(self, event: str, **data: Any) -> None:
+        self._stage.tell(event, page_id=self._spec.id, conversation=self._spec.address.key, **data)
 
     def _wake_at(self, monotonic_s: float) -> None:
         self._stage.wake_at(monotonic_s, lambda: self.on_wake())

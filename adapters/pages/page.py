@@ -1,8 +1,8 @@
-"""One page on its way to people's eyes: which call brings them closest to its text."""
+"""One page on its way to people: it knows which call brings them closest to its text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,15 +14,14 @@ from adapters.markdown.paging import Cut, Room, cut_pages
 from adapters.markdown.plain_text import plain
 from adapters.markdown.text_length import measure_of
 from adapters.pacing.live_text import Frame
-from adapters.pages.operations import PageOperations
-from adapters.pages.page_state import SURPLUS, letters
+from adapters.pages.operations import SURPLUS, PageOperations
 from adapters.pages.part import Line, Part
 from adapters.pages.platform_context import PlatformContext, Record
 from adapters.pages.stream_rules import ends_at, is_aged, steady
 
 
 class Page:
-    """One utterance. Its parts are messages of the platform, made and changed by `PageOperations`."""
+    """One utterance. Its parts are messages of the platform, posted and changed by `PageOperations`."""
 
     def __init__(
         self, stage: PlatformContext, spec: Line, parts: Mapping[int, str], record: Record, *, held: bool
@@ -49,11 +48,11 @@ class Page:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more of it will be shown."""
+        """Whether the page is over: nothing more of it is shown."""
         return self._live.over
 
     def update(self, text: str) -> None:
-        """The whole text so far; the newest wins, never blocks."""
+        """Set the whole text so far. The newest text wins; never blocks."""
         if len(text) < len(self._text) and not self._comes_again():
             self._stands = self._text
         self._text = text
@@ -62,7 +61,7 @@ class Page:
             self._live.said(len(text))
 
     def ends(self) -> None:
-        """Its last text comes soon: what is opened from now on begins when all of it is there."""
+        """The last text comes soon: pages that are opened from now on wait until this one is complete."""
         self._ends = True
         if not self._live.over:
             self._stage.go_first(self)
@@ -84,26 +83,26 @@ class Page:
                 self._stage.begun(self.spec)
         if delivered:
             cuts = self._cuts(final=True)
-            self._calls.check(cuts, self._said(final=True))
+            self._check(cuts, self._said(final=True))
         return delivered
 
     async def rest(self) -> None:
-        """Make no call any more; return when one that is on its way was answered and written down."""
+        """Make no more calls. Returns when one on its way was answered and recorded."""
         await self._live.rest()
 
     def abandon(self) -> None:
-        """Stop showing anything more of this page; what is visible stays."""
+        """Stop showing this page; visible text stays."""
         self._live.close(delivered=False)
         self._stage.begun(self.spec)
 
     def release(self) -> None:
-        """It is this page's turn to begin."""
+        """The page may start now."""
         self._live.release()
 
     def frame(self, final: bool) -> Frame | None:
-        """See `FrameSource`: the first part of which people lack something, else the first that is not as it should be.
+        """See `FrameSource`: the first part with text that people lack, else the first that is not in its final form.
 
-        What stands already is not taken away to be shown again: it stays while the text may become it once more.
+        Visible text is not removed to be shown again: it stays while the text may still become it.
         """
         if final:
             return self._frame(final=True)
@@ -115,12 +114,12 @@ class Page:
         return replace(frame, call=partial(self._calls.grow, self._text[: frame.covers], frame.call))
 
     def _comes_again(self) -> bool:
-        """Whether the text is a beginning of what stands."""
+        """Whether the text is a prefix of what is already visible."""
         return len(self._text) < len(self._stands) and self._stands.startswith(self._text)
 
     def _frame(self, *, final: bool) -> Frame | None:
         cuts = self._cuts(final=final)
-        if final and self._file_number(cuts) == 0:
+        if final and self._calls.file.number(cuts) == 0:
             return self._upload(0, cuts[0].text if cuts else "")
         later: Frame | None = None
         for number, cut in enumerate(cuts):
@@ -132,23 +131,23 @@ class Page:
         return later or (self._after_text(cuts) if final else None)
 
     def _is_seen(self, number: int, cut: Cut) -> bool:
-        """Whether people see the words of a part, though perhaps not in their last form, or nobody knows that they do.
+        """Whether people see the words of a part, perhaps not in their last form, as far as known.
 
-        A part that shows words of the next one counts until these are there.
+        A part that also shows words of the next one counts until the next one is posted.
         """
         part = self._parts.get(number)
         if part is None or part.platform_id is None or part.streaming or part.shown is None:
             return False
-        shown, wanted = letters(part.shown[0]), letters(cut.text)
+        shown, wanted = _letters(part.shown[0]), _letters(cut.text)
         after = self._parts.get(number + 1)
         return shown == wanted or (shown.startswith(wanted) and (after is None or after.platform_id is None))
 
     def _lacks_messages(self) -> bool:
-        """Whether a message of the whole text is not on the platform yet, or may be missing once a stream has ended."""
+        """Whether a message of the whole text is not posted yet, or may be missing after a stream."""
         if any(part.streaming for part in self._parts.values()):
             return True
         cuts = self._cuts(final=True)
-        needed = len(cuts) + (self._file_number(cuts) == len(cuts))
+        needed = len(cuts) + (self._calls.file.number(cuts) == len(cuts))
         return any(number not in self._parts or self._parts[number].platform_id is None for number in range(needed))
 
     def _stood(self) -> None:
@@ -160,8 +159,8 @@ class Page:
             self._live.said(len(self._text))
 
     def _after_text(self, cuts: list[Cut]) -> Frame | None:
-        """The file, nothing left over, the choices."""
-        number = self._file_number(cuts)
+        """The calls after the text: the file, deletion of surplus messages, the choices."""
+        number = self._calls.file.number(cuts)
         if number is not None:
             frame = self._upload(number, "")
             if frame is not None:
@@ -176,12 +175,6 @@ class Page:
         text = last.shown[0] if last.shown else cuts[-1].text
         call = partial(self._calls.offer, len(cuts) - 1, text)
         return Frame(len(self._text), call, draws=self._stage.draws(self.spec, "offer"))
-
-    def _file_number(self, cuts: list[Cut]) -> int | None:
-        """Which message the file is: the first, with a short text beside it, else the one after the text."""
-        if self.spec.extras.file is None or self._calls.file_trouble is not None:
-            return None
-        return 0 if self._calls.fits_beside(cuts) else len(cuts)
 
     def _upload(self, number: int, text: str) -> Frame | None:
         part = self._parts.get(number)
@@ -269,11 +262,11 @@ class Page:
             raw = confirmed
         delta = raw[len(confirmed) :]
         if done:
-            call = partial(self._calls.close_stream, number, delta)
+            call = partial(self._calls.extend, number, delta, last=True)
             return Frame(self._covers(cut), call, draws=self._stage.draws(self.spec, "close_stream"))
         if not delta.strip():
             return None
-        call = partial(self._calls.append, number, delta)
+        call = partial(self._calls.extend, number, delta, last=False)
         return Frame(self._covers(cut), call, draws=self._stage.draws(self.spec, "append"))
 
     def _preview(self, number: int, cut: Cut) -> Frame | None:
@@ -291,7 +284,7 @@ class Page:
         return limits.max_text if limits is not None and self._calls.streams else self._stage.capabilities.max_text
 
     def _rooms(self) -> dict[int, Room]:
-        """Messages that are not streams, or no more, hold less; streams that are over end where they ended."""
+        """The room of each part. Messages that are no streams hold less; ended streams end where they ended."""
         narrow, wide = self._stage.capabilities.max_text, self._limit()
         known = ((number, part) for number, part in self._parts.items() if not part.gone)
         return {
@@ -302,7 +295,7 @@ class Page:
         return part.platform_id is None and not part.refuses_streams and not part.plain
 
     def _cuts(self, *, final: bool) -> list[Cut]:
-        """The text in parts. A stream that is over and does not have its part of the text is gone on with by edits."""
+        """The text in parts. An ended stream without its full text continues by edits."""
         text = self._said(final=final)
         while True:
             cuts = self._cut_with(text, self._rooms(), growing=not final)
@@ -319,17 +312,41 @@ class Page:
         return self._cut[1]
 
     def _said(self, *, final: bool) -> str:
-        """The text with its mentions; finished, with the choices that have no place elsewhere, and what went wrong."""
+        """The text with its mentions; when finished, also with choices that have no other place, and with the file's
+        trouble.
+        """
         text, extras = self._text, self.spec.extras
         if final and extras.choices and not self._offers:
             text = listed(text, extras.choices)
-        if final and self._calls.file_trouble is not None:
-            text = "\n\n".join(piece for piece in (text.rstrip(), self._calls.file_trouble) if piece)
+        if final and self._calls.file.trouble is not None:
+            text = "\n\n".join(piece for piece in (text.rstrip(), self._calls.file.trouble) if piece)
         return with_mentions(text, extras.people, growing=not final)
+
+    def _check(self, cuts: Sequence[Cut], said: str) -> None:
+        """Compare what the finished page shows with what was said, and report a difference or a message left over."""
+        if _letters("".join(self._shown(number, cut) for number, cut in enumerate(cuts))) != _letters(said):
+            self._calls.diverges("another text than was said")
+        needed = len(cuts) + (self.spec.extras.file is not None)
+        surplus = [part for number, part in self._parts.items() if number >= needed and part.platform_id is not None]
+        if not all(part.gone or part.shown == (SURPLUS, True) for part in surplus):
+            self._calls.diverges("left over")
+        if not self._calls.diverged:
+            self._calls.tell("page.checked", parts=len(cuts), chars=len(said))
+
+    def _shown(self, number: int, cut: Cut) -> str:
+        part = self._parts.get(number)
+        known = part is not None and not part.plain and part.shown is not None and part.posts > 0
+        text = part.shown[0] if known and part is not None and part.shown is not None else cut.text
+        return text[cut.head :] if text else cut.text[cut.head :]
 
 
 def _is_stale(part: Part, cut: list[Cut]) -> bool:
-    """Whether a stream that is over shows another text than its part."""
+    """Whether an ended stream shows another text than its part."""
     if not part.wide or part.streaming or part.platform_id is None or part.shown is None:
         return False
     return bool(cut) and cut[0].text.rstrip() != part.shown[0].rstrip()
+
+
+def _letters(text: str) -> str:
+    """The characters of a text that formatting cannot change."""
+    return "".join(filter(str.isalnum, text))

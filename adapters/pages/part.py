@@ -1,4 +1,4 @@
-"""The state of one platform message of a page, and what a page has besides its text."""
+"""The state of one platform message of a page, and the attributes of a page besides its text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from runtime.core.message import Attachment, Choice
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What a page has besides text: see the fields of the same names of `runtime.channels.outbox.PageSpec`."""
+    """The attributes of a page besides its text: see the fields of the same names of
+    `runtime.channels.outbox.PageSpec`.
+    """
 
     reply_to: str | None = None
     people: Mapping[str, str] = field(default_factory=dict)
@@ -27,7 +29,7 @@ NO_EXTRAS = Extras()
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Who says a page, and where."""
+    """The id, place and speaker of a page."""
 
     id: str
     address: Address
@@ -65,13 +67,13 @@ class Part:
     offered: bool = False
 
     def leave_stream(self) -> None:
-        """From now on by edits, which hold less."""
+        """Continue by edits, which hold less."""
         self.streaming = self.wide = False
         self.ends_at = None
         self.refuses_streams = True
         self.shown = None
 
     def lose_message(self) -> None:
-        """The message is not there any more: it is to be posted again."""
+        """The message no longer exists: it has to be posted again."""
         self.platform_id = self.shown = None
         self.streaming = self.wide = self.offered = False

@@ -40,47 +40,47 @@ Load = Callable[[Attachment], Awaitable[File]]
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """Where the files that are sent come from, and how it is said that one could not be."""
+    """The source of files to send, and the texts about files that cannot be sent."""
 
     load: Load | None = None
     texts: Texts = field(default_factory=english)
 
 
 class Record(Protocol):
-    """Keeps what became visible. Each call returns when it is durable; what it raises ends the page."""
+    """Records what became visible. Each call returns when the record is durable; its errors end the page."""
 
     async def opening(self, part: int, text: str, /) -> None: ...
     async def grows(self, text: str, /) -> None:
-        """Before so much of a page is shown that is not finished."""
+        """Called before this much of an unfinished page is shown."""
         ...
 
     async def sent(self, part: int, platform_id: str, /) -> None: ...
 
 
 class OnEvent(Protocol):
-    """Hears what only the way to the platform knows: page.checked, page.orphaned, adapter.rate_limited and the like."""
+    """Hears events that only the pages know: page.checked, page.orphaned, adapter.rate_limited and similar ones."""
 
     def __call__(self, name: str, /, **data: Any) -> None: ...
 
 
 class OnVisible(Protocol):
-    """Hears that something of an answer has become visible."""
+    """Hears that a part of an answer has become visible."""
 
     def __call__(self, address: Address, speaker: Speaker, /) -> None: ...
 
 
 class Waiting(Protocol):
-    """A page in its conversation's line."""
+    """A page in its conversation's queue."""
 
     @property
     def spec(self) -> Line: ...
     def release(self) -> None:
-        """It is this page's turn to begin."""
+        """The page may start now."""
         ...
 
 
 class PlatformContext:
-    """The adapter and what it can do, the scheduler, the conversations' lines, and which message is whose."""
+    """The adapter and its capabilities, the scheduler, the conversations' queues, and the owner of each message."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class PlatformContext:
         return self.capabilities.stream if self.streamer is not None else None
 
     def draws(self, spec: Line, call: Call) -> Sequence[tuple[str, Budget]] | None:
-        """The buckets of a call; None for the conversation's and the bot's."""
+        """The buckets of a call; None means the conversation's and the bot's."""
         if self._counter is not None:
             return self._counter.draws(spec.address, call, speaker=spec.speaker)
         limits = self.stream_limits
@@ -131,22 +131,22 @@ class PlatformContext:
         return None
 
     def enter(self, page: Waiting, *, begins: bool) -> None:
-        """The page is the last of its conversation's line, if it `begins` with a message."""
+        """Add the page to the end of its conversation's queue, if it `begins` with a message."""
         if begins:
             self._lines.setdefault(page.spec.address.key, deque()).append(page)
 
     def go_first(self, page: Waiting) -> None:
-        """The page is to be whole: those that come now wait until all of it is there."""
+        """Complete this page first: pages that come now wait until all of it is visible."""
         line = self._lines.setdefault(page.spec.address.key, deque())
         if all(one.spec is not page.spec for one in line):
             line.appendleft(page)
 
     def is_busy(self, address: Address) -> bool:
-        """Whether a page of this conversation must go before another one may begin."""
+        """Whether another page of this conversation has to go first."""
         return address.key in self._lines
 
     def begun(self, spec: Line) -> None:
-        """The page has its first message, all of them if it is whole, or needs none: the next one may begin."""
+        """The page has its first message, all of them if it is complete, or needs none: the next one may start."""
         line = self._lines.get(spec.address.key)
         page = next((one for one in line or () if one.spec is spec), None)
         if line is None or page is None:
@@ -159,7 +159,7 @@ class PlatformContext:
             line[0].release()
 
     def claim(self, spec: Line, platform_id: str) -> bool:
-        """Whether the message may be this page's: False when it is another's."""
+        """Whether the message may be this page's; False when it is another's."""
         key = (spec.address.conversation, platform_id)
         owner = self._owners.get(key)
         if owner is None:
@@ -167,12 +167,12 @@ class PlatformContext:
         return owner in (None, spec.id)
 
     def landed(self, spec: Line) -> None:
-        """Something of the page has become visible."""
+        """A part of the page has become visible."""
         for hear in self.heard:
             hear(spec.address, spec.speaker)
 
     def wake_at(self, monotonic_s: float, call: Callable[[], None]) -> None:
-        """Call at this time, if there is somebody to wait for it."""
+        """Call at this time, if a task group is there to wait in."""
         if self._tasks is not None:
             self._tasks.start_soon(self._wake_at, monotonic_s, call)
 

@@ -25,11 +25,11 @@ from runtime.core.clock import Clock
 
 
 def _unheard(_name: str, /, **_data: Any) -> None:
-    """Nobody listens."""
+    """No listener."""
 
 
 class Presenter:
-    """All pages of one platform. Pages of a conversation get their first message in the order of their opening.
+    """All pages of one platform. Pages of a conversation get their first messages in the order of opening.
 
     `tasks` is where it waits until a draft or a stream has to be renewed; `file_source` has the files.
     """
@@ -57,7 +57,7 @@ class Presenter:
         *,
         extras: Extras = NO_EXTRAS,
     ) -> Page:
-        """A page. `parts` are on the platform already: they are edited and never sent anew."""
+        """A page. `parts` are already on the platform: they are edited and never sent again."""
         choices = shown(extras.choices, self.adapter.capabilities)
         spec = Line(page_id, address, speaker, replace(extras, choices=choices))
         begins = 0 not in parts
@@ -66,11 +66,11 @@ class Presenter:
         return page
 
     def on_visible(self, hear: OnVisible) -> None:
-        """Tell whenever something of an answer has become visible."""
+        """Call the function whenever a part of an answer has become visible."""
         self._stage.heard.append(hear)
 
     async def open_thread(self, to: Address, title: str, nonce: str) -> Address | None:
-        """Open a conversation beside another, in its turn; None where none can be had. Raises AdapterError."""
+        """Open a conversation beside another, in its turn; None if that is impossible. Raises AdapterError."""
         adapter, found = self.adapter, list[Address | None]()
         if not isinstance(adapter, CanOpenThread):
             return None
@@ -83,16 +83,16 @@ class Presenter:
         return found[-1] if found else None
 
     async def link(self, to: Address) -> str | None:
-        """Where a link leads to a conversation; None where there is none. Raises AdapterError."""
+        """The link to a conversation; None if it has none. Raises AdapterError."""
         return await self.adapter.link(to) if isinstance(self.adapter, CanOpenThread) else None
 
     async def tell_alone(self, to: Address, person_id: str, text: str) -> None:
-        """Tell one person what others do not read, where the platform can. Raises AdapterError."""
+        """Tell one person something in private, where the platform can. Raises AdapterError."""
         if isinstance(self.adapter, CanTellAlone):
             await self.adapter.tell_alone(to, person_id, text)
 
     async def settle(self, spec: Line, parts: Mapping[int, str], text: str) -> None:
-        """Take the choices of a shown page away, in its turn. Raises AdapterError."""
+        """Remove the choices of a shown page, in its turn. Raises AdapterError."""
         offerer, limits, choices = self._stage.offerer, self.adapter.capabilities, spec.extras.choices
         if offerer is None or not parts or not fit(choices, limits) or len(shown(choices, limits)) < len(choices):
             return
@@ -111,8 +111,11 @@ class Presenter:
         await self._stage.scheduler.make(key, budget, call, draws=self._stage.draws(spec, "offer"))
 
     def _text_of_last(self, number: int, said: str) -> str:
-        """What the last message of a page shows, the one of this number. Streams hold more than other messages: either
-        all of them were, or the last one that was not given up is."""
+        """The text of a page's last message, which has this number.
+
+        Streams hold more than other messages: either all messages were streams, or the last one that was not given up
+        is.
+        """
         limits, stream = self.adapter.capabilities, self._stage.stream_limits
         measure, wide = measure_of(limits.text_unit), limits.max_text if stream is None else stream.max_text
         streamed = cut_pages(said, wide, measure)

@@ -18,17 +18,17 @@ REFUSING_MAX = 1000
 """The number of remembered conversations that refused a reaction. Chosen."""
 
 OnDone = Callable[[bool], None]
-"""Hears that the newest mark of a message is there or was refused (True), or could not be tried (False)."""
+"""Hears that the newest mark of a message was set or refused (True), or could not be tried (False)."""
 
 OnRefused = Callable[[Address, Mark | None], None]
-"""Hears that a conversation took no mark: who wants to say something says it in words."""
+"""Hears that a conversation refused a mark, so that words can replace it."""
 
 
 class Reactions:
     """The marks of one platform.
 
-    In a conversation they have a bucket of their own, as large as that of its texts, so that none waits for text; where
-    texts have to pause, marks pause with them.
+    In a conversation they have a bucket of their own, as large as that of its texts, so that no mark waits for text;
+    when texts have to pause, marks pause as well.
     """
 
     def __init__(self, adapter: Adapter, scheduler: EditScheduler, tasks: TaskGroup) -> None:
@@ -41,9 +41,9 @@ class Reactions:
         self._refusing = Recent[str, bool](REFUSING_MAX)
 
     def put(self, address: Address, message: str, mark: Mark | None, on_refused: OnRefused, on_done: OnDone, /) -> bool:
-        """Put a mark on a message, or take ours away; never blocks.
+        """Set or remove our mark on a message; never blocks.
 
-        False where there are no marks: on this platform, or in a conversation that took none before.
+        False where marks are impossible: on this platform, or in a conversation that refused one before.
         """
         if self._reactor is None or address.key in self._refusing:
             return False

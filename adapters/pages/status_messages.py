@@ -1,4 +1,4 @@
-"""The status messages that are in conversations, recorded so that the next process can remove them after a crash."""
+"""Status messages in conversations, recorded so that the next process can remove them after a crash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from runtime.core.errors import StorageUnavailable
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note as the platform has it. `message` is the platform's id of it."""
+    """A posted status message; `message` is its id on the platform."""
 
     address: Address
     speaker: Speaker
@@ -22,24 +22,26 @@ class Note:
 
 
 class StatusMessages:
-    """Kept in one table for all nodes; each looks after its own, `node`. Without a store a note may stay for good."""
+    """Status messages in one table for all nodes; each node looks after those of its own name, `node`. Without a store
+    a status message may stay for good.
+    """
 
     def __init__(self, records: Records, node: str) -> None:
         self._records = records
         self._node = node
 
     async def keep(self, note: Note) -> None:
-        """The note stands there."""
+        """Record a posted status message."""
         with suppress(StorageUnavailable):
             await self._records.put(self._name(note), json.dumps(asdict(note), ensure_ascii=False))
 
     async def forget(self, note: Note) -> None:
-        """It was taken away; taking away what is not there any more is no error."""
+        """Forget a removed one; a missing record is no error."""
         with suppress(StorageUnavailable):
             await self._records.remove(self._name(note))
 
     async def left(self) -> Sequence[Note]:
-        """Those that a process of this node before us did not take away. Raises StorageUnavailable."""
+        """The status messages that an earlier process of this node did not remove. Raises StorageUnavailable."""
         kept = await self._records.all()
         return [_read(value) for name, value in kept.items() if name.startswith(f"{self._node}/")]
 

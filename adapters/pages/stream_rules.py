@@ -1,4 +1,4 @@
-"""Rules for native streams, which take nothing back: what may be appended, and when another stream follows."""
+"""Rules for native streams, which cannot take text back: what may be appended, and when a new stream starts."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from adapters.markdown.paging import Cut
 from adapters.markdown.text_length import Measure
 
 AGED_FROM = 0.8
-"""A stream is closed, and another begun, after this part of the time it lasts. Chosen: calls may be slow."""
+"""The part of its lifetime after which a stream is closed and a new one started. Chosen: calls may be slow."""
 TORN_FROM = 0.7
-"""From this part of a page's limit on its last word may still move to the next one (`paging.TORN_MAX`)."""
+"""The part of a page's limit from which its last word may still move to the next page (`paging.TORN_MAX`)."""
 
 
 def is_aged(limits: StreamLimits, age_s: float) -> bool:
-    """Whether a stream of this age must be followed by another."""
+    """Whether a stream of this age must be replaced by another."""
     return age_s >= AGED_FROM * limits.max_age_s
 
 
 def steady(cut: Cut, limit: int, measure: Measure) -> str:
-    """So much of a page that still grows as will stand in it whatever comes."""
+    """The part of a growing page that stays on it whatever follows."""
     text = cut.text.rstrip()
     if measure(text) < TORN_FROM * limit:
         return text
@@ -27,7 +27,7 @@ def steady(cut: Cut, limit: int, measure: Measure) -> str:
 
 
 def ends_at(text: str, shown: int) -> int:
-    """Where a stream ends that shows the first `shown` characters of the text: a paragraph's, line's or word's end."""
+    """The end of a stream that shows the first `shown` characters: the end of a paragraph, a line or a word."""
     if shown >= len(text) or text[:shown].endswith("\n"):
         return min(shown, len(text))
     for gap in ("\n\n", "\n", " "):

@@ -21,12 +21,14 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError
 
 NOTE_AFTER_S = 10.0
-"""Seconds of work without visible text until a note explains it, and between changes of the note. Chosen."""
+"""The time of work without visible text until a status message explains it, and between its changes, in seconds.
+Chosen.
+"""
 
 
 @dataclass(slots=True)
 class _Work:
-    """What one speaker does in one conversation. `quiet_since`: nothing became visible since then."""
+    """The work of one speaker in one conversation. `quiet_since`: the time since which nothing became visible."""
 
     address: Address
     speaker: Speaker
@@ -63,12 +65,12 @@ class TypingIndicator:
         self._deleter = adapter if explains and isinstance(adapter, CanDelete) else None
 
     async def open(self) -> None:
-        """Take away what a process before us left standing, in the background. Raises StorageUnavailable."""
+        """Remove, in the background, status messages that an earlier process left. Raises StorageUnavailable."""
         for note in await self._notes.left():
             self._tasks.start_soon(self._withdraw, note)
 
     def set(self, address: Address, speaker: Speaker, active: bool, /, *, doing: str | None = None) -> None:
-        """The speaker works on an answer (typing sign), or has stopped; `doing` says on what. Never blocks."""
+        """The speaker works on an answer, or has stopped; `doing` says on what. Never blocks."""
         who = (address.key, speaker.id)
         work = self._active.get(who)
         if not active:
@@ -83,7 +85,7 @@ class TypingIndicator:
             self._tasks.start_soon(self._follow, work)
 
     def seen(self, address: Address, speaker: Speaker, /) -> None:
-        """Something of the speaker's answer has become visible."""
+        """A part of the speaker's answer has become visible."""
         work = self._active.get((address.key, speaker.id))
         if work is not None:
             work.quiet_since = self._clock.monotonic()
@@ -105,7 +107,7 @@ class TypingIndicator:
                 self._tasks.start_soon(self._end, work, self._adapter)
 
     async def _end(self, work: _Work, adapter: CanEndTyping) -> None:
-        """Take the sign away, unless the speaker goes on meanwhile."""
+        """Remove the indicator, unless the speaker continues meanwhile."""
         await self._clock.sleep_until(self._clock.monotonic() + TYPING_LINGERS_S)
         if (work.address.key, work.speaker.id) in self._active:
             return
@@ -147,7 +149,7 @@ class TypingIndicator:
         await self._spare(work, partial(self._begin, work, text, doing), "send")
 
     async def _begin(self, work: _Work, text: str, doing: str) -> None:
-        """Post the note. If what it was about is visible by then, it goes at once."""
+        """Post the status message. It is removed at once if the answer is visible by then."""
         began_at = work.quiet_since
         with anyio.CancelScope(shield=True):
             note = await self._adapter.send(

@@ -34,7 +34,7 @@ from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain, Rate
 from runtime.core.texts import Texts, english
 
 COMMANDS: Mapping[str, str] = {name: name for name in ("start", "help", "new", "stop", "status")}
-"""Words that are commands after `/` or `!`, where nothing else is said."""
+"""Words that are commands after `/` or `!`, unless commands are configured."""
 
 _log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class SlackAdapter(Sender):
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:
-        """As the port says. An event that is not acknowledged within 3 s comes again, and is known as the same."""
+        """As the port says. An event without an acknowledgement within 3 s arrives again, and counts as the same."""
         patience = Retrying(self._clock)
         workspace = await patience.until_answered(self._workspaces.ask_again)
         if workspace is not None and (missing := lacking(workspace.bot.scopes)):
@@ -131,16 +131,18 @@ class SlackAdapter(Sender):
         return HttpAnswer(404, b"There is nothing here.\n")
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
-        """Threads of a channel share its bucket; the workspace's limit of edits is the bot-wide one."""
+        """Threads of a channel share its bucket; the workspace's limit of edits is a bucket of the whole bot."""
         size = CAPABILITIES.private_budget if is_private(to) else CAPABILITIES.group_budget
         return f"{PLATFORM}:{to.conversation}", size
 
     def draws(self, to: Address, call: Call, /, *, speaker: Speaker | None = None) -> Sequence[tuple[str, Budget]]:
-        """Slack limits each method by itself: posts by channel, all others by workspace."""
+        """Slack limits methods separately: posts by channel, all others by workspace."""
         return draws(team_of(to), to.conversation, call)
 
     async def check(self) -> str:
-        """Whether what was set is accepted, and which scopes are missing: AuthFailed where the app is deaf or mute."""
+        """Whether the settings are accepted, and which scopes are missing. Raises AuthFailed for an app that cannot
+        hear or speak.
+        """
         try:
             if self._keys.app_token is not None:
                 await self._app.socket_url()
@@ -181,7 +183,7 @@ class SlackAdapter(Sender):
 
 
 def keys_missing(keys: SlackKeys) -> str | None:
-    """What else must be set; None when it is enough."""
+    """The settings that are still missing; None if nothing is."""
     if keys.bot_token is None and keys.app is None:
         return "slack.bot_token, or slack.client_id with slack.client_secret"
     if keys.app_token is None and keys.signing_secret is None:

@@ -11,7 +11,9 @@ from adapters.capabilities import Budget, Capabilities, StreamLimits
 MAX_SECTION_UNITS = 3000
 """Most characters of a section's text, markup and escapes included (Block Kit reference, section block)."""
 SECTION_TEXT_UNITS = 2650
-"""So much CommonMark fits into a section with a speaker's name, closing marks, escapes and the columns of a table."""
+"""The amount of CommonMark that fits into a section with a speaker's name, closing marks, escapes and a table's
+columns.
+"""
 MAX_FALLBACK_BYTES = 4000
 """Most bytes of `text` that chat.update takes; more is `msg_too_long` (openclaw#115027, tried on the live API)."""
 MAX_BUTTONS: Final = 20
@@ -74,7 +76,7 @@ CAPABILITIES = Capabilities(
 
 
 def draws(team: str, conversation: str, call: Call) -> Sequence[tuple[str, Budget]]:
-    """The buckets a call draws from: its channel's where it posts, its method's in the workspace where it does not."""
+    """The buckets of a call: its channel's for a post, else its method's in the workspace."""
     if call == "send":
         return ((f"slack:{conversation}", _POSTS),)
     method, size = METHODS[call]

@@ -24,11 +24,11 @@ SCOPES: Final = (
 )
 """The permissions of a bot's token."""
 ESSENTIAL: Final = ("channels:history", "chat:write", "im:history")
-"""Those without which an app is deaf or mute: it cannot serve at all."""
+"""The scopes without which an app cannot hear or speak at all."""
 OWN_NAMES: Final = "chat:write.customize"
-"""The scope without which every agent shows under the bot's name."""
+"""The scope without which every agent appears under the bot's name."""
 AGENT: Final = "assistant:write"
-"""The scope that an app has which is declared an agent: titles, prompts and the stop button."""
+"""The scope of an app that is declared an agent: titles, prompts and the stop button."""
 
 EVENTS: Final = (
     "agent_session_stopped",
@@ -46,7 +46,7 @@ INSTALLATION_EVENTS: Final = ("app_uninstalled", "tokens_revoked")
 
 
 def lacking(scopes: frozenset[str]) -> tuple[str, ...]:
-    """The scopes that are missing, as far as that is known: no scopes at all means that Slack did not tell."""
+    """The missing scopes, as far as known; no scopes at all means that Slack did not list them."""
     return tuple(scope for scope in SCOPES if scope not in scopes) if scopes else ()
 
 

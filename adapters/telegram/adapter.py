@@ -15,7 +15,7 @@ import anyio
 from adapters.adapter import File, HttpAnswer, HttpRequest, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import Records
-from adapters.telegram.api.bot import BotApi, Target
+from adapters.telegram.api.bot import BotApi
 from adapters.telegram.api.failures import NotModified, NotWelcome, UnknownMethod
 from adapters.telegram.bots import Bots, OurBot, agent_bot_id
 from adapters.telegram.chat_state import ChatState
@@ -31,16 +31,15 @@ from adapters.telegram.codec.addresses import (
     thread_id_of,
 )
 from adapters.telegram.codec.attachments import FileRef
-from adapters.telegram.codec.rendering import RenderedPage
-from adapters.telegram.inbound.decode import Reader
+from adapters.telegram.codec.markup import RenderedPage
+from adapters.telegram.inbound.decode import Receiver
 from adapters.telegram.inbound.feed import Feed
 from adapters.telegram.inbound.intake import Intake, Webhook
 from adapters.telegram.inbound.polling import until_answered
 from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
 from adapters.telegram.options import TelegramOptions
 from adapters.telegram.outbound.message_ids import MessageIds
-from adapters.telegram.outbound.posting import Posting
-from adapters.telegram.outbound.writing import Writing
+from adapters.telegram.outbound.sender import Sender
 from runtime.core.address import Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
@@ -48,16 +47,18 @@ from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelive
 from runtime.core.message import Choice, Mark
 
 SHORT_LABEL: Final = 16
-"""Buttons with labels up to this length are side by side, three in a row."""
+"""The longest label of buttons that stand side by side, three in a row."""
 
 LANGUAGE_LETTERS: Final = 2
-"""Commands are described in languages that have a code of two letters (Bot API, setMyCommands)."""
+"""The length of the language codes for which commands are described (Bot API, setMyCommands)."""
 
 _log = logging.getLogger(__name__)
 
 
 class TelegramAdapter:
-    """One bot, or one more for each of some agents. Sending needs no connection of `connect`; `aclose` ends both."""
+    """One main bot, and one more for each of some agents. Sending needs no connection of `connect`; `aclose`
+    ends both.
+    """
 
     def __init__(self, token: str, *, clock: Clock, records: Records, options: TelegramOptions | None = None) -> None:
         self._options = options or TelegramOptions()
@@ -66,11 +67,10 @@ class TelegramAdapter:
         self._roster = self._new_roster()
         self._memory = ChatState(records, clock)
         self._numbers = MessageIds(clock)
-        self._posting = Posting(self._memory, self._numbers)
-        self._writing = Writing(self._options.rich)
+        self._sender = Sender(self._memory, self._numbers, self._options.rich)
         self._drafts = self._options.drafts
         self._intake: Intake | None = None
-        self._readers: dict[OurBot, Reader] = {}
+        self._receivers: dict[OurBot, Receiver] = {}
 
     @property
     def name(self) -> str:
@@ -82,15 +82,15 @@ class TelegramAdapter:
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:
-        """As the port says: an update is acknowledged, or its request answered, when the next one is asked for."""
+        """As the port says: an update is acknowledged, or its request answered, when the next one is requested."""
         await self._memory.load()
-        self._readers = await self._identified()
+        self._receivers = await self._identified()
         feed = Feed()
         async with beside() as tasks:
-            self._intake = Intake(feed, self._clock, tasks, self._numbers)
+            self._intake = Intake(feed, self._clock, tasks, self._numbers, self._memory)
             items = feed.items()
-            for bot, reader in self._readers.items():
-                await self._listen(self._intake, bot, reader, tasks.start_soon)
+            for bot, receiver in self._receivers.items():
+                await self._listen(self._intake, bot, receiver, tasks.start_soon)
             try:
                 yield items
             finally:
@@ -99,17 +99,17 @@ class TelegramAdapter:
                 await _closed(items, feed)
 
     async def receive(self, request: HttpRequest, /) -> HttpAnswer:
-        """As the port says: 200 once it is durable, 403 without the secret, 503 while nobody listens."""
-        for bot, reader in self._readers.items():
+        """As the port says: 200 once it is stored, 403 without the secret, 503 while nobody listens."""
+        for bot, receiver in self._receivers.items():
             hook = self._webhook(bot)
             if hook is not None and request.path.rstrip("/") == hook.path.rstrip("/"):
                 if request.method != "POST" or not hook.sent(request):
                     return HttpAnswer(403)
-                return await self._intake.receive(bot, reader, request) if self._intake else HttpAnswer(503)
-        return HttpAnswer(503 if self._options.webhook_url and not self._readers else 404)
+                return await self._intake.receive(bot, receiver, request) if self._intake else HttpAnswer(503)
+        return HttpAnswer(503 if self._options.webhook_url and not self._receivers else 404)
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
-        """One bucket a chat, whatever the topic: a forum's conversations may be on several nodes."""
+        """One bucket for each chat, whatever the topic, because a forum's conversations may be on several nodes."""
         if is_private(to):
             return f"{PLATFORM}:{to.conversation}", CAPABILITIES.private_budget
         size = CAPABILITIES.group_budget
@@ -131,60 +131,43 @@ class TelegramAdapter:
     async def send(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
     ) -> str:
-        """As the port says. Whatever formatting is refused is sent without it."""
+        """As the port says. Refused formatting is left out."""
 
         async def post(bot: OurBot) -> str:
             page = self._page(bot, to, text, speaker)
-            return await self._posting.post(
-                bot,
-                to,
-                nonce,
-                lambda chat: self._writing.post(bot.api, _target(bot, chat, to, reply_to), page, final=final),
-            )
+            return await self._sender.post(bot, to, page, nonce=nonce, final=final, reply_to=reply_to)
 
         return await self._by_whom_it_can(to, speaker, post)
 
     def granted(self, share: float, /) -> None:
-        """While other nodes post as well, lost messages are not looked for."""
+        """As the port says. While other nodes post as well, lost messages are not searched for."""
         self._numbers.granted(share)
 
     def searches(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
-        return self._posting.is_lost(self._roster.speaking(to, speaker), to, nonce)
+        return self._sender.is_lost(self._roster.speaking(to, speaker), to, nonce)
 
     async def recover(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> str | None:
-        """As the port says. Only a message of the bot's own can be changed, and none that is known to be another."""
+        """As the port says. Only a message of the bot itself can be changed, and none known to be another."""
         bot = self._roster.speaking(to, speaker)
-        page = self._page(bot, to, text, speaker)
-
-        async def change(chat_id: int, number: int) -> None:
-            target = Target(chat_id, thread_id_of(to))
-            await self._writing.change(bot.api, target, number, page, final=False)
-
-        return await self._posting.find(bot, to, nonce, change)
+        return await self._sender.find(bot, to, nonce, self._page(bot, to, text, speaker))
 
     def left_copy(self, to: Address, nonce: str, /, *, speaker: Speaker) -> bool:
-        return self._posting.left_copy(self._roster.speaking(to, speaker), to, nonce)
+        return self._sender.left_copy(self._roster.speaking(to, speaker), to, nonce)
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """As the port says. A message is changed by the bot that posted it."""
         which = MessageId.read(message)
         bot = self._roster.owner(which.bot_id)
-        page = self._page(bot, to, text, speaker)
-
-        async def change(chat_id: int) -> None:
-            target = Target(chat_id, thread_id_of(to))
-            await self._writing.change(bot.api, target, which.number, page, final=final)
-
-        await self._posting.at_current(to, change)
+        await self._sender.change(bot, to, which.number, self._page(bot, to, text, speaker), final=final)
 
     async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
         which = MessageId.read(message)
         api = self._roster.owner(which.bot_id).api
         with suppress(MessageGone):
-            await self._posting.at_current(to, lambda chat_id: api.delete(chat_id, which.number))
+            await self._sender.at_current(to, lambda chat_id: api.delete(chat_id, which.number))
 
     def previews(self, to: Address, /) -> bool:
-        """In private chats, where drafts are wanted and the server knows them."""
+        """As the port says: in private chats, if drafts are switched on and the server knows them."""
         return self._drafts and is_private(to)
 
     async def preview(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> None:
@@ -203,18 +186,18 @@ class TelegramAdapter:
         which = MessageId.read(message)
         api = self._roster.owner(which.bot_id).api
         with suppress(NotModified):
-            await self._posting.at_current(to, lambda chat_id: api.offer(chat_id, which.number, _rows(choices)))
+            await self._sender.at_current(to, lambda chat_id: api.offer(chat_id, which.number, _rows(choices)))
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
         which = MessageId.read(message)
         api = self._roster.owner(which.bot_id, to).api
         emoji = MARKS[mark] if mark is not None else None
-        await self._posting.at_current(to, lambda chat_id: api.react(chat_id, which.number, emoji))
+        await self._sender.at_current(to, lambda chat_id: api.react(chat_id, which.number, emoji))
 
     async def upload(
         self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """Upload as the port says; a text that is too long for a caption is a message before the file."""
+        """As the port says. A text that is too long for a caption is posted before the file."""
         page = self._page(self._roster.speaking(to, speaker), to, text, speaker)
         if not page.fits_caption():
             await self.send(to, text, speaker=speaker, nonce=nonce, final=True, reply_to=reply_to)
@@ -222,12 +205,7 @@ class TelegramAdapter:
 
         async def post(bot: OurBot) -> str:
             caption = self._page(bot, to, text, speaker).rendered()
-
-            async def call(chat_id: int) -> int:
-                answer = await bot.api.upload(_target(bot, chat_id, to, reply_to), file, caption)
-                return int(answer["message_id"])
-
-            return await self._posting.post(bot, to, None, call)
+            return await self._sender.upload(bot, to, file, caption, reply_to=reply_to)
 
         return await self._by_whom_it_can(to, speaker, post)
 
@@ -241,18 +219,20 @@ class TelegramAdapter:
         return await api.download(ref.file_id, limit)
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
-        """A topic of the forum, or of the private chat, by the bot whose chat it is. Telegram knows no nonce for it."""
+        """Open a topic of the forum, or of the private chat, by the bot whose chat it is. Telegram knows no nonce for
+        it.
+        """
         bot = self._roster.owner(None, to)
         name = title[:MAX_TOPIC_NAME]
         try:
-            topic = await self._posting.at_current(to, lambda chat_id: bot.api.open_topic(chat_id, name))
+            topic = await self._sender.at_current(to, lambda chat_id: bot.api.open_topic(chat_id, name))
         except NotDelivered as error:
             _log.info("Telegram opens no topic here", extra={"error": str(error)})
             return None
         return replace(to, thread=str(topic))
 
     async def link(self, to: Address, /) -> str | None:
-        """A topic of a supergroup has an address that its members can open."""
+        """The address of a supergroup's topic, which its members can open."""
         chat_id = self._memory.current(chat_id_of(to))
         if to.thread is None or chat_id > FIRST_SUPERGROUP:
             return None
@@ -261,7 +241,7 @@ class TelegramAdapter:
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
         """Show "typing" for five seconds. Raises as `send`."""
         api = self._roster.speaking(to, speaker).api
-        await self._posting.at_current(to, lambda chat_id: api.typing(chat_id, thread_id_of(to)))
+        await self._sender.at_current(to, lambda chat_id: api.typing(chat_id, thread_id_of(to)))
 
     async def aclose(self) -> None:
         """Close the connections. Nothing can be sent after that."""
@@ -288,7 +268,7 @@ class TelegramAdapter:
         url = self._options.webhook_url
         return None if url is None else Webhook.of(url, self._tokens[bot.id], bot.id)
 
-    async def _identified(self) -> dict[OurBot, Reader]:
+    async def _identified(self) -> dict[OurBot, Receiver]:
         """The identities of the bots. Raises AuthFailed for the main one; an agent's bot that is refused is left
         out.
         """
@@ -303,10 +283,10 @@ class TelegramAdapter:
                 self._roster.drop(bot)
         us = OurBots(tuple(known.values()))
         hears_topics = self._options.listen == "sessions"
-        return {bot: Reader(identity, us, self._memory, self._clock, hears_topics) for bot, identity in known.items()}
+        return {bot: Receiver(identity, us, hears_topics) for bot, identity in known.items()}
 
-    async def _listen(self, intake: Intake, bot: OurBot, reader: Reader, start: Callable[..., object]) -> None:
-        """Have the bot's updates come, by requests or by polls, and its commands shown."""
+    async def _listen(self, intake: Intake, bot: OurBot, receiver: Receiver, start: Callable[..., object]) -> None:
+        """Start receiving the bot's updates, by requests or by polls, and show its commands."""
         hook = self._webhook(bot)
         if hook is not None:
             await until_answered(self._clock, lambda: bot.api.set_webhook(hook.url, hook.secret))
@@ -314,7 +294,7 @@ class TelegramAdapter:
             await _prepare("A webhook may be in the way of polling", bot.api.remove_webhook)
         await _prepare("Telegram does not show the commands", lambda: self._offer_commands(bot))
         if hook is None:
-            start(intake.poll, bot, reader)
+            start(intake.poll, bot, receiver)
 
     async def _offer_commands(self, bot: OurBot) -> None:
         await bot.api.offer_commands(self._options.commands)
@@ -341,20 +321,13 @@ class TelegramAdapter:
         return await post(self._roster.main)
 
 
-def _target(bot: OurBot, chat_id: int, to: Address, reply_to: str | None) -> Target:
-    """The target of a post. A message is answered where the bot knows it by that number."""
-    replied = MessageId.read(reply_to) if reply_to is not None else None
-    known = replied is not None and (is_private(to) or bot.knows(chat_id, replied))
-    return Target(chat_id, thread_id_of(to), replied.number if replied is not None and known else None)
-
-
 def _rows(choices: Sequence[Choice]) -> list[Sequence[Choice]]:
     width = 3 if all(len(choice.label) <= SHORT_LABEL for choice in choices) else 1
     return [choices[at : at + width] for at in range(0, len(choices), width)]
 
 
 async def _prepare(otherwise: str, call: Callable[[], Awaitable[None]]) -> None:
-    """Something that can be done without, where a server does not know it."""
+    """Make a call that is optional, because a server may not know it."""
     try:
         await call()
     except AdapterError as error:

@@ -1,4 +1,4 @@
-"""Our bots: the main one, and those that speak for one agent each."""
+"""Our bots: the main one, and those that speak for a single agent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OurBot:
 
 
 def agent_bot_id(token: str) -> int:
-    """The bot's id, with which every token begins. Raises AuthFailed for something that is no token."""
+    """The bot's id, with which every token starts. Raises AuthFailed for a text that is no token."""
     found = _AGENT_TOKEN.fullmatch(token)
     if found is None:
         raise AuthFailed("A Telegram token is digits, a colon and letters; @BotFather has it")
@@ -54,8 +54,8 @@ class Bots:
         yield from self._by_id.values()
 
     def speaking(self, to: Address, speaker: Speaker) -> OurBot:
-        """The bot that speaks: in a group the agent's own bot where that may write, in private chats the bot of the
-        chat.
+        """The bot that speaks. In a group it is the agent's own bot if that may write there, in private chats the bot
+        of the chat.
         """
         if is_private(to):
             return self._by_id.get(private_bot_of(to), self.main)
@@ -69,5 +69,5 @@ class Bots:
         return self._by_id.get(bot_id, self.main)
 
     def drop(self, bot: OurBot) -> None:
-        """Its token is refused: the main bot speaks for its agent."""
+        """Stop using a bot whose token is refused: the main bot speaks for its agent."""
         self._by_agent = {name: one for name, one in self._by_agent.items() if one is not bot}

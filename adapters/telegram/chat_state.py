@@ -7,24 +7,26 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from adapters.recent import Recent
 from adapters.records import Records
 from adapters.telegram.codec.addresses import FIRST_SUPERGROUP
+from adapters.telegram.codec.envelope import Envelope, Known
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 
 MAX_TOPICS: Final = 10_000
-"""Topics in which we speak; of more, those that we spoke in first are forgotten."""
+"""The number of topics in which we speak that are remembered; the earliest are forgotten first."""
 
 MAX_RECENT: Final = 10_000
-"""Messages, people and chats that are known without asking; the oldest are forgotten first."""
+"""The number of messages, people and chats remembered; the oldest are forgotten first."""
 
 
 class ChatState:
-    """All methods with await may raise StorageUnavailable."""
+    """Awaited methods may raise StorageUnavailable."""
 
     def __init__(self, records: Records, clock: Clock) -> None:
         self._records = records
@@ -34,14 +36,14 @@ class ChatState:
         self._asked: Recent[str, None] = Recent(MAX_RECENT)
         self._topics: dict[str, str] = {}
         self.people: Recent[str, str] = Recent(MAX_RECENT)
-        """People's names by their user names, in lower case."""
+        """People's names by their lower-case user names."""
         self.places: Recent[tuple[int, int], tuple[int | None, int | None]] = Recent(MAX_RECENT)
-        """Our messages: chat and number, their topic and the agent's bot that posted them."""
+        """Our messages: from chat and number to the topic and the agent's bot that posted them."""
         self.seen: Recent[str, None] = Recent(MAX_RECENT)
-        """Event ids that one of several bots has brought."""
+        """The event ids that one of several bots has delivered."""
 
     async def load(self) -> None:
-        """Read what is kept."""
+        """Read the stored records."""
         for name, value in (await self._records.all()).items():
             self._take(name, value)
 
@@ -53,8 +55,20 @@ class ChatState:
         elif kind == "topic":
             self._topics[key] = value
 
+    async def known(self, envelopes: Sequence[Envelope]) -> Known:
+        """Our knowledge of the chat of these updates. Remembers their authors."""
+        known = Known(self._clock.now(), self.people)
+        for envelope in envelopes:
+            chat_id, topic = envelope.chat_id, envelope.topic
+            if envelope.sender is not None:
+                self.people.keep(*envelope.sender)
+            await self.look_up(chat_id, topic)
+            post = self.places.get((chat_id, envelope.number))
+            known = replace(known, home=self.home(chat_id), speaks=self.lives_in(chat_id, topic), post=post)
+        return known
+
     async def look_up(self, chat_id: int, topic: int | None) -> None:
-        """Ask for what another node may have learned about a chat and a topic; each is asked for once."""
+        """Ask for another node's knowledge of a chat and a topic; each is asked for once."""
         if chat_id <= FIRST_SUPERGROUP and chat_id not in self._came and self._is_news(f"came:{chat_id}"):
             old = await self._records.get(f"came:{chat_id}")
             if old is not None:
@@ -71,11 +85,11 @@ class ChatState:
         return not known
 
     def home(self, chat_id: int) -> int:
-        """The id under which our conversations know the chat: the one it had first."""
+        """The chat's id in our conversations: its first one."""
         return self._came.get(chat_id, chat_id)
 
     def current(self, chat_id: int) -> int:
-        """The id under which Telegram knows the chat now."""
+        """The chat's current id at Telegram."""
         return self._moved.get(chat_id, chat_id)
 
     async def note_moved(self, old: int, new: int) -> None:
@@ -90,7 +104,7 @@ class ChatState:
         return topic is not None and f"{self.home(chat_id)}#{topic}" in self._topics
 
     async def note_spoke(self, to: Address) -> None:
-        """We speak in this conversation; only topics of groups are remembered."""
+        """The bot speaks in this conversation; only topics of groups are remembered."""
         key = f"{to.conversation}#{to.thread}"
         if to.thread is None or not to.conversation.startswith("-") or key in self._topics:
             return

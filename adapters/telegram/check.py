@@ -1,4 +1,4 @@
-"""The findings of `parley check` about a bot: whether its token is valid, and what does not work in its set-up."""
+"""The findings of `parley check` about a bot: whether its token is valid, and problems of its set-up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runtime.core.errors import AdapterError, NotDelivered, OutcomeUncertain, Ra
 
 
 async def found(api: BotApi, *, agent: str | None, webhook: Webhook | None, chats: Sequence[str]) -> str:
-    """One line. Raises AuthFailed for a bad token, NotDelivered where that cannot be told."""
+    """One line. Raises AuthFailed for a bad token, NotDelivered if Telegram cannot be asked."""
     try:
         bot = await api.me(agent)
     except (OutcomeUncertain, RateLimited) as error:
@@ -46,7 +46,7 @@ async def _webhook(api: BotApi, wanted: Webhook | None) -> list[str]:
 
 
 async def _memberships(api: BotApi, bot: BotIdentity, chats: Sequence[str]) -> list[str]:
-    """The missing rights in the groups that the settings name."""
+    """The missing permissions in the groups that the settings name."""
     notes = []
     for chat in chats:
         if not chat.lstrip("-").isdigit() or not chat.startswith("-"):

@@ -9,22 +9,22 @@ from adapters.capabilities import Budget, Capabilities, PreviewLimits, Window
 from runtime.core.message import Mark
 
 MAX_MESSAGE_UNITS = 4096
-"""Most UTF-16 units of one message, counted after entities are taken out (Bot API, sendMessage)."""
+"""The most UTF-16 units of one message, counted without entities (Bot API, sendMessage)."""
 
 MAX_CAPTION_UNITS: Final = 1024
-"""Most UTF-16 units of the text beside a file, counted likewise (Bot API, sendDocument)."""
+"""The most UTF-16 units of a caption, counted in the same way (Bot API, sendDocument)."""
 
 MAX_PHOTO_BYTES: Final = 10 * 1000 * 1000
-"""A larger picture is sent as a document (Bot API, sendPhoto)."""
+"""The largest picture sent as such; a larger one is sent as a document (Bot API, sendPhoto)."""
 
 MAX_DOWNLOAD_BYTES: Final = 20 * 1000 * 1000
-"""A larger file cannot be fetched by a bot (Bot API, getFile); a Bot API server of one's own has no limit."""
+"""The largest file that a bot can fetch (Bot API, getFile). A Bot API server of your own has no limit."""
 
 MAX_TOPIC_NAME: Final = 128
-"""Most characters of a topic's name (Bot API, createForumTopic)."""
+"""The most characters of a topic's name (Bot API, createForumTopic)."""
 
 MARKS: Final[Mapping[Mark, str]] = {"seen": "👀", "queued": "👌", "stopped": "🫡", "failed": "💔"}
-"""Our marks as emoji: a bot may react with those of `telegram.constants.ReactionEmoji` only, one at a time."""
+"""Our marks as emoji. A bot may use only those of `telegram.constants.ReactionEmoji`, one at a time."""
 
 CAPABILITIES = Capabilities(
     max_text=3900,

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from adapters.telegram.codec.rendering import Rich
+from adapters.telegram.codec.markup import Rich
 from runtime.core.texts import english
 
 COMMANDS: Final[Mapping[str, str]] = {
     name: english()(f"commands.{name}.what") for name in ("start", "help", "stop", "new", "status")
 }
-"""The commands that are offered where no others are given."""
+"""The commands that are shown by default."""
 
 
 @dataclass(frozen=True, slots=True)

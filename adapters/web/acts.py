@@ -38,7 +38,7 @@ class NotPossible(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The sources for checking acts, and their destination. Without `files` no message can have any."""
+    """The sources for checking acts, and their destination. Without `files` no message can have any file."""
 
     board: Board
     intake: Intake
@@ -60,7 +60,7 @@ class Acts:
         return self._browser.person
 
     async def take(self, act: Act) -> None:
-        """Do it, or tell the page why not. Raises StorageUnavailable, but for something said: that is refused."""
+        """Do the act, or tell the page why not. Raises StorageUnavailable, except for a message, which is refused."""
         if isinstance(act, Say):
             await self._say(act)
             return
@@ -210,7 +210,7 @@ class Acts:
     # On its way
 
     def _inbound_of(self, room: str, kept: RoomMessage, act: Happening, text: str) -> Inbound:
-        """The event of a change to a message; its version makes each change a separate event."""
+        """The event of a change to a message. Its version makes each change a separate event."""
         event = f"{kept.id}.{act}.{kept.version}"
         return replace(self._inbound(_address(room, kept), event, text), act=act, message_id=kept.id)
 
@@ -243,7 +243,7 @@ async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:
 
 
 def _is_repetition(kept: RoomMessage, post: RoomPost) -> bool:
-    """Whether the room's message with this id is the one that its author sends again, perhaps changed since."""
+    """Whether the author sends the room's message with this id again; it may have changed since."""
     if (kept.author_id, kept.thread) != (post.author_id, post.thread):
         return False
     return kept.edited or kept.deleted or (kept.text, kept.files) == (post.text, post.files)
@@ -258,4 +258,4 @@ def _too_long(text: str) -> str:
 
 
 def _nothing() -> None:
-    """Nobody waits to hear that it was taken."""
+    """Nobody waits for the acceptance."""

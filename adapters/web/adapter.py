@@ -1,4 +1,4 @@
-"""The browser chat as a platform: our own, so the gateway keeps and shows what elsewhere the platform does."""
+"""The browser chat as a platform of our own: the gateway stores and shows what a platform otherwise would."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from runtime.core.message import Attachment, Choice, Mark
 from runtime.core.room import AuthorKind, Reaction, RoomChange, RoomPost
 
 FIRST_ROOM = "lobby"
-"""The room that is always there."""
+"""The room that always exists."""
 
 _ROOM_BUDGET = Budget(rate_per_s=30.0, burst=60)
 _CAPABILITIES = Capabilities(
@@ -57,7 +57,7 @@ _NONCE_BYTES = 4
 
 _MARKS: dict[Mark, str] = {"seen": "👀", "queued": "⏳", "stopped": "⏹️", "failed": "⚠️"}
 _OURS = "parley"
-"""Under which id the gateway puts its marks on messages."""
+"""The id under which the gateway puts its marks on messages."""
 
 
 class WebAdapter:
@@ -103,20 +103,20 @@ class WebAdapter:
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Inbound]]:
-        """People's events, in the order in which the rooms show them; for one consumer at a time."""
+        """People's events, in the order in which the rooms show them, for one consumer at a time."""
         async with beside() as tasks, aclosing(self._intake.items()) as items:
             tasks.start_soon(self._echo.run, self._board)
             yield items
 
     @asynccontextmanager
     async def connect_together(self) -> AsyncGenerator[AsyncIterator[Sequence[Inbound]]]:
-        """The same, all that waits at once."""
+        """As `connect`, but each item is everything that waits."""
         async with beside() as tasks, aclosing(self._intake.together()) as several:
             tasks.start_soon(self._echo.run, self._board)
             yield several
 
     def budget(self, to: Address, /) -> tuple[str, Budget]:
-        """One bucket for each room; its threads share it."""
+        """One bucket for each room, which its threads share."""
         return f"{PLATFORM}:{to.conversation}", _ROOM_BUDGET
 
     async def check(self) -> str:
@@ -142,7 +142,7 @@ class WebAdapter:
             await self._board.change(to.conversation, message, text, final=final)
 
     async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
-        """Take a message away. Raises OutcomeUncertain when the store does not answer."""
+        """Delete a message. Raises OutcomeUncertain when the store does not answer."""
         with _kept(message):
             try:
                 gone = RoomChange(text="", deleted=True, final=True, files=(), choices=())
@@ -153,13 +153,13 @@ class WebAdapter:
     async def offer(
         self, to: Address, message: str, text: str, choices: Sequence[Choice], /, *, speaker: Speaker, nonce: str
     ) -> None:
-        """Show exactly these choices under a message. Raises as `edit`."""
+        """Show exactly these choices below a message. Raises as `edit`."""
         with _kept(message):
             change = RoomChange(text=text, final=True, choices=tuple(choices))
             await self._board.amend(to.conversation, message, change)
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
-        """Put our mark on a message; where that is gone there is nothing to mark."""
+        """Put our mark on a message; a missing message is no error."""
         reaction = None if mark is None else Reaction("Parley", _MARKS[mark])
         with _kept(message):
             try:
@@ -170,7 +170,7 @@ class WebAdapter:
     async def upload(
         self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """Show a message with a file. Raises NotDelivered for one that is too long, and as `send`."""
+        """Show a message with a file. Raises NotDelivered for one that is too long, else as `send`."""
         if self._files is None:
             raise NotDelivered("web: this chat takes no files")
         with _kept(nonce):
@@ -193,13 +193,13 @@ class WebAdapter:
         return found.data
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
-        """A new room, named after its title and its nonce; it begins with the title."""
+        """A new room, named after its title and its nonce. Its first message is the title."""
         opened = Address(PLATFORM, room_of(title if self._titled else _UNTITLED, nonce))
         await self.send(opened, title, speaker=GATEWAY, nonce=nonce, final=True)
         return opened
 
     async def link(self, to: Address, /) -> str | None:
-        """The page opens the room that an address names behind its `#`."""
+        """The link to a room: the page opens the room named behind the `#` of its address."""
         return f"#{quote(to.conversation)}"
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
@@ -216,11 +216,11 @@ class WebAdapter:
 
     @property
     def pages(self) -> int:
-        """Pages that are open."""
+        """The number of open pages."""
         return self._hub.pages
 
     async def tell_pages(self) -> None:
-        """Tell pages what they are told now and then, for ever."""
+        """Send pages their periodic news, until cancelled."""
         await self._hub.bulletin.run(self._clock)
 
     async def attend(self, link: Link, person: Person, *, language: str | None = None) -> None:
@@ -244,14 +244,14 @@ _UNTITLED = "room"
 
 
 def room_of(title: str, nonce: str) -> str:
-    """The id of the room that is opened with this title and nonce."""
+    """The id of a room opened with this title and nonce."""
     digest = hashlib.blake2b(nonce.encode(), digest_size=_NONCE_BYTES).hexdigest()
     return room_id(f"{room_id(title)[: MAX_ROOM_NAME - len(digest) - 1]}-{digest}")
 
 
 @contextmanager
 def _kept(what: str) -> Iterator[None]:
-    """A store that does not answer may have kept it, or not."""
+    """A store that does not answer may or may not have stored it."""
     try:
         yield
     except StorageUnavailable as error:

@@ -1,4 +1,4 @@
-"""Rate limits of people: token buckets, the least recently used of which are forgotten."""
+"""Rate limits of people: token buckets. The least recently used ones are forgotten."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from adapters.capabilities import Budget
 from runtime.core.clock import Clock
 
 MAX_KNOWN = 10_000
-"""Buckets that are remembered at once."""
+"""The number of buckets that are remembered."""
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Allowance:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def take(self, key: str) -> bool:
-        """Use one token of the key's; False, and nothing used, when there is none."""
+        """Use one token of the key's bucket; False without using any if it is empty."""
         now_s = self._clock.monotonic()
         bucket = self._buckets.setdefault(key, _Bucket(self._budget.burst, now_s))
         self._buckets.move_to_end(key)

@@ -21,13 +21,13 @@ from runtime.core.errors import MessageGone
 from runtime.core.room import RoomChange, RoomMessage, RoomPost
 
 PAGE_LENGTH = 60
-"""Messages that a page gets at once."""
+"""The number of messages that a page gets at once."""
 
 MAX_CHANGES = 300
-"""A page that missed more starts afresh."""
+"""The number of missed changes from which a page starts again from the newest messages."""
 
 MAX_GROWING = 4_096
-"""Messages that may grow at once; beyond it the one that has been still for the longest is shown as it is kept."""
+"""The number of growing messages. Beyond it, the one that has not grown for the longest is shown as stored."""
 
 
 @dataclass(slots=True)
@@ -52,13 +52,13 @@ class Board:
         self._growing: OrderedDict[str, _Growing] = OrderedDict()
 
     async def rooms(self) -> Sequence[RoomHead]:
-        """The list of rooms: the first room, then the others, the most recently active first."""
+        """The rooms: the first room, then the others, the most recently active first."""
         known = [info.id for info in await self._store.rooms()]
         ordered = [self._first_room, *(room for room in known if room != self._first_room)]
         return [RoomHead(room, await self._head(room)) for room in ordered]
 
     async def post(self, room: str, post: RoomPost, /) -> RoomMessage:
-        """Keep a message and show it; one that the room has is only shown again. Returns it as it is kept."""
+        """Store a message and show it; one that the room has is only shown again. Returns it as stored."""
         async with self._lock(room):
             head = await self._head(room)
             kept = await self._store.put(room, post)
@@ -113,12 +113,12 @@ class Board:
         return kept
 
     async def message(self, room: str, message_id: str, /) -> RoomMessage | None:
-        """One message as it is kept, None when it is gone."""
+        """One message as stored, None when it is gone."""
         kept = await self._store.get(room, message_id)
         return None if kept is None or kept.deleted else kept
 
     async def join(self, browser: Browser, room: str, version: int | None) -> None:
-        """Send the page a cut through the room, and from then on what happens in it."""
+        """Send the page a cut through the room, and from then on its events."""
         async with self._lock(room):
             await self._echo.follow(room)
             cut = await self._changed(room, version) if version else None
@@ -131,7 +131,7 @@ class Board:
             await self.catch_up(room)
 
     async def older(self, browser: Browser, room: str, before_seq: int) -> None:
-        """Send the page what was said before `before_seq`."""
+        """Send the page the messages before `before_seq`."""
         async with self._lock(room):
             browser.push(codec.older(room, await self._page(room, before_seq=before_seq, reset=False)))
 
@@ -141,7 +141,7 @@ class Board:
     # What other nodes tell; see `Audience`.
 
     async def catch_up(self, room: str, /) -> None:
-        """Show what was kept since we looked last."""
+        """Show changes stored since the last look."""
         async with self._lock(room):
             if room not in self._seen:
                 return
@@ -159,12 +159,12 @@ class Board:
                 self._hub.to_room(room, codec.message(room, self._now(kept)))
 
     async def catch_up_all(self) -> None:
-        """Catch up in every room that a page looks at."""
+        """Catch up in every room that a page shows."""
         for room in list(self._seen):
             await self.catch_up(room)
 
     async def grown(self, room: str, message_id: str, keep: int, add: str, /) -> bool:
-        """Show how a text of another node has grown."""
+        """Show how another node's text has grown."""
         async with self._lock(room):
             growing = self._growing.get(message_id)
             if room not in self._seen:
@@ -181,16 +181,16 @@ class Board:
             return True
 
     async def active(self, room: str, seq: int, /) -> None:
-        """Tell the list of rooms."""
+        """Report activity in a room to the list of rooms."""
         self._heads[room] = max(seq, self._heads.get(room, 0))
         self._hub.bulletin.active(room, seq, here=False)
 
     def show(self, room: str, frame: str, /) -> None:
-        """Show a frame of another node's."""
+        """Show another node's frame."""
         self._hub.to_room(room, frame)
 
     def _left(self, room: str) -> None:
-        """Forget a room that no page looks at."""
+        """Forget a room that no page shows."""
         self._seen.pop(room, None)
         self._echo.unfollow(room)
 
@@ -240,7 +240,7 @@ class Board:
         return self._locks.setdefault(room, anyio.Lock())
 
     async def _head(self, room: str) -> int:
-        """The `seq` of the newest message; 0 for a room that does not exist, which is asked again each time."""
+        """The `seq` of the newest message; 0 for a room that does not exist, which is looked up again each time."""
         if room in self._heads:
             return self._heads[room]
         newest = await self._store.history(room, limit=1)

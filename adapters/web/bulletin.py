@@ -18,14 +18,14 @@ from adapters.web.codec import Presence, RoomHead
 from runtime.core.clock import Clock
 
 TURN_S = 0.25
-"""From one turn to the next."""
+"""The time between two turns."""
 
 MAX_TOLD_A_TURN = 250
-"""Pages that are told in one turn."""
+"""The number of pages that get news in one turn."""
 
 
 class Reader(Protocol):
-    """A page, as far as telling it needs."""
+    """A page as the bulletin needs it."""
 
     room: str | None
 
@@ -35,7 +35,7 @@ class Reader(Protocol):
 
 
 class Bulletin:
-    """Everything that happens has a number; of each page we know up to which it has been told."""
+    """Numbers all events, and remembers for each page the number of the last one it has been told."""
 
     def __init__(self, presence: Callable[[str], Presence]) -> None:
         self._presence = presence
@@ -49,7 +49,7 @@ class Bulletin:
         """Called once a turn for each room with new messages of this node, with the newest one's `seq`."""
 
     async def run(self, clock: Clock) -> None:
-        """Tell, for ever."""
+        """Send news, until cancelled."""
         while True:
             await self._news.wait()
             self._news = anyio.Event()
@@ -57,26 +57,26 @@ class Bulletin:
             await clock.sleep_until(clock.monotonic() + TURN_S)
 
     def enter(self, reader: Reader) -> None:
-        """A page has come; it is told what happens from now on."""
+        """A page has connected; it gets news of events from now on."""
         self._told[reader] = self._number
 
     def leave(self, reader: Reader) -> None:
-        """A page has gone."""
+        """A page has disconnected."""
         del self._told[reader]
 
     def active(self, room: str, seq: int, *, here: bool) -> None:
-        """Note that a room has a new message; `here` says that it came to this node."""
+        """Note that a room has a new message; `here`: on this node."""
         self._heads[room] = (self._next_number(), RoomHead(room, seq))
         self._heads.move_to_end(room)
         if here:
             self._here[room] = seq
 
     def people_changed(self, room: str) -> None:
-        """Other people than before look at a room."""
+        """The people who look at a room have changed."""
         self._people[room] = self._next_number()
 
     def forget(self, room: str) -> None:
-        """Forget a room that no page looks at."""
+        """Forget a room that no page shows."""
         self._people.pop(room, None)
 
     def _next_number(self) -> int:
@@ -85,7 +85,7 @@ class Bulletin:
         return self._number
 
     def _turn(self) -> None:
-        """Tell the pages that have been told nothing for the longest."""
+        """Send news to the pages that have waited the longest."""
         for room, seq in self._here.items():
             self.on_turn(room, seq)
         self._here.clear()
@@ -122,7 +122,7 @@ class _Frames:
         return self._people[room]
 
     def activity(self, told: int, but: str | None) -> str | None:
-        """The activity in rooms since then, without one of them; None when there was none."""
+        """The activity in rooms since then, except in one of them; None without any."""
         news = self._since(told)
         but = but if but in news else None
         if len(news) == (but is not None):

@@ -70,7 +70,7 @@ RefusalCode = Literal["too_long", "invalid", "conflict", "busy", "slow_down"]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The person at a page. `id` begins with `web:` and stays the same in the same browser."""
+    """The person at a page. `id` starts with `web:` and stays the same in the same browser."""
 
     id: str
     name: str
@@ -163,7 +163,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A room at one moment, for a page that knew nothing of it (`reset`) or everything up to a version."""
+    """A room at one moment, for a page without earlier state (`reset`) or with everything up to a version."""
 
     messages: tuple[Shown, ...]
     reset: bool
@@ -199,7 +199,7 @@ def message(room: str, shown: Shown) -> str:
 
 
 def grow(room: str, message_id: str, before: str, after: str, *, done_version: int | None = None) -> str:
-    """The change from one text to the next, as what differs at their ends."""
+    """The change from one text to the next: the part after their common beginning."""
     same = common_length(before, after)
     fields: dict[str, Any] = {"add": after[same:]}
     if same < len(before):
@@ -210,7 +210,7 @@ def grow(room: str, message_id: str, before: str, after: str, *, done_version: i
 
 
 def common_length(one: str, other: str) -> int:
-    """The length of the common beginning of two texts; by halving, because comparing slices is fast."""
+    """The length of the common beginning of two texts, found by halving because comparing slices is fast."""
     if other.startswith(one):
         return len(one)
     low, high = 0, min(len(one), len(other))
@@ -257,7 +257,7 @@ def opened(room: str) -> str:
 
 
 def absent(room: str) -> str:
-    """There is no such room: the page goes to one that it knows."""
+    """A frame for a room that does not exist: the page goes to one that it knows."""
     return _frame("absent", room=room, text=f"There is no room {room!r}. Open it first.")
 
 

@@ -21,22 +21,22 @@ from adapters.web.codec import common_length
 from adapters.web.news import RoomNews
 
 _MAX_FRAMES = 200
-"""Frames that wait to be told; older ones are dropped."""
+"""The number of frames that may wait to be sent; the oldest are dropped beyond it."""
 
 
 class Audience(Protocol):
-    """Shows to this node's pages what happened on other nodes."""
+    """Shows events of other nodes to this node's pages."""
 
     async def catch_up(self, room: str, /) -> None:
-        """Something was kept."""
+        """A change was stored."""
         ...
 
     async def catch_up_all(self) -> None:
-        """Something may have been kept, in any room."""
+        """Changes may have been stored in any room."""
         ...
 
     async def grown(self, room: str, message_id: str, keep: int, add: str, /) -> bool:
-        """A text has grown; False when we do not have what it begins with."""
+        """A text has grown; False if its beginning is unknown here."""
         ...
 
     async def active(self, room: str, seq: int, /) -> None:
@@ -44,12 +44,12 @@ class Audience(Protocol):
         ...
 
     def show(self, room: str, frame: str, /) -> None:
-        """A frame for those who look at a room."""
+        """A frame for the pages that show a room."""
         ...
 
 
 class Echo:
-    """Telling never waits: the newest text of each message is told when its turn comes."""
+    """The exchange of events. Sending never waits: the newest text of each message is sent in its turn."""
 
     def __init__(self, news: RoomNews | None) -> None:
         self._news = news
@@ -63,7 +63,7 @@ class Echo:
         self._something = anyio.Event()
 
     async def run(self, audience: Audience) -> None:
-        """Tell and listen, for ever."""
+        """Send and listen, until cancelled."""
         if self._news is None:
             return
         news = self._news
@@ -82,7 +82,10 @@ class Echo:
             await news.listen(opened, heard)
 
     async def follow(self, room: str) -> bool:
-        """Pages of ours look at a room from now on. Returns when the others will hear of it; True when that is new."""
+        """Follow a room that pages of ours now show.
+
+        Returns when the others are bound to hear of it; True if that is new.
+        """
         if self._news is None or room in self._followed:
             return False
         self._followed[room] = None
@@ -90,7 +93,7 @@ class Echo:
         return True
 
     def unfollow(self, room: str) -> None:
-        """Stop following a room that no page of this node looks at."""
+        """Stop following a room that no page of this node shows."""
         if self._followed.pop(room, "none") is None:
             self._later(None, t="unfollow", room=room)
 
@@ -100,18 +103,18 @@ class Echo:
             self._later(None, t="active", room=room, seq=seq)
 
     def changed(self, room: str) -> None:
-        """Something was kept in a room."""
+        """A change in a room was stored."""
         if room in self._followers:
             self._changed[room] = None
             self._something.set()
 
     def frame(self, room: str, frame: str) -> None:
-        """A frame for all who look at a room."""
+        """A frame for all pages that show a room."""
         if room in self._followers:
             self._later(room, t="frame", room=room, frame=frame)
 
     def grew(self, room: str, message_id: str, text: str) -> None:
-        """A text that is said here has grown."""
+        """A text from this node has grown."""
         if self._news is None:
             return
         self._growing[message_id] = (room, text)
@@ -120,7 +123,7 @@ class Echo:
             self._something.set()
 
     def ended(self, message_id: str) -> None:
-        """Forget a text that no longer grows: the stored message has all of it."""
+        """Forget a text that no longer grows, because the stored message has all of it."""
         for known in (self._growing, self._told, self._texts):
             known.pop(message_id, None)
 
@@ -151,7 +154,7 @@ class Echo:
         await self._send(room, t="text", room=room, id=message_id, keep=keep, add=text[keep:])
 
     async def _send(self, room: str | None, /, **news: Any) -> None:
-        """Tell those who follow a room; all for None."""
+        """Send to the followers of a room; None: to all."""
         assert self._news is not None
         text = json.dumps({**news, "from": self._news.node}, ensure_ascii=False, separators=(",", ":"))
         if room is None:
@@ -180,7 +183,7 @@ class Echo:
                 self._hear_of_interest(sender, room, news)
 
     def _hear_of_interest(self, sender: str, room: str, news: dict[str, Any]) -> None:
-        """A node says what it wants to hear of."""
+        """Note which rooms a node follows."""
         match news["t"]:
             case "again":
                 self._tell_from_the_beginning([news["id"]])

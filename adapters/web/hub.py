@@ -1,4 +1,4 @@
-"""The pages that are connected: which room each one shows, and what waits to be sent to it."""
+"""The connected pages: the room that each shows, and the frames that wait to be sent to it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from adapters.web.bulletin import Bulletin
 from adapters.web.codec import Person, Presence
 
 MAX_WAITING_FRAMES = 1_000
-"""A page with more frames waiting is too slow."""
+"""The number of waiting frames from which a page is too slow."""
 
 MAX_WAITING_CHARACTERS = 16_000_000
-"""Likewise, by the length of the frames."""
+"""The length of waiting frames from which a page is too slow."""
 
 MAX_PAGES = 10_000
-"""Pages that may be open at once on a node."""
+"""The number of pages that may be open on a node."""
 
 MAX_PAGES_A_PERSON = 20
-"""Likewise, of one person."""
+"""The number of pages that one person may have open on a node."""
 
 MAX_NAMED = 100
-"""People of a room who are told by name."""
+"""The number of people in a room who are listed by name."""
 
 
 class Browser:
@@ -40,7 +40,7 @@ class Browser:
 
     @property
     def waiting(self) -> int:
-        """Frames that wait."""
+        """The number of waiting frames."""
         return len(self._frames)
 
     def push(self, frame: str) -> None:
@@ -56,7 +56,7 @@ class Browser:
         self._news.set()
 
     async def next_frame(self) -> str:
-        """The oldest frame that waits; waits for one."""
+        """The oldest waiting frame; waits for one if there is none."""
         while not self._frames:
             self._news = anyio.Event()
             await self._news.wait()
@@ -66,7 +66,7 @@ class Browser:
 
 
 class _Room:
-    """The pages that show a room, and whose they are."""
+    """The pages that show a room, and their people."""
 
     def __init__(self) -> None:
         self.pages: dict[Browser, None] = {}
@@ -86,7 +86,7 @@ class _Room:
 
 
 class Hub:
-    """All connected pages. What happens in a room costs by the pages that show it, however many there are elsewhere."""
+    """All connected pages. An event in a room costs only the pages that show the room."""
 
     def __init__(self) -> None:
         self.bulletin = Bulletin(self.presence)
@@ -101,7 +101,7 @@ class Hub:
         return self._pages_of.total()
 
     def refusal(self, person: Person) -> str | None:
-        """Why this person cannot open one more page, in words for them; None when they can."""
+        """The reason why this person cannot open another page, in words for them; None if they can."""
         if self._pages_of[person.id] >= MAX_PAGES_A_PERSON:
             return f"You have this chat open in {MAX_PAGES_A_PERSON} pages already. Close one of them."
         if self.pages >= MAX_PAGES:
@@ -109,7 +109,7 @@ class Hub:
         return None
 
     def enter(self, browser: Browser) -> None:
-        """Ask `refusal` first."""
+        """Add a page. Ask `refusal` first."""
         self._pages_of[browser.person.id] += 1
         self.bulletin.enter(browser)
 
@@ -120,7 +120,7 @@ class Hub:
         self._leave_room(browser)
 
     def show(self, browser: Browser, room: str) -> None:
-        """From now on the page shows this room."""
+        """Show this room on the page from now on."""
         if browser.room == room:
             return
         self._leave_room(browser)
@@ -129,13 +129,13 @@ class Hub:
         self.bulletin.people_changed(room)
 
     def presence(self, room: str) -> Presence:
-        """The people who look at the room, once each, in the order of arrival. The newest page has a person's name."""
+        """The people who look at the room, each once, in the order of arrival, under the name of their newest page."""
         known = self._rooms.get(room)
         people = {} if known is None else known.people
         return Presence(tuple(islice(people.values(), MAX_NAMED)), len(people))
 
     def to_room(self, room: str, frame: str, *, but: Browser | None = None) -> None:
-        """To every page that shows the room."""
+        """Send a frame to every page that shows the room."""
         known = self._rooms.get(room)
         for browser in () if known is None else known.pages:
             if browser is not but:

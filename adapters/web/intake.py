@@ -1,4 +1,4 @@
-"""People's events on their way to the consumer. Bounded, and acknowledged only when the consumer has them safe."""
+"""People's events on their way to the consumer: bounded, and acknowledged only when the consumer has stored them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import anyio
 from adapters.adapter import Inbound
 
 MAX_WAITING = 1_000
-"""More waiting messages than this are refused."""
+"""The number of messages that may wait; further ones are refused."""
 
 MAX_TOGETHER = 64
-"""Messages that are taken together. Chosen: more than there are rooms in which people write at one moment."""
+"""The number of messages that are taken together. Chosen: more than the rooms in which people write at one moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A message and what to call when the consumer has it safe."""
+    """A message, and the function to call when the consumer has stored it."""
 
     inbound: Inbound
     taken: Callable[[], None]
@@ -39,20 +39,20 @@ class Intake:
         return len(self._offers) >= MAX_WAITING
 
     def put(self, offer: Offer) -> None:
-        """Ask `full` first; this takes it in any case, because its writer has already been promised."""
+        """Add a message. Ask `full` first; this always succeeds, because the writer has already been promised it."""
         self._offers.append(offer)
         self._news.set()
 
     async def items(self) -> AsyncGenerator[Inbound]:
-        """The waiting items, oldest first, without end. A consumer that goes away in between leaves its item to the
-        next one.
+        """The waiting items, oldest first, without end. A consumer that leaves in between leaves its item to the next
+        one.
         """
         async with aclosing(self.together(1)) as several:
             async for (item,) in several:
                 yield item
 
     async def together(self, at_most: int = MAX_TOGETHER) -> AsyncGenerator[Sequence[Inbound]]:
-        """The same, several at once."""
+        """As `items`, but several at a time."""
         while True:
             while not self._offers:
                 self._news = anyio.Event()

@@ -1,4 +1,4 @@
-"""The port through which nodes tell each other at once what happens in rooms, so that a page sees it on any of them."""
+"""The port by which nodes report events in rooms at once, so that a page on any node sees them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ OnNews = Callable[[str], Awaitable[None]]
 
 
 class RoomNews(Protocol):
-    """Texts between nodes. Nothing is kept: what is told while a node does not listen never reaches it."""
+    """Texts between nodes. Nothing is stored: a node that does not listen misses texts."""
 
     @property
     def node(self) -> str:
-        """Our name."""
+        """This node's name."""
         ...
 
     async def tell(self, text: str, /, *, to: str | None = None) -> None:
-        """Tell one node, or all of them, ours among them. Texts of one caller arrive in their order."""
+        """Send a text to one node or to all, including this one. Texts of one caller arrive in order."""
         ...
 
     async def listen(self, on_open: OnOpen, on_news: OnNews, /) -> None:
-        """Hand over what others tell, for ever; `on_open` each time that something may have been missed before."""
+        """Deliver others' texts, until cancelled. `on_open` is called each time that texts may have been missed
+        before.
+        """
         ...

@@ -1,4 +1,4 @@
-"""A page's frames, decoded: data in the expected form and nothing else. See codec.py for the language."""
+"""A page's decoded frames: data in the expected form and nothing else. See codec.py for the protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_ROOM_NAME = 40
 """The longest name of a room, in code points."""
 
 MAX_FILES = 10
-"""Files that may come with one message."""
+"""The number of files in one message."""
 
 _MESSAGE_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _ANY_ID = re.compile(r"[\w.:~/@+-]{1,200}")
@@ -20,7 +20,7 @@ _FILE_ID = re.compile(r"[0-9a-f]{64}")
 
 
 class BadFrame(ValueError):
-    """The page sent what it must not; the text says what."""
+    """The page sent an invalid frame; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Say:
     text: str
     reply_to: str | None = None
     files: tuple[tuple[str, str], ...] = ()
-    """Ids of files that were posted before, and their names."""
+    """Ids of files posted before, with their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +96,21 @@ class Ping:
 
 
 Act = Say | Change | TakeBack | React | Press | Stop
-"""What becomes an Inbound."""
+"""A request that becomes an Inbound."""
 
 Request = Join | Older | Typing | Open | Ping | Act
 
 
 def room_id(name: str) -> str:
-    """A room's id: its name in small letters, digits and hyphens. Empty when nothing of the name is left."""
+    """A room's id: its name in lower case, with digits and hyphens. Empty if no such characters are left."""
     kept = "".join(char if char.isalnum() else "-" for char in name.lower()[:MAX_ROOM_NAME])
     return re.sub("-+", "-", kept).strip("-")
 
 
 def read_request(raw: str) -> Request:
-    """A frame from the page. Raises BadFrame; text is not measured here, so that its sender can be told by id."""
+    """A frame from the page. Raises BadFrame. Text length is checked later, so that the refusal can name the
+    message.
+    """
     try:
         data = json.loads(raw)
     except ValueError as error:

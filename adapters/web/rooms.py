@@ -1,4 +1,4 @@
-"""The port for what the browser chat shows: rooms with messages, kept over restarts."""
+"""The port for the browser chat's rooms with their messages, which survive restarts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class RoomStore(Protocol):
     """
 
     async def put(self, room: str, post: RoomPost, /) -> RoomMessage:
-        """Keep a message; one of the same id that the room already has is returned as it is, unchanged."""
+        """Store a message; an existing message with the same id is returned unchanged."""
         ...
 
     async def update(self, room: str, message_id: str, /, *, text: str, final: bool) -> RoomMessage | None:
-        """Replace a message's text and state; None when the room does not have it, or it was deleted.
+        """Replace a message's text and state; None if the room does not have it, or it was deleted.
 
         An update without a change takes no new version.
         """
@@ -40,7 +40,7 @@ class RoomStore(Protocol):
         ...
 
     async def changes(self, room: str, /, *, after_version: int, limit: int) -> Sequence[RoomMessage]:
-        """The first `limit` messages changed after that version, in order of `version`, each as it is now."""
+        """The first `limit` messages changed after that version, in order of `version`, in their current form."""
         ...
 
     async def rooms(self) -> Sequence[RoomInfo]:

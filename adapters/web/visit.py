@@ -1,4 +1,4 @@
-"""One connection of one page, from hello to goodbye."""
+"""One connection of one page, from its first frame to its last."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ from runtime.core.files import MAX_FILE_BYTES
 from runtime.core.room import RoomPost
 
 MAX_ROOMS = 200
-"""People cannot open more rooms than this."""
+"""The number of rooms beyond which people cannot open more."""
 
 SEND_TIMEOUT_S = 20.0
-"""A page that takes longer for one frame is too slow."""
+"""The time for one frame, after which a page is too slow."""
 
 CLOSE_TIMEOUT_S = 1.0
 CLOSE_TRY_AGAIN = 1013
 CLOSE_TOO_MUCH = 1008
 CLOSE_TOO_MANY_PAGES = 4429
-"""One more page cannot be opened; the reason says it in words for people."""
+"""The close code when a person has too many pages open; the reason says so in words for people."""
 
 MESSAGES = Budget(rate_per_s=1.0, burst=15)
 """The rate limit of a person's messages."""
 
 FRAMES = Budget(rate_per_s=20.0, burst=120)
-"""Frames that one person's pages may send."""
+"""The rate limit of frames from one person's pages."""
 
 
 class Link(Protocol):
-    """A WebSocket, as far as a visit needs it."""
+    """A WebSocket as a visit needs it."""
 
     async def receive(self) -> str | None:
-        """The next text frame; None when the other side is gone."""
+        """The next text frame; None when the other side has gone."""
         ...
 
     async def send(self, frame: str, /) -> None:
-        """Send a text frame; returns when it may be forgotten. Does nothing when the other side is gone."""
+        """Send a text frame; returns when it may be forgotten. Does nothing when the other side has gone."""
         ...
 
     async def close(self, code: int, reason: str, /) -> None: ...
@@ -67,7 +67,7 @@ class Link(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """The parts that all visits share. `commands` are those of the menu, with their descriptions."""
+    """The parts that all visits share. `commands` are the menu's commands, with their descriptions."""
 
     ledger: Ledger
     hub: Hub
@@ -77,7 +77,7 @@ class House:
 
 
 class Visit:
-    """A person's page and what it asks for. Ends when the page goes, is too slow, or sends too much."""
+    """A person's page and its requests. Ends when the page leaves, is too slow, or sends too much."""
 
     def __init__(self, house: House, link: Link, person: Person, language: str | None) -> None:
         self._house = house
@@ -88,7 +88,7 @@ class Visit:
         self._farewell: tuple[int, str] | None = None
 
     async def run(self) -> None:
-        """Serve the page until it leaves; one too many is told so and closed."""
+        """Serve the page until it leaves. A person with too many pages is told so."""
         refusal = self._house.hub.refusal(self._browser.person)
         if refusal is not None:
             await self._link.close(CLOSE_TOO_MANY_PAGES, refusal)

@@ -26,8 +26,10 @@ from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import OutcomeUncertain
 from runtime.core.texts import load_texts
-from tests.fakes import discord_wire, slack_platform, telegram_platform
+from tests.fakes.discord import wire as discord_wire
 from tests.fakes.records import MemoryRecords
+from tests.fakes.slack import platform as slack_platform
+from tests.fakes.telegram import platform as telegram_platform
 
 _READY_S = 5.0
 """Between the start of the platforms and the first text, seconds: all have started then."""

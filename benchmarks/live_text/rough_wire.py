@@ -22,13 +22,15 @@ from benchmarks.live_text.measures import Seen
 from runtime.core.address import Address
 from tests.contract.discord.speaking import private as discord_private
 from tests.contract.slack.speaking import thread as slack_thread
-from tests.fakes import discord_wire, slack_server, telegram_server
-from tests.fakes.discord_limits import DiscordLimits
-from tests.fakes.discord_wire import DiscordPlatform
-from tests.fakes.slack_people import CHANNEL
-from tests.fakes.slack_platform import SlackPlatform
-from tests.fakes.telegram_limits import FloodLimits
-from tests.fakes.telegram_platform import GROUP, PERSON, TelegramPlatform
+from tests.fakes.discord import wire as discord_wire
+from tests.fakes.discord.limits import DiscordLimits
+from tests.fakes.discord.wire import DiscordPlatform
+from tests.fakes.slack import server as slack_server
+from tests.fakes.slack.people import CHANNEL
+from tests.fakes.slack.platform import SlackPlatform
+from tests.fakes.telegram import server as telegram_server
+from tests.fakes.telegram.limits import FloodLimits
+from tests.fakes.telegram.platform import GROUP, PERSON, TelegramPlatform
 
 _DROPPED = frozenset({"content-length", "transfer-encoding", "connection", "content-encoding", "date", "server"})
 

@@ -23,7 +23,7 @@ from gateway.web.server import serve
 from runtime.core.address import Speaker
 from runtime.core.clock import SystemClock
 from runtime.execution.frames.loop import FrameLoop
-from runtime.storage.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import MemoryRoomStore
 
 SECRET = "of the benchmark"
 ANSWER = "You said: "

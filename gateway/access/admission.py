@@ -26,13 +26,13 @@ ATTEMPT_WINDOW_S = 3600.0
 """A stranger may try the start-up code this often in this time."""
 
 POLITE_EVERY_S = 3600.0
-"""A stranger, or somebody who is blocked, is told so at most this often."""
+"""The shortest time between two polite refusals to a stranger or a blocked person."""
 
 ADVISED_FOR_S = 90 * 86_400.0
-"""A stranger among others is told whom to ask at most this often."""
+"""The shortest time between two hints to a stranger in a group about whom to ask."""
 
 MAX_STRANGERS = 10_000
-"""Strangers that are remembered, for counting their attempts; the oldest are forgotten first."""
+"""The number of strangers whose attempts are counted; the oldest are forgotten first."""
 
 
 class Verdict(Enum):
@@ -40,21 +40,21 @@ class Verdict(Enum):
 
     ADMIT = auto()
     PAIRED = auto()
-    """The start-up code was right: the person is an owner from now on, and is told so."""
+    """The start-up code was right: the person is now an owner and is told so."""
     REQUESTED = auto()
-    """A stranger, who is told the code that an owner has to approve."""
+    """A stranger: told the code that an owner has to approve."""
     REFUSE = auto()
-    """A stranger, who is told politely that the bot is private."""
+    """A stranger: told politely that the bot is private."""
     STRANGER = auto()
-    """A stranger among others, who is told once, alone, whom to ask."""
+    """A stranger in a group: told once, in private, whom to ask."""
     BLOCKED = auto()
-    """Somebody who is blocked, and is told so politely."""
+    """A blocked person: told so politely."""
     IGNORE = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict, the person's role where admitted, and the request where one was made, with the minutes it holds."""
+    """The verdict, the role of an admitted person, and the request if one was made, with its lifetime in minutes."""
 
     verdict: Verdict
     role: Role = Role.BLOCKED
@@ -91,7 +91,7 @@ class _Stranger:
 
 
 class Access:
-    """Decides for one platform. `code` makes the first owner; None when there is one, or pairing is off."""
+    """Decides for one platform. `code` makes the first owner; it is None when there is an owner or pairing is off."""
 
     def __init__(self, platform: str, rules: AccessRules, people: People, clock: Clock) -> None:
         self._platform = platform
@@ -113,14 +113,14 @@ class Access:
         return f"{whom}, and to everybody in {places} chats or spaces" if places else whom
 
     async def open(self) -> None:
-        """Make a code when nobody is an owner yet."""
+        """Make a code if there is no owner yet."""
         rules = self._rules
         pairing = rules.enclosed or (rules.mode == "pairing" and not rules.people)
         if pairing and not rules.owners and not await self._people.has_owner(self._platform):
             self.code = new_code()
 
     async def judge(self, event: Inbound) -> Judgement:
-        """Decide about `event`. Durable before it answers PAIRED or REQUESTED, or that somebody is told something.
+        """Decide about `event`. PAIRED, REQUESTED and every verdict that sends a text are stored before this returns.
 
         Only messages get an answer: edits, deletions, reactions and presses of strangers are ignored.
         """
@@ -143,17 +143,17 @@ class Access:
         return await self._requested(event)
 
     def advice(self) -> str:
-        """The key of the text that tells strangers among others what to do."""
+        """The key of the text that tells a stranger in a group what to do."""
         if self.code is not None:
             return "access.unowned"
         return "access.ask_with_code" if self._rules.mode == "pairing" else "access.ask"
 
     def is_private(self, event: Inbound) -> bool:
-        """Whether an answer about access is read there only by people who may know."""
+        """Whether only people who may know about access read an answer in this conversation."""
         return event.private or self._rules.enclosed
 
     async def role(self, event: Inbound) -> Role | None:
-        """The role of who did it, there where it was done; None for a stranger."""
+        """The role of the event's author in its conversation; None for a stranger."""
         rules, person = self._rules, event.person_id.partition(":")[2]
         if person in rules.owners:
             return Role.OWNER
@@ -202,7 +202,7 @@ class Access:
         return Judgement(Verdict.REQUESTED, request=request, minutes=rules.pairing_minutes)
 
     async def _once(self, event: Inbound, verdict: Verdict, *, for_s: float = POLITE_EVERY_S) -> Judgement:
-        """The verdict, if the person was not told lately, by an earlier process either."""
+        """The verdict, unless the person was told recently, by this process or an earlier one."""
         news = await self._people.is_news(event.person_id, verdict.name.lower(), for_s=for_s)
         return Judgement(verdict if news else Verdict.IGNORE)
 
@@ -213,7 +213,7 @@ class Access:
 
 
 class Owners:
-    """The owners on all platforms: those of the settings, and people with that role."""
+    """Owners on all platforms: those of the settings, and people with that role."""
 
     def __init__(self, people: People, rules: Mapping[str, AccessRules]) -> None:
         self._people = people

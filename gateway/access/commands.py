@@ -1,4 +1,4 @@
-"""`/access`: what an owner does in a chat about who may talk."""
+"""`/access`: an owner's commands about who may talk."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gateway.access.roles import Role, role_named
 from runtime.core.texts import Texts
 
 GIVEN_ROLES = (Role.GUEST, Role.MEMBER, Role.OWNER)
-"""The roles that can be given; a block has a word of its own."""
+"""The roles that an owner can give; blocking has its own command."""
 
 Answer = tuple[str, Request | None]
 """The answer, and the request that was approved."""
 
 
 class AccessCommands:
-    """Understands the argument of `/access`."""
+    """Interprets the argument of `/access`."""
 
     def __init__(self, people: People, texts: Texts) -> None:
         self._people = people
@@ -30,7 +30,7 @@ class AccessCommands:
         }
 
     async def run(self, argument: str) -> Answer:
-        """Do what is asked, and say what was done or how it is asked."""
+        """Carry out the command and report the result, or explain the command."""
         word, *rest = argument.split() or ["list"]
         ask = self._known.get(word.lower())
         answer = None if ask is None else await ask(rest)

@@ -23,12 +23,13 @@ REQUESTS_TABLE = "access:requests"
 TOLD_TABLE = "access:told"
 
 MAX_TOLD = 2_000
-"""People who are remembered for what they were told; who was told it for the shortest time is forgotten first."""
+"""The number of people for whom it is remembered what they were told; the one told the longest ago is forgotten first.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody whose role was given by an owner, or by the start-up code."""
+    """A person whose role was given by an owner or by the start-up code."""
 
     id: str
     name: str
@@ -36,7 +37,7 @@ class Person:
 
     @property
     def shown(self) -> str:
-        """Name and id, for people."""
+        """Name and id, as people read them."""
         return f"{self.name} ({self.id})" if self.name else self.id
 
 
@@ -68,12 +69,12 @@ class People:
         return None if kept is None else _person(person_id, kept)
 
     async def all(self) -> list[Person]:
-        """Everybody, by role and id."""
+        """Everybody, sorted by role and id."""
         found = [_person(id_, kept) for id_, kept in (await self._people.all()).items()]
         return sorted(found, key=lambda person: (-person.role, person.id))
 
     async def set(self, person_id: str, role: Role, name: str = "") -> Person:
-        """Give a person a role; a request of theirs is settled by it."""
+        """Give a person a role, which also settles that person's request."""
         known = await self.find(person_id)
         person = Person(person_id, name or (known.name if known is not None else ""), role)
         await self._people.put(person_id, json.dumps({"role": role.word, "name": person.name}))
@@ -81,7 +82,7 @@ class People:
         return person
 
     async def forget(self, person_id: str) -> bool:
-        """Take a person's role away, also a block; False when there was none."""
+        """Remove a person's role or block. False when there was none."""
         known = await self.find(person_id)
         await self._people.remove(person_id)
         await self._requests.remove(person_id)
@@ -94,9 +95,10 @@ class People:
     async def ask(
         self, who: Person, address: Address, space: str | None, *, minutes: float, at_most: int
     ) -> Request | None:
-        """A new request of somebody, in place of an earlier one; None when none may be open.
+        """A new request of a person, which replaces an earlier one; None when no request may be open.
 
-        Of more than `at_most` from one source the oldest go: strangers there cannot keep others from asking.
+        Of more than `at_most` requests from one source the oldest are dropped, so strangers there cannot keep others
+        from asking.
         """
         if not at_most:
             return None
@@ -114,7 +116,7 @@ class People:
         return any(request.person_id == person_id for request in await self.requests())
 
     async def requests(self) -> list[Request]:
-        """The open requests, the one that ends first first. Those that have ended are forgotten."""
+        """The open requests, soonest expiry first. Expired ones are forgotten."""
         now, found = self._clock.now(), []
         for person_id, kept in (await self._requests.all()).items():
             request = _request(person_id, kept)
@@ -125,7 +127,7 @@ class People:
         return sorted(found, key=lambda request: request.expires_at)
 
     async def is_news(self, person_id: str, what: str, *, for_s: float) -> bool:
-        """Whether a person is to be told something. It counts as told then, and is no news for so many seconds."""
+        """Whether a person has yet to be told something. The person then counts as told for this many seconds."""
         now = self._clock.now()
         kept = await self._told.get(person_id)
         told = _times(kept)
@@ -148,7 +150,7 @@ class People:
                 await self._told.remove(person_id)
 
     async def approve(self, code: str, role: Role = Role.MEMBER) -> Request | None:
-        """Let in who asks with this code; None when nobody does, or no longer."""
+        """Admit the person who asks with this code; None when no open request has it."""
         wanted = code.strip().upper()
         for request in await self.requests():
             if request.code == wanted:
@@ -158,7 +160,7 @@ class People:
 
 
 def new_code() -> str:
-    """A code that nobody guesses and that is read aloud without mistakes."""
+    """A code that cannot be guessed and is easy to read aloud."""
     return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
 
 
@@ -168,7 +170,7 @@ def is_code(text: str) -> bool:
 
 
 def _times(kept: str | None) -> dict[str, datetime]:
-    """Until when somebody counts as having been told, by what it was."""
+    """The times until which a person counts as told, by what was said."""
     return {what: datetime.fromisoformat(until) for what, until in json.loads(kept or "{}").items()}
 
 

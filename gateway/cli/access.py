@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gateway.access.people import People, Request
 
     Later = Callable[[Request, str], Awaitable[None]]
-    """Has the gateway tell somebody what became of their request, by the key of the text."""
+    """Has the gateway tell a person the outcome of their request, by the key of the text."""
 
 Answer = TypeVar("Answer")
 GivenRole = Literal["guest", "member", "owner"]
@@ -110,7 +110,7 @@ def _checked(person: str, config: Path | None) -> str:
 
 
 def _with_people(config: Path | None, ask: Callable[[People], Awaitable[Answer]]) -> Answer:
-    """The result of `ask` on the storage of the settings. A gateway may be using it meanwhile."""
+    """The result of `ask` on the storage of the settings, which a gateway may be using meanwhile."""
     return _with_storage(config, lambda people, _: ask(people))
 
 

@@ -57,7 +57,9 @@ def check(
 
 
 def _extension_calls(config: Path | None) -> Collection[str]:
-    """What extensions let programs call. A program can be checked where the settings cannot be read: then none."""
+    """The calls that extensions add for programs. None are known where the settings cannot be read; programs can still
+    be checked.
+    """
     try:
         return extension_calls(load_settings(config))
     except ConfigError:

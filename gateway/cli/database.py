@@ -24,7 +24,7 @@ _SHOWN_CHARS = 60
 
 
 def with_keeping(config: Path | None, ask: Callable[[Keeping], Awaitable[Answer]]) -> Answer:
-    """The result of `ask` on the storage of the settings. A gateway may be using it meanwhile."""
+    """The result of `ask` on the storage of the settings, which a gateway may be using meanwhile."""
     import anyio
 
     async def asked() -> Answer:
@@ -39,9 +39,7 @@ def with_keeping(config: Path | None, ask: Callable[[Keeping], Awaitable[Answer]
 
 
 def nothing_kept(config: Path | None) -> bool:
-    """Whether no gateway has ever stored anything in the data directory of the settings, their only place: then no
-    server has to be started.
-    """
+    """Whether the data directory of the settings, their only storage, is still empty: no server has to start."""
     with plain_errors():
         settings = load_settings(config)
     if settings.redis_url is not None or settings.retention.archive_url is not None:
@@ -55,21 +53,21 @@ def say_json(item: dict[str, Any]) -> None:
 
 
 def say_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Rows under their heads, each column as wide as its longest."""
+    """Rows under their headings, each column as wide as its longest cell."""
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     for row in (head, *rows):
         say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def when(time: datetime) -> str:
-    """A time as people read it, UTC."""
+    """A time for people, in UTC."""
     from datetime import UTC
 
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def size(count: int) -> str:
-    """A number of bytes as people read it."""
+    """A number of bytes for people."""
     amount = float(count)
     for unit in ("B", "KiB", "MiB"):
         if amount < 1024:
@@ -79,6 +77,6 @@ def size(count: int) -> str:
 
 
 def shortened(text: str, chars: int = _SHOWN_CHARS) -> str:
-    """A text on one line, cut where it is too long for a row."""
+    """A text on one line, shortened to fit a row."""
     line = " ".join(text.split())
     return line if len(line) <= chars else line[: chars - 1] + "…"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runtime.language.program import Program
 
 _BEGINNING = "startup_message"
-"""The variable of a program that takes all of its input at the beginning."""
+"""The variable of a program that takes all input at the start."""
 
 _INPUT_NEEDED = 3
 _INTERRUPTED = 130
@@ -108,7 +108,7 @@ def _at_a_terminal() -> bool:
 
 
 def _close_output() -> None:
-    """Stop writing to a pipe without a reader or to a full disk, also when Python ends."""
+    """Close standard output, even when the pipe has no reader or the disk is full, and even as Python ends."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -122,7 +122,7 @@ def _open_outputs() -> None:
 
 
 async def _line() -> str | None:
-    """The next line of the person; None at the end of input."""
+    """The person's next line; None at the end of input."""
     from anyio import to_thread
 
     if _at_a_terminal():

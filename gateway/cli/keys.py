@@ -118,7 +118,7 @@ def _written_with(path: Path, line: str, last: bool) -> int:
 
 
 def _say_counts(settings: Settings, found: Counter[str], *, as_json: bool) -> int:
-    """Say what there is under each key; how much there is that is not written as it would be now."""
+    """Print how much there is under each key, and how much is not written as the settings now say."""
     from gateway.encryption import key_ids
 
     secret = settings.encryption.keys

@@ -1,4 +1,4 @@
-"""`parley run`: the gateway, until it is told to stop."""
+"""`parley run`: the gateway, until it is stopped."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def _serve(settings: Settings, programs: Sequence[Path], debug: DebugAddre
 
 
 async def _stopped(stopping: Event, drains: Sequence[Callable[[], Awaitable[None]]], scope: CancelScope) -> None:
-    """End it when that is wanted, after everything that people have seen is written down."""
+    """End the gateway on request, after everything that people have seen is stored."""
     await stopping.wait()
     for drain in drains:
         await drain()

@@ -1,4 +1,4 @@
-"""A session as a person reads it: folded from its tapes."""
+"""A session for people, folded from its tapes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LAST_MESSAGES = 10
 def view_of(whole: WholeSession) -> dict[str, Any]:
     """Agents with their stacks, people, meetings, pages and the last messages, as JSON data.
 
-    `trouble` says where the tape cannot be read on; the rest is how it was until there.
+    `trouble` says where the tape cannot be read any further; the rest is the state up to there.
     """
     state, said = SessionState(), deque[dict[str, str]](maxlen=LAST_MESSAGES)
     trouble = None
@@ -77,7 +77,7 @@ def _shown(playbook: str, step: str | None) -> str:
 
 
 def _said(state: SessionState, fact: Fact) -> list[dict[str, str]]:
-    """The message that a fact finishes, if it does."""
+    """The message that a fact completes, if any."""
     at = fact.at.isoformat()
     heard = read_as(fact, MessageHeard)
     if heard is not None:
@@ -91,7 +91,7 @@ def _said(state: SessionState, fact: Fact) -> list[dict[str, str]]:
 
 
 def say_view(view: Mapping[str, Any]) -> None:
-    """Print what `view_of` and the list know of a session."""
+    """Print a session's view and its row of the list."""
     for name in ("session", "conversation", "program", "started_at", "last_at", "state", "facts", "node"):
         say(f"{name:<14}{'none' if view[name] is None else view[name]}")
     if view["parent"] is not None:
@@ -135,7 +135,7 @@ def say_fact(fact: Fact, *, as_json: bool) -> None:
 
 
 def say_steps(whole: WholeSession, *, as_json: bool) -> None:
-    """Print what was executed, step by step."""
+    """Print the executed steps."""
     for number, stretch in enumerate(stretches(whole.facts)):
         if as_json:
             say_json(stretch.as_json())
@@ -147,7 +147,7 @@ def say_steps(whole: WholeSession, *, as_json: bool) -> None:
 
 
 async def say_coming(tapes: TapeReader, session: SessionId, last: int, *, as_json: bool) -> None:
-    """Print the last facts of a session, and those that come, until it is deleted."""
+    """Print the last facts of a session and each new one, until the session is deleted."""
     found = await last_facts(tapes, session, last + 1)
     async for fact in tapes.follow(session, after=found[-last - 1].seq if len(found) > last else 0):
         say_fact(fact, as_json=as_json)

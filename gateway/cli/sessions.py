@@ -225,7 +225,7 @@ def _step_row(step: Step) -> list[str]:
 
 
 def checked_person(person: str, config: Path | None) -> str:
-    """The id of a person. Raises ConfigError for what is none."""
+    """A person's id. Raises ConfigError for a text that is no such id."""
     from gateway.catalog import platform_names
     from runtime.core.errors import ConfigError
 

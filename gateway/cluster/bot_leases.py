@@ -17,7 +17,7 @@ _RELEASE_LIMIT_S = 3.0
 
 
 class BotLeases:
-    """Holds them. One that cannot be renewed is given up before another node can have it."""
+    """Holds the leases. One that cannot be renewed is given up before another node can take it."""
 
     def __init__(self, leases: LeaseStore, roster: Roster, renewal: Renewal) -> None:
         self._leases = leases
@@ -46,7 +46,7 @@ class BotLeases:
             await self._roster.tell_now()
 
     async def _acquired(self, name: str) -> tuple[int, float]:
-        """The token of a lease, and until when it is surely ours."""
+        """The token of a lease, and the time until which it is certainly ours."""
         while True:
             seen, until = self._roster.stirs, self._renewal.surely_until()
             token = await self._leases.acquire(name, self._holder)

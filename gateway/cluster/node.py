@@ -29,11 +29,11 @@ class ShardServer(Protocol):
     """Serves the shards that a node holds. Its exceptions, and StorageUnavailable, end the node's task group."""
 
     async def gained(self, lease: Lease, /) -> None:
-        """A shard is ours. Ends before the first entry under this lease."""
+        """We now hold a shard. Returns before the first entry under this lease."""
         ...
 
     def dispatch(self, entry: InboxEntry, lease: Lease, /) -> Awaitable[None] | None:
-        """Something came in; what is returned is awaited before the next entry."""
+        """An entry has arrived. The returned awaitable is awaited before the next entry."""
         ...
 
     def loads(self) -> Mapping[int, int]:
@@ -48,7 +48,7 @@ class ShardServer(Protocol):
         ...
 
     def lost(self, shard: int, /) -> None:
-        """Release a shard that another node holds now, at once."""
+        """Release a shard at once, because another node now holds it."""
         ...
 
 
@@ -81,7 +81,7 @@ class Node:
         self._renewed = anyio.Event()
         self._told: tuple[int, int] | None = None
         self.on_sure: Callable[[], None] = lambda: None
-        """Called when a shard is surely ours again after a time when it was not."""
+        """Called when a shard is certainly ours again after it was in doubt."""
 
     @property
     def shards(self) -> frozenset[int]:
@@ -89,7 +89,7 @@ class Node:
         return frozenset(self._held)
 
     def may_show(self, shard: int) -> bool:
-        """Asked before sessions of a shard show anything: whether it is surely still ours, by our own clock."""
+        """Whether a shard is certainly still ours by our own clock. Asked before its sessions show anything."""
         return self._clock.monotonic() < self._renewal.sure_until(_name(shard))
 
     async def run(self, task_group: TaskGroup, server: ShardServer) -> None:
@@ -112,7 +112,7 @@ class Node:
     async def drain(self, within_s: float) -> None:
         """Leave the roster and give everything back: each shard as soon as it is idle, at the latest after this time.
 
-        While the store does not answer, nothing can be given back, and nothing is waited for.
+        While the store does not answer, nothing can be given back, and nothing waits.
         """
         self._draining = True
         if not await self._leave():
@@ -143,9 +143,7 @@ class Node:
         self._tell_balance()
 
     async def _gain(self, wanted: int, tasks: TaskGroup) -> None:
-        """Take up to this number of free shards. Each node starts at a different one; the consequences run in
-        `tasks`.
-        """
+        """Take up to this number of free shards. Each node starts at another one; follow-up work runs in `tasks`."""
         first = self._roster.place * SHARDS // self._roster.nodes
         order = [shard % SHARDS for shard in range(first, first + SHARDS) if shard % SHARDS not in self._held]
         while wanted > 0 and order:
@@ -172,7 +170,7 @@ class Node:
             self._tell_reader()
 
     async def _give_back(self, lease: Lease, within_s: float) -> None:
-        """End the work in a shard, then let another node have it."""
+        """Finish the work in a shard, then let another node take it."""
         await self._server.park(lease.shard, within_s)
         if self._held.get(lease.shard) == lease:
             self._let_go(lease.shard)
@@ -224,13 +222,13 @@ class Node:
                     tasks.start_soon(self._release, lease)
 
     async def _leave(self) -> bool:
-        """Leave the roster; whether that could be said."""
+        """Leave the roster; False if the store could not be told."""
         with anyio.move_on_after(_RELEASE_LIMIT_S, shield=True):
             await self._renewal.fall_silent()
         return await self._roster.leave()
 
     async def _notice_isolation(self) -> None:
-        """Publish once that some shards show nothing, and once that none are left."""
+        """Publish one event when some shards stop showing anything, and one when none are left in that state."""
         while True:
             sure = [self._renewal.sure_until(_name(shard)) for shard in self._held]
             await self._clock.sleep_until(min(sure, default=self._renewal.surely_until()))
@@ -243,7 +241,7 @@ class Node:
             self._bus.publish("node.returned", seconds=self._clock.monotonic() - since)
 
     def _silent(self) -> int:
-        """In how many shards nothing is shown."""
+        """The number of shards in which nothing is shown."""
         return sum(not self.may_show(shard) for shard in self._held)
 
     def _tell_balance(self) -> None:
@@ -269,7 +267,7 @@ class Node:
                     await pending
 
     def _tell_reader(self) -> None:
-        """Let the reader begin again with the shards that are held now."""
+        """Restart the reader with the shards that are now held."""
         self._reading.cancel()
         self._changed.set()
         self._changed = anyio.Event()

@@ -33,7 +33,7 @@ HUNG_S = 10.0
 """How long a busy loop keeps its leases. Chosen: longer than anything that ends; a loop that hangs must lose them."""
 
 Outcome = Literal["again", "lost"]
-"""A lease is surely ours again after a time when it was not; or it is another node's."""
+"""The outcome of a renewal: a lease is certainly ours again after a doubt, or it is another node's."""
 
 Stores = tuple[LeaseStore, NodeStore]
 Opened = Callable[[], AbstractAsyncContextManager[Stores]]
@@ -42,7 +42,7 @@ Runner = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 @dataclass(eq=False, slots=True)
 class _Call:
-    """Whether a call is under way; `over` is set in the gateway's loop when it is not any more and somebody waits."""
+    """Whether a call is under way. `over` is set in the gateway's loop when it ends and a task waits for that."""
 
     under_way: bool = False
     over: anyio.Event | None = None
@@ -50,7 +50,9 @@ class _Call:
 
 @dataclass(eq=False, slots=True)
 class _Kept(_Call):
-    """A lease. `until` is when it may be another node's, by our clock. It is renewed until it is `lost`."""
+    """A lease. `until` is the time, by our clock, from which it may be another node's. It is renewed until it is
+    `lost`.
+    """
 
     name: str = ""
     token: int = 0
@@ -84,28 +86,28 @@ class Renewal:
         self._any_outcome = anyio.Event()
 
     def surely_until(self) -> float:
-        """Until when a lease is surely ours that is asked for now."""
+        """The time until which a lease requested now is certainly ours."""
         return self._clock.monotonic() + SURE * self._holder.ttl_s
 
     def keep(self, name: str, token: int, until: float, on_outcome: Callable[[Outcome], None]) -> None:
-        """Renew a lease from now on; `until` then it is surely ours. One that is lost is not kept any more."""
+        """Renew a lease from now on; until `until` it is certainly ours. A lost lease is dropped."""
         with self._lock:
             self._kept[name] = _Kept(name=name, token=token, until=until, on_outcome=on_outcome)
 
     def sure_until(self, name: str) -> float:
-        """Until when a lease is surely ours, by our clock; long ago for one that is not kept."""
+        """The time, by our clock, until which a lease is certainly ours; long past for an unknown one."""
         kept = self._kept.get(name)
         return -math.inf if kept is None else kept.until
 
     async def drop(self, name: str) -> None:
-        """Renew a lease no more. On return no renewal is under way, which could undo that it is given back."""
+        """Stop renewing a lease. On return no renewal is under way that could undo its release."""
         with self._lock:
             kept = self._kept.pop(name, None)
         if kept is not None:
             await self._over(kept)
 
     async def fall_silent(self) -> None:
-        """Say no more that this node lives. On return that is not being said."""
+        """Stop announcing this node. On return no announcement is under way."""
         with self._lock:
             self._silent = True
         await self._over(self._announcement)
@@ -134,7 +136,7 @@ class Renewal:
                     tasks.start_soon(self._announce, nodes, self._renew_each(leases, tasks))
 
     def _gateway_lives(self, now: float) -> bool:
-        """Ask the gateway's loop, and say whether it has answered lately."""
+        """Ask the gateway's loop for a sign of life, and return whether it has answered recently."""
         with self._lock:
             if self._asked_at is not None:
                 return now - self._asked_at < self._hung_s
@@ -147,8 +149,9 @@ class Renewal:
             self._asked_at = None
 
     def _renew_each(self, leases: LeaseStore, tasks: TaskGroup) -> Sequence[anyio.Event]:
-        """Begin to renew all, each by itself: a server that is away keeps no other's leases waiting. What happens when
-        each is over."""
+        """Start all renewals independently, so a server that is away delays no lease of the others. `over` is called
+        when each ends.
+        """
         with self._lock:
             kept = [one for one in self._kept.values() if not (one.under_way or one.lost)]
         return [self._started(one, leases, tasks) for one in kept]
@@ -184,7 +187,7 @@ class Renewal:
         self._any_outcome.set()
 
     async def _tell_outcomes(self) -> None:
-        """Tell them from a task: who is told may start other work."""
+        """Report outcomes from a task, since the listener may start other work."""
         while True:
             await self._any_outcome.wait()
             self._any_outcome = anyio.Event()
@@ -199,7 +202,7 @@ class Renewal:
         kept.on_outcome("lost" if kept.lost else "again")
 
     async def _announce(self, nodes: NodeStore, renewals: Sequence[anyio.Event]) -> None:
-        """Announce the node after its leases, so that none outlives it; one that is not renewed delays that little."""
+        """Announce the node after its leases, so that none outlives it. An unrenewed lease hardly delays this."""
         with anyio.move_on_after(self._holder.ttl_s / 6):
             for over in renewals:
                 await over.wait()
@@ -220,7 +223,7 @@ class Renewal:
 
 
 async def in_thread(work: Callable[[], Awaitable[None]]) -> None:
-    """Run work in a loop and a thread of its own. Cancelled, it returns when the work has ended."""
+    """Run work in a loop and a thread of its own. When cancelled, it returns once the work has ended."""
     loop, stop = asyncio.new_event_loop(), asyncio.Event()
 
     async def until_stopped() -> None:

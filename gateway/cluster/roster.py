@@ -14,13 +14,14 @@ from runtime.stores.sessions import SHARDS, LeaseHolder
 
 _LISTEN_S = 30.0
 _AFTER_DEATH_S = 0.05
-"""A node that died renewed its leases a moment after it was heard of last."""
+"""The extra delay after a death, because a dead node renewed its leases shortly after its last announcement."""
 
 _LEAVE_LIMIT_S = 3.0
 
 _PATIENCE_S = 2.0
-"""How long the others get at least to say that they live when the store answers again: their calls pause for up to a
-second before they try again."""
+"""The least time that other nodes get to announce themselves once the store answers again: their calls pause for up to
+a second before a retry.
+"""
 
 
 class Roster:
@@ -43,9 +44,11 @@ class Roster:
         self._to_announce = anyio.Event()
         self._announcing = anyio.Lock()
         self._asked_at: list[float] = []
-        """When the questions began that the store has not answered."""
+        """The start of the questions that the store has not answered."""
         self._patient_until = -math.inf
-        """While the store did not answer the others could not say either that they live: they get time to."""
+        """A deadline: while the store was away, other nodes could not announce themselves either, so they get extra
+        time.
+        """
         self.stirs = 0
         """The number of changes so far."""
 
@@ -56,7 +59,7 @@ class Roster:
 
     @property
     def place(self) -> int:
-        """Our place among them, from 0."""
+        """This node's position among them, from 0."""
         return sum(node < self.holder.node for node in self._others)
 
     @property
@@ -72,11 +75,11 @@ class Roster:
         self._news = await self._announce_or_look()
 
     def announce(self) -> None:
-        """Say soon that we live. To be called after leases were taken or renewed, so that none outlives us."""
+        """Announce this node soon. Call it after leases were taken or renewed, so that none outlives us."""
         self._to_announce.set()
 
     async def run(self) -> None:
-        """Look who lives whenever that may have changed, until cancelled. Raises StorageUnavailable."""
+        """Check for live nodes whenever they may have changed, until cancelled. Raises StorageUnavailable."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._listen)
             tasks.start_soon(self._tell_others)
@@ -99,7 +102,7 @@ class Roster:
         return self._heard
 
     def tell(self) -> None:
-        """A lease was given back: tell the others soon, once for all that are given back now."""
+        """Tell the others soon that a lease was given back; several releases share one notice."""
         self._to_tell.set()
 
     async def tell_now(self) -> None:
@@ -110,7 +113,7 @@ class Roster:
             await self._store.tell()
 
     async def stirred(self, since: int, within_s: float) -> None:
-        """Return when there were more than `since` stirs, or after a time."""
+        """Return after more than `since` stirs, or after a time limit."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._alarm, self.clock.monotonic() + within_s, tasks.cancel_scope)
             while self.stirs == since:
@@ -128,9 +131,9 @@ class Roster:
         return min(now + self.holder.ttl_s / 3, *deaths, math.inf)
 
     async def _announce_or_look(self) -> str:
-        """Say that we live and ask who does, unless we have left; the latest news.
+        """Announce this node and ask who is alive, unless it has left; returns the latest news.
 
-        A store that takes no such word from us takes none from the others, though it may answer questions.
+        A store that refuses our announcement refuses those of the others as well, even if it answers questions.
         """
         async with self._announcing:
             return await self._ask(self._store.living if self._left else partial(self._store.announce, self.holder))

@@ -1,4 +1,4 @@
-"""This node's part of what a platform allows a bot as a whole, while nodes come and go."""
+"""This node's share of what a platform allows a bot in total, as nodes come and go."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _LEAVE_LIMIT_S = 1.0
 
 
 class Shares:
-    """Claims our part every ttl/3 s, and whenever `roster` has news, and tells it. A part that could not be claimed
-    again in time is given up."""
+    """Claims our share every ttl/3 s and on news from `roster`, and reports it. A share that could not be renewed in
+    time is given up.
+    """
 
     def __init__(self, store: ShareStore, holder: LeaseHolder, clock: Clock, roster: Roster | None = None) -> None:
         self._roster = roster
@@ -30,16 +31,16 @@ class Shares:
         self._listeners: list[OnShare] = []
 
     def tell(self, on_share: OnShare) -> None:
-        """Call `on_share` with our part, now and whenever it changes."""
+        """Call `on_share` with our share, now and on every change."""
         self._listeners.append(on_share)
         on_share(self._share)
 
     async def open(self) -> None:
-        """Claim our part for the first time. Raises StorageUnavailable."""
+        """Claim our share for the first time. Raises StorageUnavailable."""
         await self._claim()
 
     async def run(self) -> None:
-        """Keep it until cancelled. Raises StorageUnavailable."""
+        """Keep the share until cancelled. Raises StorageUnavailable."""
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._give_up_in_time)

@@ -1,4 +1,4 @@
-"""What an extension declares. Authors reach it as `parley.ext`."""
+"""The declarations of an extension. Authors import them from `parley.ext`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from runtime.execution.calls.extensions import CALL_LIMIT_S, ExtensionCall, call
 from runtime.execution.frames.signatures import BUILT_IN
 
 API_VERSION = 1
-"""The version of `parley.ext`. It rises when an extension that was written for the last one may fail."""
+"""The version of `parley.ext`. It rises with each change that can break an extension written for the previous one."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -31,8 +31,10 @@ Observer = TypeVar("Observer", bound=StreamObserver)
 
 @dataclass(frozen=True, slots=True)
 class PlatformParts:
-    """What an adapter is made from. `settings` is the platform's own section; `records` opens a durable table by its
-    name; `commands` are those for the platform's menu with their descriptions; `texts` is what Parley says itself."""
+    """The parts from which an adapter is made. `settings` is the platform's own section; `records` opens a durable
+    table by its name; `commands` are the commands for the platform's menu with their descriptions; `texts` are Parley's
+    own sentences.
+    """
 
     settings: Any
     clock: Clock
@@ -45,8 +47,8 @@ class PlatformParts:
 class ExtensionPlatform:
     """A platform of an extension.
 
-    `make` returns None where the settings leave it off, and `switch` says what switches it on, such as
-    "PARLEY_MATRIX__TOKEN". `exclusive`: one node at a time may listen to it.
+    `make` returns None if the settings leave it off, and `switch` names the setting that switches it on, such as
+    "PARLEY_MATRIX__TOKEN". `exclusive`: only one node at a time may listen to it.
     """
 
     name: str
@@ -78,8 +80,8 @@ class Extension:
     ) -> Callable[[Function], Function]:
         """Let every program call the decorated function as `name`.
 
-        `repeatable`: doing it twice does no harm, so a call that a restart interrupted is made again. Raises
-        ConfigError for a name that is taken or that nobody can write, and for parameters without names.
+        `repeatable`: calling it twice does no harm, so a call that a restart interrupted is made again. Raises
+        ConfigError for a name that is taken or cannot be written, and for parameters without names.
         """
 
         def add(function: Function) -> Function:
@@ -118,17 +120,17 @@ class Extension:
         return observer
 
     def on_channel(self, function: Function) -> Function:
-        """Call the function with each channel that is made, before an agent speaks in it; an async one is awaited."""
+        """Call the function with each new channel, before an agent speaks in it. An async function is awaited."""
         self.channel_callbacks.append(function)
         return function
 
     def on_stream(self, function: Function) -> Function:
-        """Call the function with the start of each stream; an async one is awaited, and keeps nobody waiting."""
+        """Call the function with the start of each stream. An async function is awaited and delays nobody."""
         self.stream_callbacks.append(function)
         return function
 
     def on_message(self, function: Function) -> Function:
-        """Call the function with each message in a channel; an async one is awaited, and keeps nobody waiting."""
+        """Call the function with each message in a channel. An async function is awaited and delays nobody."""
         self.message_callbacks.append(function)
         return function
 

@@ -1,4 +1,4 @@
-"""The extensions in force: those that the settings name, and those of installed packages."""
+"""The extensions in use: those that the settings name, and those of installed packages."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ GROUP = "parley.extensions"
 """The entry points of packages that extend Parley."""
 
 ATTRIBUTE = "extension"
-"""What a module of an extension calls it."""
+"""The name of the extension object in a module."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extensions:
-    """All that are in force, in the order in which they were loaded. No name is there twice."""
+    """All extensions in use, in loading order. No name occurs twice."""
 
     loaded: tuple[Extension, ...] = ()
 
     @property
     def calls(self) -> Mapping[str, ExtensionCall]:
-        """What programs may call, by name."""
+        """The calls for programs, by name."""
         return {name: call for one in self.loaded for name, call in one.calls.items()}
 
     @property
@@ -42,7 +42,7 @@ class Extensions:
 
     @property
     def channels(self) -> Sequence[ChannelExtension]:
-        """What they follow in channels."""
+        """The functions that follow channels."""
         return [
             ChannelExtension(
                 one.name,
@@ -127,7 +127,7 @@ def _failed(place: str, error: Exception) -> ConfigError:
 
 
 def _line_of(error: Exception) -> str:
-    """Where the error was raised: the innermost line."""
+    """The place where the error was raised: the innermost line."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

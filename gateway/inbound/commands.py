@@ -18,9 +18,9 @@ MAX_DESCRIPTION = 100
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of ours. `least` is the least role that may give it; sessions take it where `to_session`.
+    """A chat command. `least` is the lowest role that may give it; with `to_session` a session handles it.
 
-    `kind` is what it is to sessions, its name where that is empty.
+    `kind` is its name for sessions, if that differs.
     """
 
     name: str
@@ -28,10 +28,10 @@ class Command:
     to_session: bool
     kind: str = ""
     words: Mapping[str, Role] = field(default_factory=dict)
-    """The least role for an argument with this word."""
+    """The lowest role for an argument that starts with this word."""
 
     def least_for(self, argument: str) -> Role:
-        """The least role that may give it with this argument."""
+        """The lowest role that may give it with this argument."""
         return max((self.least, *(self.words.get(word.lower(), self.least) for word in argument.split())))
 
 
@@ -55,10 +55,10 @@ _ALL = (
 )
 
 PROGRAM_ROLE = Role.MEMBER
-"""The least role that may begin a program by the command of its route."""
+"""The lowest role that may start a program by its route's command."""
 
 COMMANDS: Mapping[str, Command] = MappingProxyType({command.name: command for command in _ALL})
-"""By name, in the order in which menus and /help list them."""
+"""The commands by name, in the order of menus and /help."""
 
 
 def menu(texts: Texts, programs: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
@@ -77,7 +77,7 @@ def translated_menus(spoken: Texts, directory: Path | None, programs: Mapping[st
 
 
 def help_text(texts: Texts, role: Role, programs: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The commands for a person of this role, one a line."""
+    """The commands that a person of this role may give, one a line."""
     lines = [texts("commands.help_begins"), ""]
     lines += [
         _line(texts, name, f"commands.{name}.argument", texts(f"commands.{name}.what"))

@@ -1,4 +1,4 @@
-"""Conversations that were opened beside others: what serves, and was chosen, there serves here."""
+"""The origins of conversations that were opened beside others: a program chosen or serving there serves here too."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from adapters.records import Records
 from runtime.core.address import Address
 
 ORIGINS_TABLE = "places:origins"
-"""The table of the conversations beside which others were opened, by these."""
+"""The table from a conversation to the one beside which it was opened."""
 
 CHOSEN_TABLE = "programs:chosen"
-"""The table of the programs that people chose, by conversation."""
+"""The table of programs that people chose, by conversation."""
 
 
 class Origins:
@@ -23,7 +23,7 @@ class Origins:
         self._chosen = chosen
 
     async def note(self, opened: Address, beside: Address) -> None:
-        """Remember it, and choose there what was chosen here."""
+        """Remember the origin of a conversation, and take over the choice made there."""
         chosen = await self._chosen.get(beside.key)
         if chosen is not None:
             await self._chosen.put(opened.key, chosen)
@@ -31,6 +31,6 @@ class Origins:
         await self._records.put(opened.key, json.dumps([place.platform, place.conversation, place.thread]))
 
     async def of(self, address: Address) -> Address | None:
-        """The first of those from which it came, one beside the other; None for one that people opened."""
+        """The first conversation in this chain of origins; None for one that people opened."""
         kept = await self._records.get(address.key)
         return None if kept is None else Address(*json.loads(kept))

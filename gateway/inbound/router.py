@@ -35,10 +35,10 @@ MAX_OWNERS = 3
 """Owners who are named to strangers."""
 
 MAX_TOLD = 10_000
-"""Conversations that are remembered as told that they are full."""
+"""The number of conversations remembered as told that they are full."""
 
 _FREE = frozenset({"stop", "status", "who", "iam", "agents", "meeting", "leave"})
-"""Commands that no limit holds for: they cost nothing, and one of them ends what costs."""
+"""Commands without limits: they cost nothing, and one of them ends work that costs."""
 
 _ANSWERS = {
     Verdict.PAIRED: "access.paired",
@@ -51,16 +51,16 @@ PROGRAM_CHOICE = "program."
 
 
 class Say(Protocol):
-    """Tells a conversation something that belongs to no session, perhaps with choices under it."""
+    """Tells a conversation something outside any session, perhaps with choices below."""
 
     async def __call__(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None: ...
 
 
 TellAlone = Callable[[Address, str, str], object]
-"""Tells one person of a conversation what the others do not read, where the platform can."""
+"""Tells one person of a conversation something in private, where the platform can."""
 
 PutMark = Callable[[Address, str, Mark | None], object]
-"""Puts a mark on a person's message, where the platform can."""
+"""Puts a reaction on a person's message, where the platform can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Entrance:
 
 
 class InboundRouter:
-    """Takes what one adapter brings. An event is in the inbox, or answered, before more is asked for."""
+    """Takes the events of one adapter. An event is in the inbox, or answered, before the next is requested."""
 
     def __init__(self, adapter: Adapter, access: Access, entrance: Entrance) -> None:
         self._adapter = adapter
@@ -95,7 +95,7 @@ class InboundRouter:
         self._told: set[str] = set()
 
     async def run(self) -> None:
-        """Take events for ever. Raises AuthFailed when the platform refuses our token."""
+        """Take events until cancelled. Raises AuthFailed when the platform refuses our token."""
         if isinstance(self._adapter, BringsTogether):
             async with self._adapter.connect_together() as arrivals:
                 self._entrance.bus.publish("adapter.connected", platform=self._adapter.name)
@@ -108,7 +108,7 @@ class InboundRouter:
                 await self.take(event)
 
     async def take_together(self, events: Sequence[Inbound]) -> None:
-        """Take several events: each conversation's in order, and none waits for another conversation's."""
+        """Take several events: those of one conversation in order, different conversations independently."""
         conversations: dict[str, list[Inbound]] = {}
         for event in events:
             conversations.setdefault(event.address.conversation, []).append(event)
@@ -121,7 +121,7 @@ class InboundRouter:
             await self.take(event)
 
     async def take(self, event: Inbound) -> None:
-        """Admit one event and keep it, or answer why not."""
+        """Admit one event and store it, or answer why not."""
         event = tidied(event)
         if not event.addressed and await self._held(event) is not None:
             event = replace(event, addressed=True)  # a place is there for nothing else
@@ -149,7 +149,7 @@ class InboundRouter:
         return None
 
     def _least(self, event: Inbound) -> Role:
-        """The least role that may do this."""
+        """The lowest role that may do this."""
         command = COMMANDS.get(event.command or "")
         if event.program is not None or (command is None and event.command is not None):
             return PROGRAM_ROLE
@@ -235,14 +235,14 @@ class InboundRouter:
         await self._entrance.say(event.address, self._texts("programs.list"), offered)
 
     async def _choose(self, event: Inbound, role: Role) -> None:
-        """Begin the program whose button was pressed under our list: as by a command, not as an answer to it."""
+        """Start the program whose button was pressed below our list, as by a command."""
         number = (event.choice or "").removeprefix(PROGRAM_CHOICE)
         programs = dict(zip(map(str, range(len(self._routes.choosable))), self._routes.choosable, strict=True))
         asked = replace(event, act="message", command="programs", text="", choice=None, message_id=None, quote=None)
         await self._begin(asked, programs.get(number, event.text), role)
 
     async def _begin(self, event: Inbound, program: str, role: Role) -> None:
-        """Begin a session with a program that somebody chose, and remember the choice for this conversation."""
+        """Start a session with a program that a person chose, and remember the choice for this conversation."""
         choices = self._routes.choices(event)
         if role < PROGRAM_ROLE:
             await self._tell(event, "commands.not_allowed", command="programs")
@@ -253,8 +253,9 @@ class InboundRouter:
             await self._keep(event, role, kind="new", text="")
 
     async def _serving(self, event: Inbound) -> str | None:
-        """The program for this event: that of its command, else the chosen one while it may be, else the route's, else
-        that of the conversation beside which this one was opened."""
+        """The program for this event: that of its command, else the chosen one while it is allowed, else the route's,
+        else that of the conversation beside which this one was opened.
+        """
         if event.command not in self._routes.commands:
             choices = self._routes.choices(event)
             chosen = await self._entrance.chosen.get(event.address.key) if choices else None
@@ -266,7 +267,7 @@ class InboundRouter:
         return program
 
     async def _keep(self, event: Inbound, role: Role, *, kind: str | None = None, text: str | None = None) -> None:
-        """Put it into the inbox, unless it is empty, too long, over a limit, or no program serves here."""
+        """Put the event into the inbox, unless it is empty, too long or over a limit, or no program serves here."""
         program = await self._serving(event)
         if program is None:
             await self._not_taken(event, "programs.no_route", tell=event.private or event.command is not None)
@@ -296,12 +297,14 @@ class InboundRouter:
                 self._told.discard(event.address.key)
 
     async def _held(self, event: Inbound) -> HeldMeeting | None:
-        """The meeting for which the conversation was opened, if for one."""
+        """The meeting for which the conversation was opened, if any."""
         opens = self._adapter.capabilities.threads
         return await self._entrance.places.get(event.address) if opens else None
 
     async def _crowded(self, event: Inbound, key: str, **values: object) -> None:
-        """Mark what is not taken for now; the first of several is told why, for all of them."""
+        """Mark a message that is not taken for now; the author of the first of several reads the reason for all of
+        them.
+        """
         first = event.address.key not in self._told
         self._told.add(event.address.key)
         if len(self._told) > MAX_TOLD:
@@ -320,7 +323,7 @@ class InboundRouter:
         return True
 
     async def _not_taken(self, event: Inbound, key: str, *, tell: bool = True, **values: object) -> None:
-        """Mark what is not taken, and say why not."""
+        """Mark a message that is not taken, and say why."""
         self._mark_failed(event)
         if tell and event.act not in ("reaction", "deletion"):
             await self._tell(event, key, **values)
@@ -338,7 +341,7 @@ def _says_something(event: Inbound) -> bool:
 
 
 def _kind_of(event: Inbound) -> str:
-    """The kind of event that a session sees."""
+    """The kind of the event for a session."""
     command = COMMANDS.get(event.command or "")
     return (command.kind if command is not None else "") or event.command or event.act
 

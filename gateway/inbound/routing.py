@@ -22,7 +22,7 @@ Condition = Literal["platform", "space", "chat", "thread"]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A program with the places it serves. `places` has only the conditions that are given."""
+    """A program and the places it serves. `places` holds only the conditions that are given."""
 
     name: str
     files: tuple[Path, ...]
@@ -52,7 +52,7 @@ class Route:
 
 
 class Routes:
-    """The table, of one route at least. Pure: what serves follows from the event alone."""
+    """The table, of at least one route. Pure: the event alone decides what serves."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
         self.routes = tuple(routes)
@@ -69,12 +69,12 @@ class Routes:
         return None
 
     def choices(self, event: Inbound) -> list[str]:
-        """The programs that may be chosen here, in the order of the table."""
+        """The programs that people may choose here, in the order of the table."""
         return list(dict.fromkeys(route.name for route in self.routes if route.choose and route.holds_at(event)))
 
     @property
     def choosable(self) -> list[str]:
-        """The programs that may be chosen somewhere."""
+        """The programs that people may choose somewhere."""
         return list(dict.fromkeys(route.name for route in self.routes if route.choose))
 
     @property
@@ -84,12 +84,12 @@ class Routes:
 
     @property
     def busy(self) -> dict[str, Busy]:
-        """By program, what becomes of messages to an agent at work, where a route says so."""
+        """The handling of messages to a busy agent by program, where a route says so."""
         return {route.name: route.busy for route in self.routes if route.busy is not None}
 
     @property
     def single(self) -> str | None:
-        """The program that serves everybody everywhere, where the table says nothing more."""
+        """The program that serves everybody everywhere, if the table has no other route."""
         first, *others = self.routes
         return None if others or first.places or first.commands else first.name
 
@@ -110,10 +110,10 @@ def only(files: Sequence[Path]) -> Routes:
 
 
 def build_routes(settings: Sequence[RouteSettings], *, platforms: Collection[str], reserved: Collection[str]) -> Routes:
-    """The table of the settings. `platforms` are those that exist, `reserved` the commands that are ours.
+    """The table of the settings. `platforms` are those that exist, `reserved` Parley's own commands.
 
-    Raises ConfigError: files that are not there, unknown platforms, commands that are taken, two programs of one name,
-    routes that can never serve.
+    Raises ConfigError for missing files, unknown platforms, taken commands, two programs of one name, and routes that
+    can never serve.
     """
     routes: list[Route] = []
     for number, own in enumerate(settings, 1):

@@ -1,4 +1,4 @@
-"""Names of people and files, made fit to be shown. People choose names themselves, sometimes to deceive."""
+"""Sanitizing of names of people and files. People choose names themselves, sometimes to deceive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,90}(;[\w \t.+=\"-]{0,60})?", re.ASC
 
 
 def tidied(event: Inbound) -> Inbound:
-    """The event with names of one short line, without what cannot be seen or turns the direction of a text."""
+    """The event with each name on one short line, without invisible characters or those that turn the direction of a
+    text.
+    """
     quote = event.quote
     return replace(
         event,
@@ -28,7 +30,7 @@ def tidied(event: Inbound) -> Inbound:
 
 
 def clean_name(name: str) -> str:
-    """A name as one line of at most 64 characters that can be seen; empty where nothing is left."""
+    """A name as one line of at most 64 visible characters; empty if none are left."""
     visible = "".join(char for char in " ".join(name.split()) if char.isprintable())
     return visible[:MAX_NAME].strip()
 

@@ -23,13 +23,13 @@ from runtime.core.texts import Texts
 
 MINUTE_S, DAY_S = 60, 86_400
 TOLD_EVERY_S = 3600
-"""Somebody who is over a limit of the day is told so at most this often."""
+"""The shortest time between two notices to one person that a limit of the day is reached."""
 
 TAKEN_KNOWN_S = 3600
 """How long an accepted event is remembered: a repetition is neither counted nor refused."""
 
 MAX_SPEAKERS = 10_000
-"""Conversations of which we remember who spoke last; the oldest are forgotten first."""
+"""The number of conversations whose last speaker is remembered; the oldest are forgotten first."""
 
 _UNHEARD_ANSWERS = 10_000
 
@@ -38,7 +38,7 @@ Measure = Literal["messages", "usd", "tokens"]
 
 
 class Counters(Protocol):
-    """Durable sums that vanish. Raises StorageUnavailable, and nothing else."""
+    """Durable sums that expire. Raises StorageUnavailable, and nothing else."""
 
     async def add(self, name: str, amount: float, /, *, once: str, ttl_s: int) -> float:
         """Add `amount` and return the sum. A second call with the same `once` changes nothing.
@@ -48,7 +48,7 @@ class Counters(Protocol):
         ...
 
     async def read(self, names: Sequence[str], /) -> Sequence[float]:
-        """The sums by these names, in order; 0 where there is none."""
+        """The sums of these names, in order; 0 for an unknown one."""
         ...
 
 
@@ -60,13 +60,13 @@ class _Limit:
     at_most: float
 
     def counter(self, whose: str, now_s: float) -> str:
-        """The name of the sum of the window that is now."""
+        """The name of a sum in the current window."""
         return f"{self.scope}:{whose}:{self.measure}:{self.window_s}:{int(now_s // self.window_s)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """The sentence why something is not taken. `tell`: it was not said lately."""
+    """The sentence that says why a message is not taken. `tell`: it was not said recently."""
 
     sentence: str
     tell: bool
@@ -77,7 +77,7 @@ IsOwner = Callable[[str], Awaitable[bool]]
 
 
 class Limits:
-    """Counts what people do and what the models cost."""
+    """Counts the use by people and the cost of models."""
 
     def __init__(
         self, settings: LimitSettings, counters: Counters, is_owner: IsOwner, texts: Texts, clock: Clock
@@ -91,7 +91,7 @@ class Limits:
         self._speakers: dict[str, str] = {}
 
     async def take(self, event: Inbound, role: Role) -> Over | None:
-        """Count what an agent will have to answer; why not, when a limit is reached: then it is not counted."""
+        """Count a message that an agent will answer. Returns the reason if a limit is reached, counting nothing."""
         if not self._limits:
             return None
         self._note_speaker(event)
@@ -110,7 +110,7 @@ class Limits:
         return None
 
     async def _count(self, whose: Mapping[Scope, str], once: str, now_s: float) -> _Limit | None:
-        """Count one message; the limit that others, on other nodes, have used up meanwhile."""
+        """Count one message; returns the limit that use on other nodes has reached meanwhile."""
         for limit in self._limits:
             if limit.measure == "messages":
                 name = limit.counter(whose[limit.scope], now_s)
@@ -119,7 +119,7 @@ class Limits:
         return None
 
     async def allowance(self, address: Address, person_id: str | None) -> str | None:
-        """Asked before a model is called: the sentence why it may not be; None when it may."""
+        """The reason why a model may not be called; None if it may. Asked before each call."""
         if not self._spending or (person_id is not None and await self._is_owner(person_id)):
             return None
         now_s = self._clock.now().timestamp()
@@ -127,7 +127,7 @@ class Limits:
         return None if reached is None else self._sentence(reached, now_s)
 
     async def follow(self, bus: Bus) -> None:
-        """Count what every answer of a model costs, for ever."""
+        """Count the cost of every model answer, until cancelled."""
         if not self._spending:
             return
         async with bus.events("llm.answered", capacity=_UNHEARD_ANSWERS) as answers:
@@ -135,7 +135,7 @@ class Limits:
                 await self.spend(answer)
 
     async def spend(self, answer: Event) -> None:
-        """Count one `llm.answered`, for its conversation and for the person it says, else who spoke there last."""
+        """Count one `llm.answered` for its conversation and its person, else for the last speaker there."""
         data = answer.data
         conversation = data.get("conversation")
         person = data.get("participant_id") or self._speakers.get(str(conversation))
@@ -152,7 +152,7 @@ class Limits:
                 await self._counters.add(name, amount, once=uuid.uuid4().hex, ttl_s=2 * limit.window_s)
 
     async def _reached(self, limits: Sequence[_Limit], whose: Mapping[Scope, str], now_s: float) -> _Limit | None:
-        """The first limit that is used up; limits of somebody unknown are not."""
+        """The first limit that is reached; unknown people have none."""
         asked = [limit for limit in limits if limit.scope in whose]
         used = await self._counters.read([limit.counter(whose[limit.scope], now_s) for limit in asked])
         return next((limit for limit, sum_ in zip(asked, used, strict=True) if sum_ >= limit.at_most), None)
@@ -179,7 +179,9 @@ class Limits:
 
 
 def _once(event: Inbound) -> str:
-    """The identity of an event. A client that makes its ids, as pages do, may use one again elsewhere."""
+    """The identity of an event. Clients that make their own ids, as pages do, may use one again in another
+    conversation.
+    """
     return f"{event.address.key}/{event.event_id}"
 
 

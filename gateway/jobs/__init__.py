@@ -1,1 +1,1 @@
-"""Work done at set times by one node of all: schedules, retention, erasure."""
+"""Work done at set times by one node for all: schedules, retention, erasure."""

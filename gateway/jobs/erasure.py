@@ -1,4 +1,4 @@
-"""Deleting for good: a session, or everything that is kept about a person."""
+"""Permanent deletion: of a session, or of everything stored about a person."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from runtime.tape.facts.registry import read_as
 from runtime.tape.tape import UNREADABLE, Fact, TapeStore, opened, session_tape
 
 InRoom = Callable[[Address], bool]
-"""Whether a conversation is in a room that we keep ourselves."""
+"""Whether a conversation is in a room that Parley keeps itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """The deleted data: sessions by id, and the number of other entries. `rewritten`: also from the server's file."""
+    """The deleted data: sessions by id, and the number of other entries. `rewritten`: the server's file was rewritten
+    as well.
+    """
 
     sessions: tuple[SessionId, ...]
     entries: int
@@ -49,7 +51,9 @@ class Erasure:
         self._in_room = in_room
 
     async def sessions(self, sessions: Iterable[SessionId], *, force: bool = False) -> int:
-        """Delete sessions, their messages in rooms of ours, and the files that no others have; how many there were."""
+        """Delete sessions, their messages in Parley's rooms, and the files that no other session has; returns the
+        number of sessions.
+        """
         found = [known for id_ in sessions if (known := await self._catalog.find(id_)) is not None]
         _refuse_busy(found, force)
         files = await self._delete_all(found, force)
@@ -59,9 +63,9 @@ class Erasure:
         return len(found)
 
     async def person(self, person: str, *, force: bool = False) -> Erased:
-        """Delete every session in which the person took part, whoever else did, and all data that names the person.
+        """Delete every session in which the person took part, and all data that names the person.
 
-        A session that continues such a one has the person's words as well, if they came before its branch.
+        A session that continues such a session has the person's words as well, if they came before its branch.
         """
         theirs, conversations, names = [], set(), set[str]()
         async for known in self._catalog.sessions():
@@ -96,7 +100,7 @@ class Erasure:
         return person in people, private and people == {person}
 
     async def _facts(self, known: KnownSession) -> AsyncIterator[Fact]:
-        """All facts of a session, wherever they are."""
+        """All facts of a session, wherever they are stored."""
         if not known.record.archived:
             async for fact in self._tapes.read_session(known.record.id):
                 yield fact
@@ -106,7 +110,7 @@ class Erasure:
             yield fact
 
     async def _delete_all(self, doomed: list[KnownSession], force: bool) -> set[str]:
-        """Delete sessions; the ids of their files."""
+        """Delete sessions; returns the ids of their files."""
         ids = {known.record.id for known in doomed}
         successors = {known.record.id: await self._successor(known) for known in doomed}
         files: set[str] = set()
@@ -117,17 +121,17 @@ class Erasure:
         return files
 
     async def _successor(self, known: KnownSession) -> KnownSession | None:
-        """The session that is in a session's place now, after it was replaced, perhaps several times."""
+        """The session that has replaced a session, directly or through others."""
         found: KnownSession | None = known
         while found is not None and found.record.replaced_by is not None:
             found = await self._catalog.find(found.record.replaced_by)
         return None if found is known else found
 
     async def _delete(self, known: KnownSession, successor: KnownSession | None, force: bool) -> set[str]:
-        """Delete one session; the ids of its files. Its messages go first: only its tapes tell which they are.
+        """Delete one session; returns the ids of its files.
 
-        Messages that were there before it went on from another session are that one's, and those that its successor has
-        stay with that.
+        Its messages go first, since only its tapes name them. Messages from before its branch belong to the session
+        that it continues, and those that its successor has stay with the successor.
         """
         session, address, parent = known.record.id, known.record.address, known.record.parent
         messages: dict[str, None] = {}
@@ -150,13 +154,13 @@ class Erasure:
         return files
 
     async def _readable(self, known: KnownSession) -> AsyncIterator[Fact]:
-        """The facts of a session, as far as they can be opened."""
+        """The facts of a session, as far as they can be decrypted."""
         with suppress(ContentLocked):
             async for fact in self._facts(known):
                 yield fact
 
     async def _without_those_of(self, known: KnownSession, messages: dict[str, None]) -> dict[str, None]:
-        """The messages that a session has not; none where nobody can see which it has."""
+        """The messages that a session does not have; none if its messages cannot be read."""
         try:
             kept = {message async for fact in self._facts(known) for message in _messages(opened(fact))}
         except ContentLocked:
@@ -164,7 +168,7 @@ class Erasure:
         return {message: None for message in messages if message not in kept}
 
     async def _forget_files(self, files: set[str]) -> None:
-        """Forget files, but for those that another session refers to."""
+        """Delete files, except those that another session refers to."""
         if not files:
             return
         try:
@@ -177,7 +181,7 @@ class Erasure:
 
 
 def _forks_first(known: Iterable[KnownSession]) -> list[KnownSession]:
-    """In an order in which a session that goes is not given the facts of one that goes after it."""
+    """An order in which no deleted session hands its facts to one that is deleted later."""
     return sorted(known, key=lambda one: one.record.started_at, reverse=True)
 
 
@@ -188,8 +192,9 @@ def _refuse_busy(known: Iterable[KnownSession], force: bool) -> None:
 
 
 def _messages(fact: Fact) -> list[str]:
-    """The ids on the platform that a fact tells. A room that was opened begins with a message of the name by which it
-    was opened."""
+    """The ids on the platform that a fact names. A room that was opened starts with a message named like the
+    opening.
+    """
     placed = read_as(fact, MeetingPlaced)
     began = None if placed is None else placed.nonce
     found = [fact.data.get("pid"), began, *(fact.data.get("parts") or {}).values()]

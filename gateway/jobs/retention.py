@@ -1,4 +1,4 @@
-"""Retention of sessions: archiving and deleting, as a plan that can be looked at before it is carried out."""
+"""Retention of sessions: archiving and deleting, by a plan that can be read before it is carried out."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from runtime.stores.archive import PutsAway
 from runtime.stores.catalog import KnownSession, SessionCatalog
 
 INTERVAL = timedelta(hours=6)
-"""Between two runs of the job. Chosen: rules are in days."""
+"""The time between two runs of the job. Chosen: rules are in days."""
 
 _AT_ONCE = 200
-"""The number of sessions deleted together: references by others are looked up once for all of them."""
+"""The number of sessions deleted together, since references by others are looked up once for all of them."""
 
 Doing = Literal["archive", "delete"]
 
@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(slots=True)
 class Done:
-    """The numbers of archived and deleted sessions; `left` were busy, or are continued by others."""
+    """The numbers of archived and deleted sessions; `left` were busy, or others continue them."""
 
     archived: int = 0
     deleted: int = 0
@@ -59,7 +59,7 @@ class Retention:
         self._clock = clock
 
     async def plan(self) -> AsyncIterator[Step]:
-        """The actions that are due now, in no order. Looks at every session and changes nothing."""
+        """The actions that are due now, in no order. Reads every session and changes nothing."""
         now = self._clock.now()
         async for known in self._catalog.sessions():
             step = self._step(known, now)
@@ -67,7 +67,7 @@ class Retention:
                 yield step
 
     async def apply(self) -> Done:
-        """Do it."""
+        """Carry out a plan."""
         done = Done()
         doomed: list[Step] = []
         async for step in self.plan():
@@ -82,7 +82,7 @@ class Retention:
         return done
 
     def job(self, bus: Bus) -> Job:
-        """The retention as a job."""
+        """Retention as a job."""
 
         async def run(_due: datetime) -> None:
             try:

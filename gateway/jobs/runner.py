@@ -19,18 +19,18 @@ from runtime.core.clock import Clock, until
 from runtime.stores.sessions import LeaseHolder, LeaseStore
 
 JOBS_TABLE = "jobs"
-"""The table of the times up to which jobs have been done, by name."""
+"""The table of the times up to which each job has been done."""
 
 RETRY_S = 30.0
-"""The pause after a failed job. Chosen: long enough for a log that can be read."""
+"""The pause after a failed job. Chosen: long enough for a readable log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work under a name that is unique and lasting.
+    """Work with a unique and lasting name.
 
-    `next_run` gives the first time after another, in UTC. `run` is told the time for which it runs. It may run again
-    for the same time after a crash, so its effects must be such that twice is once.
+    `next_run` gives the first time after another, in UTC. `run` is given the time for which it runs. It may run again
+    for the same time after a crash, so two runs must have the effect of one.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Job:
 
 
 def every(name: str, interval: timedelta, run: Callable[[datetime], Awaitable[None]]) -> Job:
-    """A job that is due again this long after its last run became due."""
+    """A job that is due this long after its last run became due."""
     return Job(name, lambda after: after + interval, run)
 
 
@@ -62,7 +62,7 @@ class Jobs:
         self._bus = bus
 
     async def run(self) -> None:
-        """Run them, for ever."""
+        """Run the jobs until cancelled."""
         async with anyio.create_task_group() as tasks:
             for job in self._jobs:
                 tasks.start_soon(self._keep, job)
@@ -82,7 +82,7 @@ class Jobs:
         return job.next_run(datetime.fromisoformat(last)).astimezone(UTC)
 
     async def _turn(self, job: Job) -> float:
-        """Run a job that is due, if no other node does; how long to leave it alone then."""
+        """Run a job that is due, unless another node does; returns the time until the next look at it."""
         name = f"job:{job.name}"
         token = await self._leases.acquire(name, self._holder)
         if token is None:
@@ -97,7 +97,7 @@ class Jobs:
                 await self._leases.release(name, self._holder, token)
 
     async def _run_under(self, job: Job, due: datetime, name: str, token: int) -> float:
-        """Run a job as long as its lease is ours."""
+        """Run a job while its lease is ours."""
         pause_s = self._holder.ttl_s / 3
 
         async def keep() -> None:

@@ -1,4 +1,4 @@
-"""Schedules of the settings: at their times something is said to a program, or a program begins."""
+"""Schedules of the settings: at set times a text is said to a program, or a program starts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """One entry. `program` serves the place if a session begins now; `begins`: one always does."""
+    """One entry. `program` serves the place if a session starts now; `begins`: a session always starts."""
 
     name: str
     when: str
@@ -36,11 +36,11 @@ class Schedule:
     begins: bool
 
     def next_run(self, after: datetime) -> datetime:
-        """The first time after `after`. An hour that a change of the clocks skips or repeats counts once."""
+        """The first time after `after`. An hour that a clock change skips or repeats counts once."""
         return next(CronSim(self.when, after.astimezone(ZoneInfo(self.zone)))).astimezone(UTC)
 
     def event(self, due: datetime) -> InboxEvent:
-        """The event for the inbox at a due time."""
+        """The inbox event at a due time."""
         kind = "new" if self.begins else "message"
         id_, person = f"{SCHEDULE}{self.name}.{due.isoformat()}", f"{SCHEDULE}{self.name}"
         return InboxEvent(
@@ -56,7 +56,7 @@ class Schedule:
         )
 
     def job(self, inbox: Inbox) -> Job:
-        """Its times as a job; other times or another time zone are another job."""
+        """The entry as a job; other times or another time zone make another job."""
 
         async def run(due: datetime) -> None:
             await inbox.add(self.event(due))
@@ -65,15 +65,17 @@ class Schedule:
         return Job(f"cron.{self.name}.{digest}", self.next_run, run)
 
     def line(self, now: datetime) -> str:
-        """The entry for people, with its next time."""
+        """The entry with its next time, for people."""
         what = f"begins {self.program}" if self.begins else f'says "{_short(self.text)}" to {self.program}'
         at = self.next_run(now).astimezone(ZoneInfo(self.zone))
         return f"{self.name}: {self.when} ({self.zone}), next {at:%Y-%m-%d %H:%M}, {what} in {self.address.key}"
 
 
 def build_schedules(settings: Sequence[CronSettings], routes: Routes, *, platforms: Collection[str]) -> list[Schedule]:
-    """The schedules of the settings. Raises ConfigError: platforms and programs that are not there, names given twice,
-    places that no program serves."""
+    """The schedules of the settings.
+
+    Raises ConfigError for unknown platforms and programs, for names given twice, and for places that no program serves.
+    """
     made: list[Schedule] = []
     for own in settings:
         if own.platform not in platforms:
@@ -106,7 +108,7 @@ def _schedule(own: CronSettings, routes: Routes) -> Schedule:
 
 
 def _arrival(own: CronSettings, address: Address) -> Inbound:
-    """The message with which a route is asked."""
+    """The message by which the route is found."""
     return Inbound(
         address, "", "", own.name, own.text, _SOME_TIME, private=False, addressed=True, space=own.space or None
     )

@@ -1,1 +1,1 @@
-"""Subscribers of the bus; nothing imports them but the composition root."""
+"""Subscribers of the bus. Only the composition root imports them."""

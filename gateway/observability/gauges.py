@@ -1,4 +1,4 @@
-"""The values that are asked for when metrics are read, rather than counted."""
+"""Values that are read when metrics are requested, rather than counted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """The sources of the current values. `waiting` gives events in inboxes and pages in outboxes of shards."""
+    """The sources of current values. `waiting` gives the events in inboxes and the pages in outboxes of shards."""
 
     shards: Callable[[], Collection[int]]
     conversations: Callable[[], int]

@@ -17,15 +17,15 @@ from runtime.bus import Bus
 from runtime.core.events import Event
 
 MAX_VALUE_CHARS = 500
-"""A longer value is cut: a line stays a line."""
+"""The longest value; longer ones are cut, so that a line stays a line."""
 
 MAX_VALUES = 50
-"""The number of parts shown of a value that has parts by name."""
+"""The number of named parts shown of one value."""
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 _TEXT_KEYS = frozenset({"text", "content", "prompt", "reply", "statement", "arguments", "value"})
-"""Texts of people and models: shown at level debug only."""
+"""Keys with texts of people and models: shown at level debug only."""
 
 _WARNINGS = frozenset(
     {
@@ -82,7 +82,7 @@ _DEBUG = frozenset(
 )
 
 _REMARKS = "adapters"
-"""Adapters see only the vocabulary, no bus: what they have to say goes to the standard library's loggers below this."""
+"""The parent of the adapters' loggers. Adapters know no bus, so their remarks go to the standard library's loggers."""
 
 _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({})))
 
@@ -106,7 +106,7 @@ class Logs:
         self._logger: Any = None
 
     def attach(self, bus: Bus) -> Callable[[], None]:
-        """Hear every event of `bus`, and every remark of an adapter, until the returned function is called."""
+        """Log every event of `bus` and every remark of an adapter, until the returned function is called."""
         forget = bus.subscribe("*", self.write)
         logger, handler = logging.getLogger(_REMARKS), _Remarks(self._remark)
         before = logger.level
@@ -155,7 +155,7 @@ class Logs:
         return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}… ({len(text)} characters)"
 
     def _open(self) -> Any:
-        """The logger, made when the first line is written."""
+        """The logger, created for the first line."""
         stream = self._options.stream or sys.stderr
         human = self._options.format == "human" or (self._options.format == "auto" and stream.isatty())
         renderer: Any = (
@@ -171,7 +171,7 @@ class Logs:
 
 
 class _Remarks(logging.Handler):
-    """Passes records on."""
+    """Passes log records on."""
 
     def __init__(self, write: Callable[[logging.LogRecord], None]) -> None:
         super().__init__()

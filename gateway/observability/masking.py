@@ -1,4 +1,4 @@
-"""Takes secrets out of what is written down for others to read."""
+"""Removes secrets from text that others will read."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ SECRET_KEY = re.compile(r"token$|password|secret|api_key|authorization|cookie", 
 """The names of secret values."""
 
 _SECRET_TEXT = re.compile(r"\d{6,}:[\w-]{30,}|\bsk-[\w-]{8,}|(?<=://)[^/\s@]*(?=@)")
-"""Telegram's tokens, the usual keys of model providers, and who logs in inside a URL."""
+"""Telegram tokens, the usual keys of model providers, and logins inside URLs."""
 
 
 class Masking:
-    """Knows texts that are never to be shown, and what others usually look like."""
+    """Knows texts that must never be shown, and the usual forms of secrets."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets = sorted((secret for secret in secrets if secret), key=len, reverse=True)
 
     def hide(self, secrets: Iterable[str]) -> None:
-        """More texts never to be shown. One too short to be a secret would make lines unreadable, and is."""
+        """Hide more texts. One that is too short to be a secret stays visible, since hiding it would make lines
+        unreadable.
+        """
         more = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
         self._secrets = sorted({*self._secrets, *more}, key=len, reverse=True)
 

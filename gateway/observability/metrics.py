@@ -20,10 +20,10 @@ from runtime.core.events import Event
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 MAX_LABELS = 100
-"""A label that could have more values has "other" for the further ones."""
+"""The number of values of one label; further values become "other"."""
 
 MAX_ANSWERS = 10_000
-"""Messages whose first answer is awaited; the oldest are forgotten first."""
+"""The number of messages whose first answer is awaited; the oldest are forgotten first."""
 
 ASKED_WITHIN_S = 2.0
 """The time limit for the store's answer."""
@@ -58,7 +58,7 @@ _FAILED = (
 
 
 class Metrics:
-    """The metrics of this process, in a separate registry."""
+    """The metrics of this process, in a registry of their own."""
 
     def __init__(self, gauges: Gauges) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call] # the library has no types for it
@@ -75,7 +75,7 @@ class Metrics:
         ProcessCollector(registry=self.registry)
 
     def attach(self, bus: Bus) -> Callable[[], None]:
-        """Count what happens on `bus` until the returned function is called."""
+        """Count the events of `bus` until the returned function is called."""
         self._bus_dropped.set_function(lambda: bus.dropped)
         self._bus_failures.set_function(lambda: bus.failures)
         forget = [bus.subscribe(name, handler) for name, handler in self._handlers.items()]
@@ -87,7 +87,7 @@ class Metrics:
         return detach
 
     async def text(self) -> bytes:
-        """Everything in Prometheus' text form. What the store does not say in time is left as it was."""
+        """All metrics in Prometheus' text form. Values that the store does not deliver in time stay unchanged."""
         gauges = self._gauges
         shards = gauges.shards()
         self._shards.set(len(shards))

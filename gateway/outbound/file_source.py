@@ -23,13 +23,14 @@ class Files:
         self._store = store
 
     async def keep(self, data: bytes, media_type: str, address: Address, /) -> str:
-        """Keep what an agent sends in this conversation; see `FileStore`."""
+        """Store a file that an agent sends in this conversation; see `FileStore`."""
         return await self._store.keep(data, media_type, conversation=address.key)
 
     async def fetch(self, address: Address, attachment: Attachment, /, *, max_bytes: int) -> bytes:
-        """The content of a file that somebody sent in this conversation.
+        """The content of a file that was sent in this conversation.
 
-        Raises NotDelivered when it is gone or longer than `max_bytes`, OutcomeUncertain when it does not come in time.
+        Raises NotDelivered when it is gone or longer than `max_bytes`, OutcomeUncertain when it does not arrive in
+        time.
         """
         if attachment.size_bytes is not None and attachment.size_bytes > max_bytes:
             raise NotDelivered(_too_long(attachment, max_bytes))
@@ -42,7 +43,7 @@ class Files:
         return data
 
     async def load(self, attachment: Attachment, /) -> File:
-        """A file of our own store, to be sent. Raises NotDelivered when it is gone, or cannot be opened."""
+        """A file of Parley's own store, for sending. Raises NotDelivered when it is gone or cannot be opened."""
         try:
             found = await self._store.content(attachment.url.removeprefix(FILE_URL))
         except ContentLocked as error:

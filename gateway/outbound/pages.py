@@ -1,4 +1,4 @@
-"""The way out for pages: each one goes to the presenter of its platform."""
+"""The way out for pages: each goes to the presenter of its platform."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 
 _log = logging.getLogger("adapters.outbound")
-"""Beside the adapters' own loggers, which the log follows."""
+"""A logger beside those of the adapters, which the log follows."""
 
 
 class Outbound:
@@ -40,7 +40,7 @@ class Outbound:
         self._typing = typing
         self._marks = marks
         self.texts = texts
-        """By platform, with commands as they are written there."""
+        """The texts by platform, with commands written in the platform's form."""
         self._tasks = tasks
         self._origins = origins
         for name, presenter in presenters.items():
@@ -48,7 +48,7 @@ class Outbound:
                 presenter.on_visible(typing[name].seen)
 
     def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
-        """See `Outbox`. A page for a platform that is switched off waits for ever."""
+        """See `Outbox`. A page for a platform that is switched off waits."""
         presenter = self._presenters.get(spec.address.platform)
         if presenter is None:
             return _Unreachable(spec.address.platform)
@@ -60,7 +60,9 @@ class Outbound:
             typing.set(address, speaker, active, doing=doing)
 
     def mark(self, address: Address, message_id: str, mark: Mark | None, /, *, done: Done = unheard) -> bool:
-        """See `Outbox`. Where a conversation refuses the mark that acknowledges a message, a sentence does."""
+        """See `Outbox`. Where a conversation refuses the reaction that acknowledges a message, a sentence
+        replaces it.
+        """
         marks = self._marks.get(address.platform)
         return marks is not None and marks.put(address, message_id, mark, self._unmarked, done)
 
@@ -86,11 +88,11 @@ class Outbound:
         self._tasks.start_soon(_settled, self._presenters.get(page.address.platform), page, text, done)
 
     async def say(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
-        """Tell a conversation something that belongs to no session; in the background, and not kept."""
+        """Tell a conversation something outside any session; in the background, and not stored."""
         self._begin_saying(address, text, choices)
 
     def tell_alone(self, address: Address, person_id: str, text: str) -> None:
-        """Tell one person of a conversation what the others do not read; in the background, and not kept."""
+        """Tell one person of a conversation something in private; in the background, and not stored."""
         self._tasks.start_soon(_told_alone, self._presenters[address.platform], address, person_id, text)
 
     def _begin_saying(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
@@ -126,7 +128,7 @@ def _extras(spec: PageSpec) -> Extras:
 
 
 class _Unrecorded:
-    """For what may be lost in a crash."""
+    """A record for texts that may be lost in a crash."""
 
     async def opening(self, part: int, text: str, /) -> None:
         """Not kept."""

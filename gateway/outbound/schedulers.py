@@ -1,4 +1,4 @@
-"""The scheduler of each platform, with what outlives the process."""
+"""The scheduler of each platform, with the state that outlives the process."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gateway.cluster.shares import Shares
 from runtime.core.clock import Clock
 
 DRAIN_LIMIT_S = 3.0
-"""The time that a stop waits for answers of platforms. Chosen: stopped processes are killed after ten seconds or
-so."""
+"""The time that a stop waits for platforms' answers. Chosen: stopped processes are killed after about ten seconds."""
 
 
 class Schedulers:
-    """Makes them. They run in `tasks`, with our share and with what outlives a process (table `rates:<platform>`).
+    """Creates the schedulers.
 
-    Conversations are shown something only while `may_show` says so, by their keys.
+    They run in `tasks`, with our share of the limits and with the state that outlives a process (table
+    `rates:<platform>`). A conversation, given by its key, is shown something only while `may_show` allows it.
     """
 
     def __init__(
@@ -55,12 +55,14 @@ class Schedulers:
         return scheduler
 
     def resume(self) -> None:
-        """Platforms may be called again."""
+        """Allow calls to platforms again."""
         for scheduler in self._open:
             scheduler.resume()
 
     async def drain(self) -> None:
-        """Make no more calls to platforms; return when all calls on their way have been answered, or after a while."""
+        """Make no more calls to platforms. Returns when every call on its way has been answered, or after a
+        time limit.
+        """
         with anyio.move_on_after(DRAIN_LIMIT_S):
             async with anyio.create_task_group() as tasks:
                 for scheduler in self._open:

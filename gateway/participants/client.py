@@ -43,7 +43,7 @@ class NotAdmitted(ParticipantError):
 
 
 class Replaced(ParticipantError):
-    """A newer connection of the same name has taken over."""
+    """A newer connection with the same name has taken over."""
 
 
 class NotTaken(ParticipantError):
@@ -59,7 +59,7 @@ class _Act:
 
 @dataclass(frozen=True)
 class Message:
-    """Something said to the participant. `content` is all of it, by the protocol."""
+    """A message to the participant. `content` is all of it, in the protocol's form."""
 
     content: Mapping[str, Any]
     inbox: Inbox
@@ -89,17 +89,17 @@ class Message:
 
     @property
     def to_you(self) -> bool:
-        """Whether it is for the participant in particular."""
+        """Whether it is meant for this participant in particular."""
         return bool(self.content.get("to_you"))
 
     async def reply(self, text: str) -> None:
-        """Say something in the same place: in the message's meeting, else to its sender."""
+        """Answer in the same place: in the message's meeting, else to its sender."""
         sender = self.content["from"]
         private = f"person {sender['id']}" if sender["human"] else f"agent {sender['id']}"
         await self.say(f"meeting {self.meeting}" if self.meeting else private, text)
 
     async def say(self, to: str, text: str) -> None:
-        """Say something in the same session to whom `to` names: "user", "agent 1000", "Lead", "meeting 100"."""
+        """Say something in the same session to the recipient `to`: "user", "agent 1000", "Lead", "meeting 100"."""
         await self.inbox.act("say", self, to=to, text=text)
 
     async def join(self) -> None:
@@ -116,13 +116,15 @@ class Message:
 
     @property
     def shared(self) -> Mapping[str, Any]:
-        """The shared state of the meeting at that time: by name `value`, `version` and `by`; large values are left
+        """The meeting's shared state at that time: `value`, `version` and `by` for each name; large values are left
         out.
         """
         return dict(self.content.get("shared") or {})
 
     async def share(self, name: str, value: Any, *, expected: int | None = None) -> None:
-        """Set a value for all in the meeting in which it was said, where version `expected` is there (None: any)."""
+        """Set a shared value of the meeting in which the message was said, if version `expected` is current (None:
+        any).
+        """
         await self.inbox.act("share", self, meeting=self.meeting, name=name, value=value, expected=expected)
 
 
@@ -149,7 +151,7 @@ class Inbox:
         return self
 
     async def __anext__(self) -> Message:
-        """The next message, when there is one; the one before is acknowledged. Raises ParticipantError."""
+        """The next message, once there is one; the previous one is acknowledged. Raises ParticipantError."""
         await self.acknowledge()
         while not self._came:
             if self._over:
@@ -160,16 +162,16 @@ class Inbox:
         return self._given
 
     async def acknowledge(self) -> None:
-        """The message that was given last is dealt with, and will not be given again."""
+        """The last message has been handled and will not be delivered again."""
         if self._given is not None:
             self._acknowledged = self._given.content["entry"]
             self._given = None
             await self._send({"type": "ack", "entry": self._acknowledged})
 
     async def act(self, kind: str, about: Message, **more: Any) -> None:
-        """Do something in the seat to which a message came; returns when the gateway keeps it. Raises NotTaken.
+        """Act in the seat that received a message; returns when the gateway has stored the act. Raises NotTaken.
 
-        The same act about the same message has the same id, and is done once.
+        The same act about the same message has the same id and is done once.
         """
         number = uuid.uuid4().hex
         if about is self._given:
@@ -188,7 +190,7 @@ class Inbox:
             raise self._failure
 
     async def run(self) -> None:
-        """Stay connected until nothing more can come."""
+        """Stay connected until no more messages can come."""
         pause_s = FIRST_PAUSE_S
         while self._failure is None:
             before = self.connections
@@ -249,7 +251,7 @@ class Inbox:
                     answered.done.set()
 
     async def _send(self, frame: dict[str, Any]) -> None:
-        """Say it now if we are connected; else it is said after the next welcome."""
+        """Send a frame now if connected, else after the next welcome."""
         if self._socket is not None:
             try:
                 await self._socket.send(json.dumps(frame))

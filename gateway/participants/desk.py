@@ -15,13 +15,13 @@ from gateway.participants.visit import Office, Visit
 from gateway.socket_link import SocketLink
 
 ATTEMPTS = Budget(rate_per_s=0.2, burst=20)
-"""Refused connections of one address; then none of it is looked at for a while."""
+"""The number of refused connections from one address after which all of its connections are refused for a while."""
 
 _NOBODY = "nobody"
 
 
 class Desk:
-    """Admits those whose names and tokens the settings have."""
+    """Admits the participants whose names and tokens are in the settings."""
 
     def __init__(self, tokens: Mapping[str, str], office: Office) -> None:
         self._digests = {name: _digest(token) for name, token in tokens.items()}
@@ -29,7 +29,7 @@ class Desk:
         self._attempts = Allowance(ATTEMPTS, office.clock)
 
     async def answer(self, socket: WebSocket) -> None:
-        """Take a participant in; 401 for a name or a token that is not known, 429 for too many of them."""
+        """Admit a participant; 401 for an unknown name or token, 429 for too many of those."""
         name = str(socket.path_params["name"])
         address = socket.client.host if socket.client else ""
         if not self._admits(name, socket.headers.get("authorization", "")):
@@ -41,7 +41,7 @@ class Desk:
         await Visit(name, SocketLink(socket), self._office).run()
 
     def _admits(self, name: str, authorization: str) -> bool:
-        """Takes as long for an unknown name as for a wrong token."""
+        """Compare the token, in the same time for an unknown name as for a wrong token."""
         scheme, _, token = authorization.partition(" ")
         known = self._digests.get(name, _digest(_NOBODY))
         right = hmac.compare_digest(known, _digest(token.strip()))

@@ -15,10 +15,10 @@ VERSION = 1
 """The version of the protocol."""
 
 CLOSE_PROTOCOL = 4400
-"""The WebSocket's close code for who says what cannot be understood."""
+"""The WebSocket's close code for frames that cannot be understood."""
 
 CLOSE_REPLACED = 4409
-"""For who is replaced by a newer connection of the same name."""
+"""The close code for a connection that a newer one of the same name replaces."""
 
 CLOSE_LATER = 1013
 """The act cannot be taken now: connect again after a pause (RFC 6455's registry, "Try Again Later")."""
@@ -32,12 +32,12 @@ _ENTRY = re.compile(r"\d{1,20}-\d{1,20}")
 
 
 class BadFrame(Exception):
-    """A frame cannot be understood; the text says why, for who sent it."""
+    """A frame that cannot be understood; the text gives its sender the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The first frame. `after` is the last entry that the participant has acknowledged, as far as it knows."""
+    """The first frame. `after` is the last acknowledged entry, as far as the participant knows."""
 
     version: int
     after: str | None = None
@@ -126,7 +126,7 @@ def _answer(data: Mapping[str, Any]) -> str:
 
 
 def welcome(participant: str, window: int) -> str:
-    """The connection is open; at most `window` messages come before the first of them is acknowledged."""
+    """The connection is open. At most `window` messages are sent before the first of them is acknowledged."""
     return _frame("welcome", version=VERSION, participant=participant, window=window)
 
 
@@ -136,17 +136,17 @@ def message(mail: Mail) -> str:
 
 
 def taken(number: str) -> str:
-    """The participant's act is stored, and will be done."""
+    """The participant's act is stored and will be done."""
     return _frame("taken", id=number)
 
 
 def refused(number: str, reason: str) -> str:
-    """It is not, and will not be however often it is said."""
+    """The act is refused for good, also when it is repeated."""
     return _frame("refused", id=number, reason=reason)
 
 
 def bye(reason: str) -> str:
-    """The last frame before the connection is closed from here."""
+    """The last frame before the gateway closes the connection."""
     return _frame("bye", reason=reason)
 
 

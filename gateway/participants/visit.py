@@ -35,7 +35,7 @@ FRAMES_AT_ONCE = 1_000.0
 _READ_S = 30.0
 _ACKNOWLEDGED_AT_ONCE = 100
 _NOWHERE = "18446744073709551615-0"
-"""Behind everything in a mailbox."""
+"""A position after every entry of a mailbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Office:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why a visit is over; `code` is the WebSocket's."""
+    """The reason for the end of a visit; `code` is the WebSocket's."""
 
     code: int
     reason: str
@@ -62,7 +62,7 @@ _REPLACED = Ending(frames.CLOSE_REPLACED, "replaced by a newer connection of thi
 
 
 class Visit:
-    """A participant is connected, until one of the two goes or a newer connection of the same name comes."""
+    """A connected participant, until either side leaves or a newer connection of the same name comes."""
 
     def __init__(self, participant: str, link: SocketLink, office: Office) -> None:
         self._participant = participant
@@ -75,7 +75,7 @@ class Visit:
         self._ending = _GONE
 
     async def run(self) -> None:
-        """Serve it to its end."""
+        """Serve the participant until the end of the visit."""
         async with anyio.create_task_group() as tasks:
             await self._until_it_ends(tasks, self._serve)
         self._publish("participant.left", reason=self._ending.reason)
@@ -84,7 +84,7 @@ class Visit:
         await self._link.close(self._ending.code, self._ending.reason[:100])
 
     async def _until_it_ends(self, tasks: TaskGroup, work: Callable[[], Awaitable[Ending]]) -> None:
-        """Do some work of the visit; when it ends, so does the visit."""
+        """Do some work of the visit; when it ends, the visit ends."""
         try:
             self._ending = await work()
         except BadFrame as error:
@@ -140,8 +140,10 @@ class Visit:
                 after = mail.entry_id
 
     async def _until_there_is_room(self, reader: Reader) -> Ending | None:
-        """Wait until half of what was sent is acknowledged. Not after every one: each such wait costs a connection to
-        the database, for it reads there whether somebody newer has come; then that ends the visit."""
+        """Wait until half of the sent messages are acknowledged, not after each one.
+
+        Each such wait takes a database connection, which also reports a newer visit; that ends this one.
+        """
         ended: list[Ending] = []
         async with anyio.create_task_group() as tasks:
 
@@ -166,8 +168,8 @@ class Visit:
         return await mailboxes.read(self._participant, after, reader, wait_s=_READ_S, at_most=at_most)
 
     async def _acknowledge(self, until: str) -> None:
-        """Record that the participant has everything up to an entry: first for its sessions, then the mail is
-        removed.
+        """Record that the participant has everything up to an entry: first for its sessions, then by removing
+        the mail.
         """
         mailboxes = self._office.mailboxes
         while mail := await mailboxes.waiting(self._participant, until, at_most=_ACKNOWLEDGED_AT_ONCE):
@@ -196,7 +198,7 @@ class Visit:
         await self._link.send(frames.taken(act.number))
 
     async def _add(self, seat: Seat, act: Act, name: str) -> None:
-        """Bring an act to its session. The inbox knows a repetition by its name."""
+        """Bring an act to its session. The inbox recognises a repetition by its name."""
         event_id = f"{PARTICIPANT}.{self._participant}.{name}"
         now = self._office.clock.now()
         await self._office.inbox.add(InboxEvent(event_id, seat.address, "", "", str(act), now, kind=PARTICIPANT))
@@ -213,7 +215,7 @@ class _Pace:
         self._next_s = clock.monotonic() - FRAMES_AT_ONCE / FRAMES_PER_S
 
     async def turn(self) -> None:
-        """Return when the next may come."""
+        """Return when the next frame may be read."""
         now_s = self._clock.monotonic()
         self._next_s = max(self._next_s, now_s - FRAMES_AT_ONCE / FRAMES_PER_S) + 1 / FRAMES_PER_S
         if self._next_s > now_s:

@@ -1,1 +1,1 @@
-"""The programs that a gateway serves: loaded, started as a command, connected with their tool servers."""
+"""The programs of a gateway: loaded, run as commands, connected with their tool servers."""

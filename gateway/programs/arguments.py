@@ -1,4 +1,4 @@
-"""A program as a command: its entry's parameters are options, and its execution begins with that entry."""
+"""A program as a command: its entry's parameters are options, and its execution starts with that entry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXAMPLE = "Write cli_entry: true below the ## heading of the playbook to start 
 
 
 def entry_of(program: Program) -> tuple[AgentSpec, PlaybookSpec]:
-    """The playbook that a command line begins. Raises ProgramError for a program that has none."""
+    """The playbook that a command line starts. Raises ProgramError for a program without one."""
     entry = program.entry
     if entry is None:
         raise ProgramError(f"{program.name} has no entry: no playbook says where it starts. {_EXAMPLE}")
@@ -87,7 +87,7 @@ def _add(parser: argparse.ArgumentParser, param: Param) -> None:
 
 
 def _kind(param: Param) -> str:
-    """The type of a parameter without what is in its brackets and without None; that of its default if it has none."""
+    """The type of a parameter, without brackets and None; the type of its default if it has none."""
     text = (param.type or "").strip("'\" ").removeprefix("Optional[")
     for part in text.split("|"):
         name = part.partition("[")[0].strip("] ")

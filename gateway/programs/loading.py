@@ -1,4 +1,4 @@
-"""The programs of a gateway: which files, for which place, compiled."""
+"""The programs of a gateway: found by the settings, and compiled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from runtime.language.program import Program
 
 
 def routes_of(settings: Settings, files: Sequence[Path] = ()) -> Routes:
-    """The table in force: one program of `files`, else the settings' routes, else the tour. Raises ConfigError."""
+    """The table of routes: one program of `files`, else the settings' routes, else the tour. Raises ConfigError."""
     if files:
         return only(files)
     if settings.route:
@@ -27,7 +27,7 @@ def routes_of(settings: Settings, files: Sequence[Path] = ()) -> Routes:
 
 
 async def compile_routes(settings: Settings, routes: Routes, lowerer: Lowerer) -> dict[str, Program]:
-    """Every program of the table, by its name, with the calls of extensions. Raises ProgramError."""
+    """Compile every program of the table, by name, with the calls of extensions. Raises ProgramError."""
     cache_dir = settings.data_dir / "compiled"
     calls = load_extensions(settings.extensions.modules).calls
     return {

@@ -1,4 +1,4 @@
-"""The servers of programs' remote agents, as the settings let them be reached."""
+"""The servers of programs' remote agents, reached as the settings allow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from runtime.language.remote import RemoteSpec, remote_of
 def remote_servers(
     settings: Settings, programs: Collection[Program], clock: Clock, bus: Bus, tasks: TaskGroup
 ) -> RemoteServers:
-    """The servers of the programs' remote agents; they are being asked for their tools when this returns."""
+    """The servers of the programs' remote agents. Questions for their tools are on their way on return."""
     if not _remote(programs):
         return NoRemoteServers()
     from runtime.remote.pool import RemotePool
@@ -42,7 +42,7 @@ def remote_servers(
 
 
 def remote_lines(programs: Iterable[Program]) -> list[str]:
-    """A line for each remote agent and each agent played in another process."""
+    """A line for each remote agent and for each agent that runs in another process."""
     programs = list(programs)
     lines = [f"remote     {agent.name}: {spec.shown}" for agent, spec in _remote(programs)]
     played = {klass: name for program in programs for klass, name in participants(program).items()}

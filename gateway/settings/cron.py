@@ -1,4 +1,4 @@
-"""The table of schedules in the settings: when, where, and what is said or begins."""
+"""The settings' table of schedules: when, where, and what is said or started."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class CronSettings(Section):
 
 
 def read_cron(value: object, *, place: str) -> list[CronSettings]:
-    """The `[[cron]]` tables of `place`. Raises ConfigError: the line, the key, and what is expected."""
+    """The `[[cron]]` tables of `place`. Raises ConfigError that names the line, the key, and what is expected."""
     if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(row, Mapping) for row in value):
         raise ConfigError(f"{place}: cron must be a list of tables; write each as [[cron]]. See config/parley.toml.")
     path = Path(place)
@@ -91,7 +91,7 @@ def read_cron(value: object, *, place: str) -> list[CronSettings]:
 
 
 class _Table:
-    """The table of this number, in the lines of a file."""
+    """The table with this number, in the lines of a file."""
 
     def __init__(self, place: str, lines: Sequence[str], number: int) -> None:
         self._place = place

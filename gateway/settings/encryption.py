@@ -1,4 +1,4 @@
-"""The settings about encrypting what is stored."""
+"""The settings for encryption of stored content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings about the execution of programs, and about what is logged of it."""
+"""The settings for the execution of programs, and for its log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SandboxSettings(Section):
 
 
 class ExecutionSettings(Section):
-    """The way playbooks are executed: whether a model answers several questions in one reply."""
+    """The execution of playbooks: whether a model answers several questions in one reply."""
 
     questions: Literal["auto", "together", "alone"] = "auto"
 

@@ -10,19 +10,19 @@ from gateway.settings.sources import Layer
 from runtime.core.errors import ConfigError
 
 Sections = Callable[[tuple[str, ...]], Mapping[str, type[Section]]]
-"""The sections of the settings that extensions add, by name, given the modules that the settings name."""
+"""The sections of the settings that extensions add, by name, for the modules that the settings name."""
 
 _KEY = "extensions.modules"
 
 
 class ExtensionSettings(Section):
-    """`modules` are Python modules that each have an `extension`. Packages with an entry point need not be named."""
+    """`modules` are Python modules with an `extension` each. Packages with an entry point need no entry here."""
 
     modules: Words = ()
 
 
 def added_fields(layers: Sequence[Layer], sections: Sections, own: Collection[str]) -> dict[str, Any]:
-    """The fields of the settings that extensions add. Raises ConfigError for one that is among Parley's `own`."""
+    """The fields that extensions add to the settings. Raises ConfigError for one of Parley's `own`."""
     named = next((layer.values[_KEY] for layer in layers if _KEY in layer.values), ())
     added = sections(ExtensionSettings.model_validate({"modules": named}).modules)
     for name in added:

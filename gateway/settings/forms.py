@@ -9,14 +9,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 
 def _split(value: object) -> object:
-    """A list as the environment has it (one text, separated by commas), or as TOML has it (ids may be numbers)."""
+    """A list from one text separated by commas, as the environment has it, or from a TOML list, whose ids may be
+    numbers.
+    """
     if isinstance(value, str):
         return tuple(item.strip() for item in value.split(",") if item.strip())
     return tuple(str(item) for item in value) if isinstance(value, list) else value
 
 
 def _one_or_more(value: object) -> object:
-    """A list, or one of its items alone."""
+    """A list, or a single item."""
     if isinstance(value, list):
         return tuple(str(item) if isinstance(item, int) else item for item in value)
     return (str(value),) if isinstance(value, str | int) and not isinstance(value, bool) else value
@@ -32,6 +34,6 @@ FilePath = Annotated[Path, BeforeValidator(_expanded)]
 
 
 class Section(BaseModel):
-    """A part of the tree; a component gets its own section and never the whole."""
+    """A part of the tree. A component gets its own section and never the whole tree."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

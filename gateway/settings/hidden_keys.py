@@ -18,7 +18,7 @@ from pathlib import Path
 OUR_KEY = "PARLEY_MODEL_API_KEY"
 
 _HANDED = "_PARLEY_HIDDEN_KEYS"
-"""Says after the new start which variable is in which open file, and for which process."""
+"""The variable that says, after the restart, which open file holds which key, and for which process."""
 
 _SECRET = re.compile(
     r"(?!PARLEY_)\w*_API_KEY|AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|AWS_BEARER_TOKEN_BEDROCK|HF_TOKEN"
@@ -26,7 +26,7 @@ _SECRET = re.compile(
 
 
 def hide_keys() -> None:
-    """Start this process anew without providers' keys, when its environment or its .env has any; else return."""
+    """Restart this process without providers' keys if its environment or its .env has any; else return."""
     if os.name != "posix" or hidden_keys():
         return
     found = {**_in_dotenv(Path(".env")), **os.environ}
@@ -41,14 +41,14 @@ def hide_keys() -> None:
 
 
 def hidden_keys(environment: Mapping[str, str] | None = None) -> dict[str, int]:
-    """The open files with the keys that were hidden from this process, by variable."""
+    """The open files with the hidden keys, by variable."""
     handed = json.loads((os.environ if environment is None else environment).get(_HANDED) or "{}")
     files: dict[str, int] = handed["files"] if handed.get("process") == os.getpid() else {}
     return files
 
 
 def read_key(file: int) -> str:
-    """What is in the file of a key."""
+    """The content of a key's file."""
     return os.pread(file, os.fstat(file).st_size, 0).decode()
 
 
@@ -64,7 +64,7 @@ def _in_dotenv(path: Path) -> dict[str, str]:
 
 
 def _unnamed_file(text: str) -> int:
-    """A file that holds the text, stays open over the new start, and that nobody can open by a name."""
+    """A file with the text that stays open over the restart and has no name by which it could be opened."""
     if sys.platform == "linux":
         file = os.memfd_create("key", 0)
     else:

@@ -1,4 +1,4 @@
-"""The settings about who may talk, how much of anything there may be, and how nodes share the work."""
+"""The settings for access, for limits on every kind of use, and for the division of work among nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MIB = 1024 * 1024
 
 
 class AccessSettings(Section):
-    """Access on all platforms. `groups` are lists of people by name, each as `<platform>:<id>`."""
+    """Access on all platforms. `groups` are lists of people by name, each entry `<platform>:<id>`."""
 
     groups: dict[str, Words] = Field(default_factory=dict)
     pairing_minutes: float = Field(default=60, gt=0)
@@ -40,8 +40,9 @@ class LimitSettings(Section):
 
 
 class NodeSettings(Section):
-    """How nodes share the work, in seconds: how long a node that is silent keeps what it holds, how long a stop waits
-    for what goes on, and how long a conversation in which nothing happens stays in memory; and how many of those do."""
+    """The division of work among nodes. Times are in seconds: how long a silent node keeps its shards, how long a stop
+    waits for running work, and how long an idle conversation stays in memory, and how many of those there are.
+    """
 
     lease_s: float = Field(default=3, ge=1, le=300)
     drain_s: float = Field(default=20, ge=0)
@@ -50,8 +51,9 @@ class NodeSettings(Section):
 
 
 class FileSettings(Section):
-    """How much is kept of what people upload in the browser and of what agents send, in MiB: in all, of one person's
-    that no message came with yet, and of one conversation."""
+    """The space for uploads in the browser and for files of agents, in MiB: in total, for one person's uploads without
+    a message, and for one conversation.
+    """
 
     total_mib: int = Field(default=256, ge=1)
     person_mib: int = Field(default=64, ge=1)

@@ -1,4 +1,4 @@
-"""The settings about meetings."""
+"""The settings for meetings."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from runtime.meetings.showing import Show
 
 
 class MeetingSettings(Section):
-    """`threads`: a meeting with people gets a thread, topic or room of its own where one can be opened. `show` is what
-    people see of the talk of agents among themselves: "all", "summaries" or "none"."""
+    """`threads`: a meeting with people gets a thread, topic or room of its own where one can be opened. `show` is the
+    part of the agents' talk among themselves that people see: "all", "summaries" or "none".
+    """
 
     threads: bool = True
     show: Show = "all"

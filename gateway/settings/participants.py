@@ -1,4 +1,4 @@
-"""The settings of participants in other processes: who may connect, and how much waits for each."""
+"""The settings for participants in other processes: who may connect, and how many messages wait for each."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ParticipantSettings(Section):
         return found
 
     def check(self, programs: Iterable[Program]) -> None:
-        """Raise ConfigError for a program with an agent that nobody can play, because its player has no token."""
+        """Raise ConfigError for a program with an agent that nobody can play because its player has no token."""
         for program in programs:
             for klass, name in participants(program).items():
                 if name not in self.tokens:

@@ -45,7 +45,7 @@ class WebSettings(Section):
 
     @property
     def on_loopback(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Whether only this machine can reach it."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:
@@ -105,7 +105,7 @@ class TelegramSettings(PlatformSettings):
         return url
 
     def agent_tokens(self) -> dict[str, str]:
-        """The tokens of the agents' bots by the agents' names. Raises ConfigError for a file that cannot be read."""
+        """The tokens of the agents' bots, by agent. Raises ConfigError for a file that cannot be read."""
         tokens = {}
         for name, path in self.agents.items():
             try:
@@ -137,7 +137,7 @@ class SlackSettings(PlatformSettings):
     base_url: str | None = None
 
     def secrets(self) -> tuple[SecretStr, ...]:
-        """Those that are set."""
+        """The secrets that are set."""
         known = (self.bot_token, self.app_token, self.signing_secret, self.client_secret)
         return tuple(secret for secret in known if secret is not None)
 

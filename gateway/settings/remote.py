@@ -1,4 +1,4 @@
-"""The settings of remote agents: what their servers may be given, and how long they may take."""
+"""The settings for remote agents: which commands and secrets they may use, and their time limits."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gateway.settings.forms import FilePath, Section, Words
 from runtime.core.errors import ConfigError
 
 OURS = "PARLEY_"
-"""Variables that begin so are this gateway's own and given to nobody."""
+"""The prefix of this gateway's own variables, which no server is given."""
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER")
-"""The variables that a started process sees besides those that its program names."""
+"""The variables that a started process sees besides those named by its program."""
 
 
 class RemoteSettings(Section):

@@ -1,4 +1,4 @@
-"""The settings about how long things are kept."""
+"""The settings for retention: how long data is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of routes in the settings: which program serves which place."""
+"""The settings' table of routes: which program serves which place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gateway.settings.forms import OneOrMore, Section
 from runtime.core.errors import ConfigError
 
 Busy = Literal["queue", "steer", "interrupt"]
-"""The handling of a message to a busy agent: it waits, it is seen between two steps, it stops the work."""
+"""The handling of a message to a busy agent: it waits, it is seen between two steps, or it stops the work."""
 
 
 class RouteSettings(Section):

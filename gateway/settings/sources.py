@@ -22,7 +22,7 @@ CONFIG_VARIABLE = "PARLEY_CONFIG"
 _LIKE_A_SECRET = re.compile(
     r"\d{5,}:[\w-]{20,}|(?:xox[a-z]|xapp|sk)-[\w-]{8,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|[0-9a-f]{32,}"
 )
-"""The tokens of Telegram, Slack, model providers and Discord, and such as one makes oneself."""
+"""Tokens of Telegram, Slack, model providers and Discord, and those that people generate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def flag_layer(flags: Mapping[str, Any]) -> Layer:
 
 
 def environment_layer(place: str, variables: Mapping[str, str]) -> Layer:
-    """The PARLEY_ variables among `variables`; an empty one counts as not set."""
+    """The PARLEY_ variables among `variables`; an empty one counts as unset."""
     values = {
         name.removeprefix(PREFIX).lower().replace("__", "."): value
         for name, value in variables.items()
@@ -118,7 +118,7 @@ def dotenv_variables(path: Path) -> dict[str, str]:
 
 
 def toml_layer(path: Path | None) -> Layer:
-    """A parley.toml; an empty text counts as not set. Raises ConfigError when it cannot be read."""
+    """A parley.toml; an empty text counts as unset. Raises ConfigError when it cannot be read."""
     if path is None:
         return Layer("parley.toml", {}, str)
     try:
@@ -131,7 +131,7 @@ def toml_layer(path: Path | None) -> Layer:
 
 
 def refuse_secrets_for_files(layer: Layer) -> None:
-    """A secret in the place of its file would be told with every error about that file."""
+    """Refuse a secret in the place of its file, since every error about that file would show it."""
     for key, value in layer.values.items():
         tables = ("participants.tokens.", "remote.secrets.", "telegram.agents.")
         names_file = key.endswith("_file") or key.startswith(tables)

@@ -1,4 +1,4 @@
-"""The settings about telling others what happens: spans and metrics."""
+"""The settings for spans and metrics."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _TRACES_PATH = "/v1/traces"
 class TracingSettings(Section):
     """Spans for a collector that speaks OTLP over HTTP.
 
-    `endpoint` is the whole URL to which they are posted. `headers` are lines of `name=value`. `content`: what people
-    and models write is part of them. `share` of all sessions are told of.
+    `endpoint` is the whole URL for posts. `headers` are lines of `name=value`. `content`: spans include what people and
+    models write. `share` is the part of all sessions that is traced.
     """
 
     on: bool = False
@@ -46,7 +46,7 @@ class TracingSettings(Section):
         return headers
 
     def target(self, variables: Mapping[str, str]) -> str | None:
-        """The URL to post to: ours, else what OpenTelemetry's own variables say; None when nobody says."""
+        """The URL for posts: ours, else that of OpenTelemetry's own variables; None if neither is set."""
         if self.endpoint is not None:
             return self.endpoint
         if whole := variables.get(_TRACES_ENDPOINT):
@@ -70,7 +70,7 @@ class TracingSettings(Section):
 
 
 class MetricsSettings(Section):
-    """`/metrics` answers who knows the `token`, and nobody while there is none."""
+    """`/metrics` answers requests with the `token`, and none while it is unset."""
 
     token: SecretStr | None = None
     token_file: FilePath | None = None

@@ -93,7 +93,7 @@ class Settings(BaseSettings):
 
     @property
     def asks_alone(self) -> bool:
-        """Whether a model is asked one question at a time: as the settings say, else for a model in a local file."""
+        """Whether a model is asked one question at a time: by the settings, else for a model in a local file."""
         said = self.execution.questions
         return said == "alone" or (said == "auto" and self.model is None and self.model_file is not None)
 
@@ -120,7 +120,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what `load` hands over: its layers have been checked for unknown keys and misplaced secrets."""
+        """Only the layers of `load`, which has checked them for unknown keys and misplaced secrets."""
         return (init_settings,)
 
 
@@ -199,8 +199,9 @@ def changed(settings: Settings) -> dict[str, str]:
 
 
 def environment_keys(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> frozenset[str]:
-    """The names of model providers' own variables (`…_API_KEY`, OLLAMA_HOST) in the environment or .env, and of what
-    has been hidden from this process."""
+    """The names of model providers' own variables (`…_API_KEY`, OLLAMA_HOST) in the environment, in .env, and among
+    those hidden from this process.
+    """
     variables = _variables(environment, directory)
     theirs = {name for name, value in variables.items() if value and _is_providers(name)}
     return frozenset(theirs | hidden_keys(variables).keys())
@@ -222,19 +223,19 @@ def remote_variables(
 
 
 def otel_variables(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
-    """OpenTelemetry's own variables, of the environment or .env, by name."""
+    """OpenTelemetry's own variables in the environment or .env, by name."""
     found = _variables(environment, directory)
     return {name: value for name, value in found.items() if name.startswith("OTEL_")}
 
 
 def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of every started process: paths and the like, and nothing secret."""
+    """The environment of every started process: paths and similar, and no secret."""
     variables = os.environ if environment is None else environment
     return {name: variables[name] for name in INHERITED if name in variables}
 
 
 def model_environment(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
-    """The environment of the model's process: providers' own variables, those in .env as well, and none of ours."""
+    """The environment of the model's process: providers' own variables, including those in .env, and none of ours."""
     own = os.environ if environment is None else environment
     variables = {name: value for name, value in _variables(environment, directory).items() if _is_providers(name)}
     variables |= {name: value for name, value in own.items() if not name.startswith(("PARLEY_", "_PARLEY_"))}
@@ -255,7 +256,7 @@ def _variables(environment: Mapping[str, str] | None, directory: Path | None) ->
 
 
 def _dotenv(here: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """What .env says, without what is hidden."""
+    """The variables of .env, without the hidden ones."""
     hidden = hidden_keys(environment)
     return {name: value for name, value in dotenv_variables(here / ".env").items() if name not in hidden}
 
@@ -285,7 +286,7 @@ def _with_tables(layer: Layer, here: Path, toml: Path | None) -> Layer:
 
 
 def _check_groups(settings: Settings) -> None:
-    """Raise ConfigError for a group that is named and not there, and for people nobody could be."""
+    """Raise ConfigError for an unknown group, and for an entry that can be no person."""
     groups = settings.access.groups
     for name, people in groups.items():
         for person in people:
@@ -301,7 +302,7 @@ def _check_groups(settings: Settings) -> None:
 
 
 def _check_door(web: WebSettings) -> None:
-    """Raise ConfigError for a web chat that others than this machine reach, and that asks nobody for anything."""
+    """Raise ConfigError for a web chat that other machines reach and that asks nobody for a password."""
     if web.on_loopback or web.password is not None or web.open:
         return
     raise ConfigError(

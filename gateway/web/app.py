@@ -1,4 +1,4 @@
-"""The chat's ASGI application: the page, its WebSocket, who sits before it, and whether we live."""
+"""The chat's ASGI application: the page, its WebSocket, logging in, and health."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CLOSE_WHO_ARE_YOU = 4401
 """The WebSocket's close code for a page without a valid cookie."""
 
 LOGINS = Budget(rate_per_s=0.2, burst=10)
-"""Attempts to log in from one address; of IPv6, from one network of 64 bits, for a host has all of it."""
+"""Attempts to log in from one address, or from one IPv6 network of 64 bits, since a host has all of it."""
 
 ALL_LOGINS = Budget(rate_per_s=1.0, burst=100)
 """Attempts to log in from all addresses together, where a password is asked for."""
@@ -47,7 +47,7 @@ ALL_LOGINS = Budget(rate_per_s=1.0, burst=100)
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 
 NotReady = Callable[[], Sequence[str]]
-"""Why the service is not ready, one line each; empty when it is."""
+"""The reasons why the service is not ready, one line each; empty when it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +60,15 @@ class WebOptions:
     bind_host: str = "127.0.0.1"
     hosts: tuple[str, ...] = ()
     participants: Desk | None = None
-    """Without it nobody connects from another process."""
+    """None: no participant connects from another process."""
     scrape: Scrape | None = None
-    """Without it there are no metrics."""
+    """None: there are no metrics."""
     reserved: ReservedNames = field(default_factory=ReservedNames)
     """Names that nobody may take."""
 
 
 class _Assets(StaticFiles):
-    """Files that the browser asks about each time, so that it never mixes two versions of the page."""
+    """Files that the browser checks each time, so that it never mixes two versions of the page."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -77,7 +77,7 @@ class _Assets(StaticFiles):
 
 
 class _Door:
-    """The routes, with what they share."""
+    """The routes and the state that they share."""
 
     def __init__(self, adapter: WebAdapter, not_ready: NotReady, options: WebOptions, clock: Clock) -> None:
         self._adapter = adapter
@@ -99,7 +99,7 @@ class _Door:
         return JSONResponse(status, status_code=503 if reasons else 200)
 
     async def session(self, request: Request) -> Response:
-        """The page's person, and whether a password is required."""
+        """The page's person, and whether a password is needed."""
         person = self.identities.person(request.cookies.get(COOKIE))
         known = None if person is None else {"id": person.id, "name": person.name}
         data = {"person": known, "need_password": self.identities.need_password}
@@ -140,7 +140,7 @@ class _Door:
         return mine and (not self.identities.need_password or self._all_logins.take("all"))
 
     async def chat(self, socket: WebSocket) -> None:
-        """The page's WebSocket; see adapters/web/codec.py for what is said over it."""
+        """The page's WebSocket; see adapters/web/codec.py for its frames."""
         person = self.identities.person(socket.cookies.get(COOKIE))
         await socket.accept()
         if person is None:
@@ -158,14 +158,14 @@ def _source(address: str) -> str:
 
 
 def _over_tls(request: Request) -> bool:
-    """Whether the browser uses TLS, to the gateway or to a proxy; where that is not trusted, the page's origin says
-    so.
+    """Whether the browser uses TLS, to the gateway or to a proxy. Where no proxy is trusted, the page's origin
+    decides.
     """
     return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
 
 
 def _language(headers: Mapping[str, str]) -> str | None:
-    """The language that the browser prefers, such as `de` or `pt-BR`."""
+    """The browser's preferred language, such as `de` or `pt-BR`."""
     first = headers.get("accept-language", "").partition(",")[0].partition(";")[0].strip()
     return first if _LANGUAGE.fullmatch(first) else None
 

@@ -1,4 +1,4 @@
-"""Files over HTTP: uploaded before people send them with a message, and downloaded by everybody with access."""
+"""Files over HTTP: people upload them before a message, and everybody with access downloads them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from runtime.core.errors import StorageError
 from runtime.core.files import MAX_FILE_BYTES, FileStore, clean_file_name
 
 UPLOADS = Budget(rate_per_s=0.5, burst=30)
-"""Files that one person may post."""
+"""The number of files that one person may post."""
 
 UPLOAD_TIMEOUT_S = 60.0
-"""A file has arrived by then, or is refused, so that slow ones do not keep all others waiting."""
+"""The time limit of an upload, so that slow ones do not block all others."""
 
 AT_ONCE = 4
-"""Files that are taken in at the same time; the others wait."""
+"""The number of simultaneous uploads; further ones wait."""
 
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""Types that are answered as what they are, so that the page can show them; none of them can hold a script."""
+"""Types that are served as themselves, so that the page can show them. None of them can hold a script."""
 
 UNKNOWN_TYPE = "application/octet-stream"
 _TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,90}")
@@ -50,7 +50,7 @@ class FileRoutes:
         self._at_once = anyio.CapacityLimiter(AT_ONCE)
 
     async def post(self, request: Request) -> Response:
-        """Keep the body as a file; answers {id, type, size}, or {error}: 401, 413, 429, 503; or 408."""
+        """Store the body as a file; answers {id, type, size}, or {error} with 401, 408, 413, 429 or 503."""
         person = self._identities.person(request.cookies.get(COOKIE))
         if person is None:
             return _refusal("Choose a name first.", 401)
@@ -72,7 +72,7 @@ class FileRoutes:
         return JSONResponse({"id": id_, "type": media_type, "size": len(body)})
 
     async def get(self, request: Request) -> Response:
-        """A file to be saved: never shown as a page of ours, whatever it holds."""
+        """A file for saving: whatever it holds, it is never shown as a page of ours."""
         if self._identities.person(request.cookies.get(COOKIE)) is None:
             return _refusal("Choose a name first.", 401)
         id_ = request.path_params["id"]

@@ -19,13 +19,13 @@ from starlette.websockets import WebSocket
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 METRICS = "/metrics"
 PROBES = frozenset({"/healthz", "/readyz", METRICS})
-"""Open under any name: whoever watches the process may call it by its address."""
+"""Paths that are open under any host name, since monitoring may call the process by its address."""
 
 HOOKS = "/hooks/"
-"""Requests below it come from a platform's server and prove by their signature who sends them, not by their origin."""
+"""Requests below it come from a platform's server. Their signature proves who sends them, not their origin."""
 
 PARTICIPANTS = "/participants/"
-"""Connections below it come from programs, which prove by their token who they are; a browser cannot send one."""
+"""Connections below it come from programs, whose token proves who they are. A browser cannot send one."""
 
 _CONTENT_POLICY = "; ".join(
     (
@@ -56,7 +56,7 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The names that we answer to, without port. `addresses`: to any address too, which no foreign page can have."""
+    """Our host names, without port. `addresses`: any address as well, which no foreign page can have."""
 
     names: frozenset[str]
     addresses: bool = False

@@ -1,4 +1,4 @@
-"""Requests of platforms to us: `/hooks/<platform>/…`, handed to the adapter, whose signature check is the guard."""
+"""Requests from platforms: `/hooks/<platform>/…`, handed to the adapter, whose signature check is the guard."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from adapters.adapter import AnswersHttp, HttpRequest
 from runtime.core.errors import ParleyError
 
 MAX_BODY_BYTES = 1024 * 1024
-"""A longer request is refused; what platforms send is far below it."""
+"""The longest request body. Platforms send far less."""
 
 BODY_TIMEOUT_S = 10.0
 """The time for a request to arrive before it is refused: a platform's server is quick, and a slow client holds
 our memory."""
 
 AT_ONCE = 100
-"""Requests that are taken at the same time; the platform sends one more again. Telegram opens 40 connections at most
-(Bot API, setWebhook)."""
+"""The number of simultaneous requests; the platform repeats a refused one. Telegram opens 40 connections at most (Bot
+API, setWebhook).
+"""
 
 ANSWER_TIMEOUT_S = 30.0
-"""An adapter that has not taken a request by then asks the platform to send it again."""
+"""The time limit of an adapter, after which the platform is asked to repeat the request."""
 
 METHODS = ("GET", "POST", "PUT", "DELETE")
 
 
 class Hooks:
-    """The adapters that are reached by requests, by their platforms' names."""
+    """The adapters that receive requests, by platform."""
 
     def __init__(self, receivers: Mapping[str, AnswersHttp]) -> None:
         self._receivers = receivers
@@ -82,12 +83,12 @@ def _not_now() -> Response:
 
 
 def slow_body() -> Response:
-    """Ends the connection, whose body nobody reads to its end."""
+    """Ends the connection of a request whose body nobody reads to the end."""
     return PlainTextResponse("This arrived too slowly.\n", status_code=408, headers={"connection": "close"})
 
 
 async def body_within(request: Request, max_bytes: int, timeout_s: float) -> bytes | None:
-    """The body of a request; None as soon as it is known to be longer. Raises TimeoutError and ClientDisconnect."""
+    """The body of a request; None as soon as it is known to be too long. Raises TimeoutError and ClientDisconnect."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > max_bytes:
         return None

@@ -1,4 +1,4 @@
-"""The identity of a person at a page: a name of their choice, in a cookie that only the gateway can sign."""
+"""The identity of a person at a page: a name of their choice, in a cookie signed by the gateway."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def persistent_secret(file: Path) -> str:
 
 
 def clean_name(name: str) -> str:
-    """A name without what cannot be seen, at most 40 characters; empty when nothing is left."""
+    """A name without invisible characters, at most 40 long; empty if none are left."""
     visible = "".join(char for char in " ".join(name.split()) if char.isprintable())
     return visible[:MAX_NAME].strip()
 
 
 class Identities:
-    """Makes and reads the cookies. A new password makes all cookies from before it void."""
+    """Makes and reads the cookies. A new password makes all earlier cookies void."""
 
     def __init__(self, secret: str, password: str | None, clock: Clock) -> None:
         self._clock = clock
@@ -66,7 +66,7 @@ class Identities:
     def person(self, cookie: str | None) -> Person | None:
         """The person of the cookie; None when it is missing, not ours, or a year old.
 
-        A cookie from the future is ours as well: the clock was moved back, or another node's is ahead.
+        A cookie from the future is accepted: the clock was moved back, or another node's is ahead.
         """
         if not cookie:
             return None
@@ -81,5 +81,5 @@ class Identities:
 
     @staticmethod
     def newcomer(name: str) -> Person:
-        """Somebody whom we have not seen in this browser before."""
+        """A person new to this browser."""
         return Person(f"web:{secrets.token_urlsafe(9)}", name)

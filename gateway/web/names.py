@@ -1,4 +1,4 @@
-"""Names that people in the web chat may not take: those of agents and of Parley, and what looks like them."""
+"""Names that people in the web chat may not take: those of agents and of Parley, and similar ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOOK_LIKE = str.maketrans(
 
 
 def likeness(name: str) -> str:
-    """The form in which names are alike that people take for the same: letters without case, accents and signs."""
+    """The form that names share if people confuse them: letters without case, accents and signs."""
     letters = unicodedata.normalize("NFKD", name).casefold().translate(_LOOK_LIKE)
     plain = "".join(char for char in unicodedata.normalize("NFKD", letters) if char.isalnum())
     return plain.replace("i", "l").replace("rn", "m").replace("vv", "w")

@@ -1,4 +1,4 @@
-"""`/metrics`: numbers for who knows the token."""
+"""`/metrics`: metrics for requests with the token."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Scrape:
     content_type: str
 
     async def answer(self, request: Request) -> Response:
-        """The numbers, or 401."""
+        """The metrics, or 401."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         known = hmac.compare_digest(token.strip().encode(), self.token.encode())
         if scheme.lower() != _BEARER or not known:

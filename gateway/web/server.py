@@ -21,7 +21,7 @@ STOP_TIMEOUT_S = 0.45
 
 
 class _Server(uvicorn.Server):
-    """Leaves the process's signals alone, and says when it is up."""
+    """Leaves the process's signals alone, and reports when it is up."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -36,7 +36,7 @@ class _Server(uvicorn.Server):
         self.up.set()
 
     def drop_connections(self) -> None:
-        """End the connections that have not ended on their own."""
+        """End the connections that are still open."""
         for task in self.server_state.tasks:
             task.cancel()
         for connection in list(self.server_state.connections):

@@ -1,1 +1,1 @@
-"""Conduits among participants."""
+"""Channels: the conduits among participants, their outbox and their mailboxes."""

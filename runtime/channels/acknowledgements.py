@@ -13,7 +13,7 @@ from runtime.core.clock import Clock
 from runtime.core.ids import MessageId, ParticipantId
 
 MAX_REMEMBERED = 1_000
-"""Messages of one session whose acknowledgements are remembered; the oldest are forgotten."""
+"""The number of messages of one session whose acknowledgements are remembered; the oldest are forgotten first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,10 @@ class _Expected:
 
 
 class Acknowledgements:
-    """The acknowledgements of one session's messages. Only those that are expected are remembered, and not for ever:
-    nothing grows where nobody waits."""
+    """The acknowledgements of one session's messages.
+
+    Only expected ones are remembered, up to a bound, so nothing grows while nobody waits.
+    """
 
     def __init__(self, clock: Clock, *, capacity: int = MAX_REMEMBERED) -> None:
         self._clock = clock
@@ -51,7 +53,7 @@ class Acknowledgements:
         return len(self._expected)
 
     def expect(self, message_id: MessageId, participants: Iterable[ParticipantId]) -> None:
-        """From now on it is remembered who of `participants` acknowledges the message."""
+        """Remember from now on which of `participants` acknowledge the message."""
         self._expected[message_id] = _Expected(set(participants))
         while len(self._expected) > self._capacity:
             _, forgotten = self._expected.popitem(last=False)
@@ -59,7 +61,7 @@ class Acknowledgements:
             forgotten.tell()
 
     def acknowledge(self, message_id: MessageId, participant_id: ParticipantId) -> None:
-        """The participant has the message. Nothing happens when that was not expected, or is known."""
+        """The participant has the message. An unexpected or repeated acknowledgement changes nothing."""
         expected = self._expected.get(message_id)
         if expected is not None and participant_id in expected.awaited:
             expected.awaited.discard(participant_id)
@@ -74,7 +76,9 @@ class Acknowledgements:
             expected.tell()
 
     async def wait_for_one(self, message_id: MessageId, timeout_s: float, *, by: ParticipantId | None) -> Ack | None:
-        """The acknowledgement of `by`, or the first of anybody; None when the time is over or it cannot come."""
+        """The acknowledgement of `by`, or the first one of anybody; None after a time limit, or when it can no longer
+        come.
+        """
         expected = self._expected.get(message_id)
         if expected is None:
             return None
@@ -89,7 +93,7 @@ class Acknowledgements:
         return found()
 
     async def wait_for_all(self, message_id: MessageId, timeout_s: float) -> dict[ParticipantId, Ack]:
-        """The acknowledgements by participant, when all have come or the time is over."""
+        """The acknowledgements by participant, once all have come or after a time limit."""
         expected = self._expected.get(message_id)
         if expected is None:
             return {}

@@ -1,4 +1,4 @@
-"""The time at which an agent gets its messages: at once, or together with what follows."""
+"""The time at which an agent gets its messages: at once, or together with those that follow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runtime.core.errors import QueueClosed, QueueFull
 from runtime.core.message import Message, MessageType
 
 MEETING_WAIT_S = 5.0
-"""Talk among agents in a meeting is collected this long from the first message."""
+"""The time, from the first message, in which the talk among agents in a meeting is collected."""
 
 ADDRESSED_WAIT_S = 0.5
 """The longest wait when one of the messages is addressed to the agent."""
@@ -51,7 +51,7 @@ class Batcher:
         return len(self._waiting)
 
     def add(self, message: Message) -> None:
-        """Take a message. Raises what `deliver` raises when it is due now; then this message is not taken."""
+        """Take a message. If it is due now, raises what `deliver` raises; the message is then not taken."""
         self._waiting.append(message)
         if _may_wait(message) and len(self._waiting) < self._capacity:
             if self._is_addressed(message):
@@ -75,7 +75,7 @@ class Batcher:
             self._timer = None
 
     def _wait(self, seconds: float) -> None:
-        """Have what waits delivered in `seconds` at the latest."""
+        """Deliver the waiting messages within `seconds`."""
         due_s = self._clock.monotonic() + seconds
         if self._timer is not None:
             if self._due_s <= due_s:

@@ -19,7 +19,7 @@ from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, Str
 _MEETING_PREFIX = "meeting_"
 
 OnMessage = Callable[["Channel", Message], None]
-"""Called with each message before it is delivered; it must be quick."""
+"""Called with each message before its delivery. Must be quick."""
 
 
 @dataclass(slots=True)
@@ -58,61 +58,61 @@ class Channel:
         self._bus = bus
         self.acknowledgements = acknowledgements or Acknowledgements(SystemClock())
         self.failures = 0
-        """Deliveries that failed and observers that raised."""
+        """The number of failed deliveries and of observers that raised."""
 
     @property
     def participants(self) -> tuple[Participant, ...]:
-        """Those who are in it, in the order in which they came."""
+        """The participants, in the order in which they came."""
         return tuple(self._participants.values())
 
     @property
     def is_meeting(self) -> bool:
-        """Whether this is a meeting's channel, however many are in it."""
+        """Whether this is a meeting's channel, however many participants it has."""
         return self.id.startswith(_MEETING_PREFIX)
 
     @property
     def is_direct(self) -> bool:
-        """Whether two talk here in private."""
+        """Whether two participants talk here in private."""
         return len(self._participants) == 2 and not self.is_meeting
 
     def participant(self, participant_id: ParticipantId) -> Participant | None:
-        """The participant of that id; None when they are not here."""
+        """The participant with this id; None if they are not here."""
         return self._participants.get(participant_id)
 
     def add_participant(self, participant: Participant) -> None:
-        """Let somebody in; who is already here stays as they are."""
+        """Add a participant; one who is already here stays unchanged."""
         self._participants.setdefault(participant.id, participant)
 
     def remove_participant(self, participant_id: ParticipantId) -> None:
-        """Let somebody go; no error when they are not here."""
+        """Remove a participant; no error if they are not here."""
         self._participants.pop(participant_id, None)
 
     def add_observer(self, observer: StreamObserver, recipient_id: ParticipantId | None = None) -> None:
-        """Show streams to `observer`: all of them, or those that `recipient_id` sees. Adding it twice changes nothing.
+        """Show streams to `observer`: all of them, or those that `recipient_id` sees.
 
-        Streams in progress are not shown to it.
+        Streams in progress are not shown to it. Adding it twice changes nothing.
         """
         if (observer, recipient_id) not in self._observers:
             self._observers.append((observer, recipient_id))
 
     def remove_observer(self, observer: StreamObserver) -> None:
-        """Show it no more streams that begin from now on."""
+        """Show it no streams that start from now on."""
         self._observers = [entry for entry in self._observers if entry[0] is not observer]
 
     def on_message(self, callback: OnMessage) -> None:
-        """Call `callback` with each message that is sent here from now on. Asking twice changes nothing."""
+        """Call `callback` with each message that is sent here from now on. Adding it twice changes nothing."""
         if callback not in self._on_message:
             self._on_message.append(callback)
 
     def hold(self) -> anyio.Event:
-        """Have `opened` wait until the event is set."""
+        """Make `opened` wait until the event is set."""
         self._opening.append(anyio.Event())
         return self._opening[-1]
 
     async def prepare(self, preparation: Awaitable[None], done: anyio.Event, timeout_s: float) -> None:
-        """Await what has to happen before anything is said here, for a time at most, then set `done`.
+        """Await the preparations for this channel, within a time limit, then set `done`.
 
-        What it raises is counted and published as `channel.watcher_failed`.
+        An error is counted and published as `channel.watcher_failed`.
         """
         try:
             with anyio.fail_after(timeout_s):
@@ -129,12 +129,12 @@ class Channel:
         return bool(self._opening)
 
     async def opened(self) -> None:
-        """Return when all that is to happen before the first word has happened."""
+        """Return when all preparations before the first message are done."""
         for done in tuple(self._opening):
             await done.wait()
 
     def hearers(self, message: Message) -> list[Participant]:
-        """Everybody but the sender, and the sender when it is addressed to itself."""
+        """Everybody but the sender, and the sender of a message addressed to themselves."""
         return [p for p in self._participants.values() if p.id != message.sender_id or message.recipient_id == p.id]
 
     async def send(self, message: Message) -> int:
@@ -188,15 +188,14 @@ class Channel:
     async def wait_for_ack(
         self, message_id: MessageId, timeout_s: float, *, by: ParticipantId | None = None
     ) -> Ack | None:
-        """The acknowledgement of a message that was sent here, by one participant or the first of any.
+        """The acknowledgement of a message that was sent here, by one participant or by the first of any.
 
-        None when the time is over, when whoever was to give it never will, and for a message that nobody is to
-        acknowledge.
+        None after a time limit, when the acknowledgement can no longer come, and for a message that needs none.
         """
         return await self.acknowledgements.wait_for_one(message_id, timeout_s, by=by)
 
     async def wait_for_acks(self, message_id: MessageId, timeout_s: float) -> dict[ParticipantId, Ack]:
-        """The acknowledgements of a message that several hear: when all have it, or the time is over."""
+        """The acknowledgements of a message with several recipients: when all have it, or after a time limit."""
         return await self.acknowledgements.wait_for_all(message_id, timeout_s)
 
     async def start_stream(self, start: StreamStart) -> bool:
@@ -264,7 +263,7 @@ class Channel:
         return watchers
 
     def _watcher(self, participant: Participant, start: StreamStart) -> StreamObserver | None:
-        """Who shows a stream to a participant; None for one that reads finished messages."""
+        """The observer that shows a stream to a participant; None for one that reads finished messages."""
         if not isinstance(participant, Watching):
             return None
         try:

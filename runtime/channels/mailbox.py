@@ -14,7 +14,7 @@ from runtime.core.errors import MailboxFull
 from runtime.core.ids import AgentId, MessageId, SessionId
 
 START = "0-0"
-"""Before everything in a mailbox."""
+"""The position before everything in a mailbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Seat:
 
     @property
     def id(self) -> str:
-        """Names the seat in its participant's mailbox."""
+        """The name of the seat in its participant's mailbox."""
         return f"{self.session}/{self.agent}" + (f"/{self.stops}" if self.stops else "")
 
 
@@ -51,7 +51,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A letter at its place in a mailbox; entry ids grow."""
+    """A letter with its place in a mailbox; entry ids rise."""
 
     entry_id: str
     letter: Letter
@@ -59,7 +59,7 @@ class Mail:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Somebody who reads a mailbox. `connection` names them, `news` is what they know of others who do."""
+    """A reader of a mailbox. `connection` identifies it, and `news` is its knowledge of other readers."""
 
     connection: str
     news: str
@@ -74,38 +74,38 @@ class Found:
 
 
 class Mailboxes(Protocol):
-    """Mailboxes by their participants' names. Raises StorageUnavailable, and what is said below."""
+    """Mailboxes by participant. Raises StorageUnavailable, and the errors named below."""
 
     async def put(self, participant: str, letter: Letter, /) -> bool:
-        """Keep a letter durably; False when it is there, or was in the last days. Raises MailboxFull."""
+        """Store a letter; False when it is there, or was in the last days. Raises MailboxFull."""
         ...
 
     async def read(self, participant: str, after: str, reader: Reader, /, *, wait_s: float, at_most: int) -> Found:
-        """The mail behind an entry, oldest first; returns as soon as there is any, or somebody else reads.
+        """The mail after an entry, oldest first. Returns as soon as there is any, or another reader takes over.
 
-        A plain read: nothing is taken out. Can be cancelled.
+        Removes nothing. Can be cancelled.
         """
         ...
 
     async def waiting(self, participant: str, until: str, /, *, at_most: int) -> Sequence[Mail]:
-        """The oldest mail up to an entry, that one included."""
+        """The oldest mail, up to and including an entry."""
         ...
 
     async def take_out(self, participant: str, mail: Sequence[Mail], /) -> None:
-        """The participant has acknowledged it; `put` knows it for some days yet."""
+        """Remove an acknowledged letter; `put` still recognises it for some days."""
         ...
 
     async def seat(self, participant: str, seat_id: str, /) -> Seat | None:
-        """The place of a seat; None when the participant never had it, or nothing came for it for a month."""
+        """The place of a seat; None if the participant never had it, or received nothing there for a month."""
         ...
 
     async def attend(self, participant: str, connection: str, /) -> Reader:
-        """Read from now on. An earlier reader is replaced, on whatever node."""
+        """Start reading. An earlier reader is replaced, on whatever node it is."""
         ...
 
 
 class NoMailboxes:
-    """Mailboxes of a gateway without remote participants: each letter is refused."""
+    """The mailboxes of a gateway without remote participants, which refuse every letter."""
 
     async def put(self, participant: str, _letter: Letter, /) -> bool:
         raise MailboxFull(f"Nobody can connect as {participant} here.")

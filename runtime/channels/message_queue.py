@@ -19,7 +19,7 @@ from runtime.core.message import Message
 
 @dataclass(frozen=True, slots=True)
 class FromSender:
-    """Messages of one participant; found without looking at others."""
+    """Messages of one participant, found without a search through others."""
 
     sender_id: ParticipantId
 
@@ -29,7 +29,7 @@ class FromSender:
 
 @dataclass(frozen=True, slots=True)
 class InMeeting:
-    """Messages of one meeting; found without looking at others."""
+    """Messages of one meeting, found without a search through others."""
 
     meeting_id: MeetingId
 
@@ -40,12 +40,12 @@ class InMeeting:
 _Key = TypeVar("_Key")
 
 Match = Callable[[Message], bool]
-"""Which messages are meant: FromSender, InMeeting, or any predicate that has no effects and does not raise."""
+"""A selection of messages: FromSender, InMeeting, or any predicate without effects or errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueStats:
-    """`size` messages and `waiting` readers now; `put`, `taken` and `refused` since the beginning."""
+    """`size` messages and `waiting` readers now; `put`, `taken` and `refused` since the start."""
 
     size: int
     waiting: int
@@ -60,7 +60,7 @@ class _Waiter:
     least: int
     most: int
     woken: asyncio.Future[list[Message] | None]
-    """Done with messages that are already out of the queue, or with None when time is up or the queue closed."""
+    """Completed with messages that have left the queue, or with None after a time limit or when the queue closes."""
 
     def wants(self, message: Message) -> bool:
         """Whether it still waits, and for such a message."""
@@ -83,7 +83,7 @@ class MessageQueue:
         self._by_sender: dict[ParticipantId, OrderedDict[int, Message]] = {}
         self._by_meeting: dict[MeetingId, OrderedDict[int, Message]] = {}
         self._indexed = -1
-        """The last message that is in both: later ones are put there when somebody asks for one of these."""
+        """The last message in both indexes. Later ones are added when a reader asks for an indexed selection."""
         self._waiters: dict[_Waiter, None] = {}
         self._closed = False
         self._put = self._taken = self._refused = 0
@@ -97,7 +97,9 @@ class MessageQueue:
         return QueueStats(len(self._messages), len(self._waiters), self._put, self._taken, self._refused)
 
     def put(self, message: Message, *, priority: bool = False) -> None:
-        """Take a message, with `priority` before all others. Raises QueueFull and QueueClosed; then it is not taken."""
+        """Add a message, before all others with `priority`. Raises QueueFull and QueueClosed; the message is then not
+        added.
+        """
         if self._closed or len(self._messages) >= self._capacity:
             self._check_room(1)
         self._put += 1
@@ -105,7 +107,7 @@ class MessageQueue:
             self._insert(message, first=priority)
 
     def put_all(self, messages: Sequence[Message]) -> None:
-        """Take all of the messages or none; a reader of batches sees them together. Raises as `put`."""
+        """Add all of the messages or none; a reader of batches sees them together. Raises as `put`."""
         if len(messages) == 1:
             self.put(messages[0])
             return
@@ -116,7 +118,7 @@ class MessageQueue:
             self._serve(messages)
 
     async def get(self, match: Match | None = None, *, timeout_s: float | None = None) -> Message:
-        """The oldest message that matches; waits for it. Raises QueueTimeout and QueueClosed."""
+        """The oldest message that matches; waits for one. Raises QueueTimeout and QueueClosed."""
         return (await self.get_batch(match, max_messages=1, timeout_s=timeout_s))[0]
 
     async def get_batch(
@@ -127,10 +129,10 @@ class MessageQueue:
         max_messages: int = 100,
         timeout_s: float | None = None,
     ) -> list[Message]:
-        """The oldest messages that match, as soon as there are `min_messages`, at most `max_messages`.
+        """The oldest messages that match, at most `max_messages`, as soon as there are `min_messages`.
 
-        When the time is up, what there is; with no least number, at once. Raises QueueTimeout when that is nothing but
-        a least number was asked for, and QueueClosed.
+        After a time limit, those that are there; at once without a minimum. Raises QueueTimeout if there are none but a
+        minimum was given, and QueueClosed.
         """
         self._check_open()
         messages: list[Message] = []
@@ -145,25 +147,27 @@ class MessageQueue:
         return messages
 
     def take(self, match: Match | None = None, *, max_messages: int = 100) -> list[Message]:
-        """The oldest messages that match and are there now, perhaps none. Raises QueueClosed."""
+        """The oldest messages that match now, perhaps none. Raises QueueClosed."""
         self._check_open()
         return self._take(self._find(match, max_messages))
 
     def peek(self, match: Match | None = None) -> Message | None:
-        """The oldest message that matches, which stays; None when there is none."""
+        """The oldest message that matches, which stays in the queue; None without one."""
         numbers = self._find(match, 1)
         return self._messages[numbers[0]] if numbers else None
 
     def remove(self, match: Match) -> int:
-        """Discard the messages that match; how many they were."""
+        """Discard the messages that match; returns their number."""
         return len(self._take(self._find(match, None)))
 
     def clear(self) -> int:
-        """Discard all messages; how many they were."""
+        """Discard all messages; returns their number."""
         return len(self._take(list(self._messages)))
 
     def close(self) -> list[Message]:
-        """Take and give nothing from now on; readers that wait get QueueClosed. Returns what nobody has read."""
+        """Close the queue: it takes and gives nothing more, and waiting readers get QueueClosed. Returns the unread
+        messages.
+        """
         self._closed = True
         for waiter in self._waiters:
             if not waiter.woken.done():
@@ -196,7 +200,7 @@ class MessageQueue:
         return indexes
 
     def _index(self) -> None:
-        """Put what came last into the indexes."""
+        """Add the newest messages to the indexes."""
         last = list(takewhile(lambda number: number > self._indexed, reversed(self._messages)))
         for number in reversed(last):
             message = self._messages[number]
@@ -228,7 +232,7 @@ class MessageQueue:
         return messages
 
     def _hand_over(self, message: Message, priority: bool) -> bool:
-        """Gives the message to the first reader that lacks only this one; looks at no other message for the rest."""
+        """Give the message to the first reader that lacks only this one, without a look at other messages."""
         for waiter in self._waiters:
             if not waiter.wants(message):
                 continue
@@ -243,7 +247,7 @@ class MessageQueue:
         return False
 
     def _serve(self, added: Sequence[Message]) -> None:
-        """Gives each reader that can have its batch now that these came its batch."""
+        """Give a batch to each reader whose batch is complete now that these messages came."""
         for waiter in self._waiters:
             if not any(waiter.wants(message) for message in added):
                 continue
@@ -279,7 +283,7 @@ class MessageQueue:
         return messages
 
     def _give_back(self, waiter: _Waiter) -> None:
-        """Puts back what a cancelled reader was given but did not see."""
+        """Put back the messages that a cancelled reader was given but did not see."""
         if not waiter.woken.done() or waiter.woken.cancelled():
             return
         messages = waiter.woken.result() or []

@@ -11,7 +11,7 @@ from runtime.core.stream import StreamObserver, StreamStart
 
 
 class Participant(Protocol):
-    """Somebody in a channel. How a message reaches them is theirs to know."""
+    """Somebody in a channel, who knows how to receive messages."""
 
     @property
     def id(self) -> ParticipantId: ...
@@ -22,24 +22,25 @@ class Participant(Protocol):
         ...
 
     def deliver(self, message: Message, /) -> Awaitable[None] | None:
-        """Take a finished message; what is returned is to be awaited. Raises when it cannot be taken; then it was
-        not."""
+        """Take a finished message; the result is to be awaited. Raises if the message cannot be taken, and then it was
+        not.
+        """
         ...
 
 
 @runtime_checkable
 class Watching(Protocol):
-    """A participant that also sees what is being written. One without `observe` gets finished messages only."""
+    """A participant that also sees streams. One without `observe` gets finished messages only."""
 
     def observe(self, start: StreamStart, /) -> StreamObserver | None:
-        """The observer that shows this stream while it is written; None for participants who want finished messages
-        only.
+        """The observer that shows this stream while it grows; None for a participant who wants finished
+        messages only.
         """
         ...
 
 
 class AgentParticipant:
-    """An agent of this session: `accept` puts a message where the agent reads."""
+    """An agent of this session: `accept` puts a message into the agent's queue."""
 
     def __init__(self, agent_id: AgentId, klass: str, accept: Callable[[Message], Awaitable[None] | None]) -> None:
         self.id: ParticipantId = agent_id
@@ -47,7 +48,7 @@ class AgentParticipant:
         self._accept = accept
 
     def deliver(self, message: Message, /) -> Awaitable[None] | None:
-        """Hand it to the agent."""
+        """Pass the message to the agent."""
         return self._accept(message)
 
 
@@ -55,16 +56,16 @@ class Display(Protocol):
     """The display on which a person sees messages."""
 
     async def deliver(self, message: Message, /) -> None:
-        """Show a finished message; one whose `stream_id` was observed is on show already and is now final."""
+        """Show a finished message. One whose `stream_id` was observed is already visible and now final."""
         ...
 
     def observe(self, start: StreamStart, /) -> StreamObserver | None:
-        """The observer that shows this stream as it grows; None when it is shown only when finished."""
+        """The observer that shows this stream as it grows; None if only the finished text is shown."""
         ...
 
 
 class HumanParticipant:
-    """A person, by the display that shows them what is said."""
+    """A person, reached by their display."""
 
     def __init__(self, person_id: PersonId, display: Display, klass: str = HUMAN_CLASS) -> None:
         self.id: ParticipantId = person_id
@@ -72,7 +73,7 @@ class HumanParticipant:
         self._display = display
 
     async def deliver(self, message: Message, /) -> None:
-        """Show it."""
+        """Show the message."""
         await self._display.deliver(message)
 
     def observe(self, start: StreamStart, /) -> StreamObserver | None:

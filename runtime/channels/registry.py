@@ -17,7 +17,7 @@ from runtime.core.ids import ChannelId, MeetingId, direct_channel_id, meeting_ch
 OnCreated = Callable[[Channel], Awaitable[None] | None]
 
 OPENING_LIMIT_S = 5.0
-"""How long the callbacks for a new channel keep those waiting who want to speak in it."""
+"""The time for which the callbacks for a new channel may delay its first message."""
 
 
 class Channels:
@@ -39,21 +39,21 @@ class Channels:
         self.failures = 0
 
     def on_created(self, callback: OnCreated) -> None:
-        """Call `callback` with each channel that is made from now on. Asking twice changes nothing."""
+        """Call `callback` with each channel that is created from now on. Adding it twice changes nothing."""
         if callback not in self._on_created:
             self._on_created.append(callback)
 
     def get(self, channel_id: ChannelId) -> Channel | None:
-        """The channel of that id; None when there is none yet."""
+        """The channel with that id; None if there is none yet."""
         return self._channels.get(channel_id)
 
     def direct(self, one: Participant, other: Participant) -> Channel:
-        """The channel between two; somebody may talk with themselves."""
+        """The channel between two participants, which may be the same one twice."""
         channel_id = direct_channel_id(one.id, other.id)
         return self._channels.get(channel_id) or self._create(channel_id, (one, other))
 
     def meeting(self, meeting_id: MeetingId, participants: Sequence[Participant]) -> Channel:
-        """The channel of a meeting; `participants` are let in when they are not yet."""
+        """The channel of a meeting. `participants` who are not in it yet are added."""
         channel_id = meeting_channel_id(meeting_id)
         channel = self._channels.get(channel_id)
         if channel is None:
@@ -63,7 +63,7 @@ class Channels:
         return channel
 
     def remove(self, channel_id: ChannelId) -> None:
-        """Forget a channel, such as that of a meeting that has ended."""
+        """Forget a channel, such as that of an ended meeting."""
         self._channels.pop(channel_id, None)
 
     def _create(self, channel_id: ChannelId, participants: Sequence[Participant]) -> Channel:

@@ -34,9 +34,9 @@ def address_data(address: Address) -> list[str | None]:
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Under which name something is shown: an agent's id and class, or the gateway itself (id "").
+    """The name under which a message appears: an agent's id and class, or the gateway itself (id "").
 
-    `to` is the name of the one person to whom it is said, where others who are there read it too.
+    `to` is the name of the one person it is meant for, where others read it too.
     """
 
     id: str

@@ -10,7 +10,7 @@ from typing import Protocol
 import anyio
 
 LOOK_S = 30.0
-"""A calendar time is waited for in pieces of this length: the calendar may be set to another time meanwhile."""
+"""The length of the pieces in which a calendar time is awaited, because the calendar may be changed meanwhile."""
 
 
 _EXACT_S = 0.001

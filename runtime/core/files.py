@@ -6,11 +6,13 @@ import hashlib
 from dataclasses import dataclass
 from typing import Protocol
 
+from runtime.core.errors import FileTooLarge
+
 FILE_URL = "file:"
-"""The url of an attachment that a FileStore keeps is this and the id."""
+"""The prefix of the url of an attachment in a FileStore; the id follows."""
 
 MAX_FILE_BYTES = 20 * 1024 * 1024
-"""A store takes no longer file."""
+"""The size of the largest file that a store takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,14 @@ class FileBounds:
     conversation_bytes: int = 128 * 1024 * 1024
 
 
+def check_size(data: bytes) -> None:
+    """Raise FileTooLarge when no store takes so much."""
+    if len(data) > MAX_FILE_BYTES:
+        raise FileTooLarge(
+            f"This file has {len(data):,} bytes; at most {MAX_FILE_BYTES:,} are kept. Send a smaller one."
+        )
+
+
 class FileStore(Protocol):
     """Contents by their hash, within bounds: of too much in a person's or a conversation's account its oldest go, of
     too much in all the oldest, those first that no message came with. Raises StorageUnavailable."""
@@ -53,7 +63,9 @@ class FileStore(Protocol):
         ...
 
     async def attach(self, id_: str, conversation: str, /) -> None:
-        """A message came with the file: it is that conversation's now, and kept longer than what none came with."""
+        """A message came with the file: it now belongs to that conversation, and is kept longer than files without a
+        message.
+        """
         ...
 
     async def head(self, id_: str, /) -> FileHead | None:
@@ -75,7 +87,7 @@ _MAX_ENDING = 12
 
 
 def clean_file_name(name: str) -> str:
-    """A name without folders and without what cannot be seen, at most 120 characters with its ending kept."""
+    """A name without folders and invisible characters, at most 120 long, with its ending kept."""
     last = name.replace("\\", "/").rpartition("/")[2]
     visible = "".join(char for char in last if char.isprintable() and char not in '<>:"|?*').strip(" .")
     if len(visible) <= _MAX_NAME:

@@ -1,4 +1,4 @@
-"""Texts of strangers, made plain: nothing in them moves a cursor, hides or reorders."""
+"""Plain versions of strangers' texts, without characters that move a cursor, hide or reorder."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import unicodedata
 from collections.abc import Sequence
 
 MAX_ERROR_CHARS = 2_000
-"""The length of an exception's text where it is caught: it goes onto tapes and into prompts."""
+"""The longest text of a caught exception: it goes onto tapes and into prompts."""
 
 _KEPT = frozenset("\n\t\u200d")
-"""Not printable by Python's rules and still part of plain texts: line ends, tabs, what joins emoji."""
+"""Characters that are not printable by Python's rules but belong to plain texts: line ends, tabs, emoji joiners."""
 
 
 def plain(text: str) -> str:
@@ -19,7 +19,7 @@ def plain(text: str) -> str:
 
 
 def whole_characters(text: str) -> str:
-    """`text` with halves of characters joined, and U+FFFD for those that are alone: no UTF-8 has these."""
+    """`text` with halves of characters joined, and U+FFFD for single halves, which UTF-8 cannot encode."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The lowerer that works by rules, and asks a language model only for the steps that these leave free."""
+"""The lowerer that works by rules and asks a language model only for the steps that stay free."""
 
 from __future__ import annotations
 
@@ -72,8 +72,11 @@ _Decisions = dict[tuple[str, str, str], tuple[Step, ...]]
 
 
 class AutoLowerer:
-    """Lowers by rules. With `llm` the steps that stay free are decided by a model, in one request a program; what its
-    answer loses, invents or gets wrong stays free, and so does everything when it cannot be asked."""
+    """Lowers by rules.
+
+    With `llm`, a model decides the steps that stay free, in one request for a program. A step stays free if the model's
+    answer loses, invents or misreads something, or if the model cannot be asked.
+    """
 
     def __init__(self, llm: LLMClient | None) -> None:
         self._llm = llm
@@ -88,7 +91,7 @@ class AutoLowerer:
         return f"auto {self._rules.fingerprint} {model} {hashlib.sha256(_INSTRUCTIONS.encode()).hexdigest()[:16]}"
 
     async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
-        """The PBAsm of `source`, with what is still free. Raises ProgramRejected."""
+        """The PBAsm of `source`, with the steps that are still free. Raises ProgramRejected."""
         lowered = await self._rules.lower(source, program)
         if self._llm is None or not lowered.report.unclassified:
             return lowered
@@ -129,7 +132,7 @@ def _text(program: ParsedProgram) -> str:
 
 
 def _read(answer: str) -> _Decisions:
-    """The steps of an answer, each below the top of its own tree; rows in another form count for nothing."""
+    """The steps of an answer, each at the top of its own tree; rows in another form are ignored."""
     items: dict[tuple[str, str, str], list[ListItem]] = {}
     top: tuple[str, str, str] | None = None
     for row in answer.splitlines():
@@ -147,7 +150,7 @@ def _read(answer: str) -> _Decisions:
 def _taken(
     spec: AgentSpec, note: Unclassified, steps: Sequence[Step], source: ParsedAgent, program: ParsedProgram
 ) -> AgentSpec | None:
-    """The agent with a model's steps in the place of a free one; None where these are not what its author wrote."""
+    """The agent with a model's steps in place of a free one; None if they are not what its author wrote."""
     playbook = spec.playbook(note.playbook)
     old = playbook.step(note.line) if playbook else None
     if playbook is None or old is None or len(steps) != 1 or not _names_are_known(steps[0], note, source, program):
@@ -193,7 +196,7 @@ def _is_named(name: str, text: str, program: ParsedProgram) -> bool:
 
 
 def _has_reasons(step: Step, text: str) -> bool:
-    """Whether the author's words give a reason for what a model made of them: to lose no word is not enough."""
+    """Whether the author's words give a reason for the model's version: losing no word is not enough."""
     back_round = (Op.JMP, step.line)
     return all((one.op, one.text.strip()) == back_round or _has_reason(one, text) for one in step.walk())
 

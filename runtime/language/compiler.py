@@ -1,4 +1,4 @@
-"""From files to a program: read, parse, lower what is not PBAsm yet, check, link."""
+"""From files to a program: read, parse, lower what is no PBAsm yet, check, link."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ _VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """An agent has been lowered: "cached" without work, "compiled" by the lowerer; "given" when it was PBAsm or is
-    a person, "remote" when its playbooks are a server's."""
+    """The state of an agent: "cached" without work, "compiled" by the lowerer, "given" if it was PBAsm or is a person,
+    "remote" if its playbooks are a server's.
+    """
 
     agent: str
     how: str
@@ -43,8 +44,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class CompileResult:
-    """The program, what the lowerer has to say about it, the warnings of the parser, and the lines of the source by
-    file and number."""
+    """The program, the lowerer's report, the parser's warnings, and the source lines by file and number."""
 
     program: Program
     report: LoweringReport
@@ -102,7 +102,9 @@ def _needs_no_lowering(agent: ParsedAgent) -> bool:
 
 
 def read_lowered(text: str, agent: ParsedAgent) -> AgentSpec:
-    """The agent a lowerer wrote, at the places of its source. Raises CompileError, one line for every difference."""
+    """The agent that a lowerer wrote, with the places of its source. Raises CompileError with one line for every
+    difference.
+    """
     try:
         parsed = parse(read_text(text, f"{agent.name}.pbasm"))
         problems = Problems()
@@ -183,7 +185,7 @@ class _Compilation:
 
 
 def _interface(parsed: ParsedProgram) -> list[str]:
-    """The part of all agents that a lowerer sees besides the text of its own."""
+    """The part of all agents that a lowerer sees besides its own agent's text."""
     return [
         f"{agent.name}:{agent.kind} {' '.join(signature(playbook) for playbook in agent.playbooks)}"
         for agent in parsed.agents
@@ -191,7 +193,7 @@ def _interface(parsed: ParsedProgram) -> list[str]:
 
 
 def _read_cache(path: Path) -> Lowered | None:
-    """The cached result, or None; a file that is cut short or of another kind counts as none."""
+    """The cached result, or None; a truncated file or one of another kind counts as none."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         notes, decided = (
@@ -204,7 +206,9 @@ def _read_cache(path: Path) -> Lowered | None:
 
 
 def _write_cache(path: Path, lowered: Lowered) -> None:
-    """Keep a result; a reader sees all of it or nothing. A directory that cannot be written only costs time later."""
+    """Store a result; a reader sees all of it or nothing. In an unwritable directory, later compilations merely take
+    longer.
+    """
     text = json.dumps({"pbasm": lowered.pbasm, **asdict(lowered.report)}, ensure_ascii=False)
     partial = path.with_suffix(f".{os.getpid()}.partial")
     try:

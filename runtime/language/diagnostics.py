@@ -11,7 +11,7 @@ from typing import Any, Literal
 from runtime.core.errors import ParseError
 
 _WORD = re.compile(r"#{1,6}\s.*\S|[`~]{3,}\w*|!?\$?\w+(?:[.:\-/]\w+)*|\"[^\"]*\"|'[^']*'|<!--|-->|---|\*\*?|[-=]>")
-"""What a caret underlines whole: a heading, a word, a name with its dots, a text in quotes, a mark."""
+"""The text that a caret underlines completely: a heading, a word, a name with its dots, a text in quotes, a mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ class Diagnostic:
 
     @property
     def meant(self) -> str:
-        """The characters that are meant, at least one; "" behind the end of the line."""
+        """The marked characters, at least one; "" past the end of the line."""
         start = self.span.column - 1
         word = None if self.width else _WORD.match(self.source_line, start)
         return self.source_line[start : word.end() if word else start + max(1, self.width)]
 
     def render(self) -> str:
-        """The diagnostic as a compiler prints it: place, message, the line, and carets below what is meant."""
+        """The diagnostic in a compiler's form: place, message, the line, and carets below the marked text."""
         out = [f"{self.span}: {self.severity}: {self.message}"]
         if self.source_line:
             number = str(self.span.line)
@@ -69,12 +69,12 @@ class Diagnostic:
 
 
 def _printable(line: str) -> str:
-    """A line as it can be shown: a tab, and whatever else moves the cursor, is a blank."""
+    """A line in printable form: a tab, or any other character that moves the cursor, becomes a space."""
     return "".join(" " if unicodedata.category(char) == "Cc" else char for char in line)
 
 
 def _width(text: str) -> int:
-    """The number of columns of a text where all characters have the same width, or twice that."""
+    """The columns of a text whose characters have the same width, or twice that."""
     return sum(_columns(char) for char in text)
 
 

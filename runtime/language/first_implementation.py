@@ -21,7 +21,7 @@ KEYWORDS: Mapping[str, Mapping[str, str]] = {
     "SendMessage": {"target_agent_id": "target"},
     "WaitForMessage": {"source_agent_id": "source"},
 }
-"""Arguments by their names there, with the names they have here, by call."""
+"""Argument names of the first implementation with the names here, by call."""
 
 _SHARED = 'await Share("name", value) and await Shared("name")'
 _NOT_NEEDED = "nothing"
@@ -57,16 +57,16 @@ _OFFERED = frozenset({"state", "id", "klass"})
 
 
 def instead_of(name: str) -> str:
-    """The replacement for a name of the first implementation, to follow the description of an error; "" for other
-    names.
-    """
+    """The replacement for a name of the first implementation, as an addition to an error's text; "" for other names."""
     found = _use(_REPLACED.get(name, ""))
     return f": {found[0].lower()}{found[1:-1]}" if found else ""
 
 
 def lint_of_first_implementation(program: Program, built_in: Collection[str]) -> Iterator[Diagnostic]:
-    """Warnings about the Python of a program: what is not offered here, each with its replacement. `built_in` are the
-    names that can be called everywhere."""
+    """Warnings about names in a program's Python that are missing here, each with its replacement.
+
+    `built_in` are the names that can be called everywhere.
+    """
     for agent in program.agents:
         offered = {*_OFFERED, *built_in, *(playbook.name for playbook in agent.playbooks)} - _REPLACED.keys()
         for fence in agent.fences:
@@ -85,12 +85,12 @@ def _in_placeholders(playbook: PlaybookSpec) -> Iterator[Diagnostic]:
 
 
 def _writes_pieces(node: ast.AST) -> bool:
-    """Whether a function gives a text piece by piece: it runs outside of its playbook, and may wait for a time."""
+    """Whether a function yields text in pieces: it then runs outside its playbook, and may wait for a time."""
     return isinstance(node, ast.AsyncFunctionDef) and any(isinstance(inner, ast.Yield) for inner in ast.walk(node))
 
 
 class _Finder:
-    """Looks through one fence."""
+    """Searches one fence."""
 
     def __init__(self, program: Program, agent: AgentSpec, fence: PythonFence, offered: Collection[str]) -> None:
         self._program = program
@@ -148,7 +148,7 @@ class _Finder:
             yield self._warning(node, f"{name} of {owner} is not public", hint)
 
     def _plain(self, function: ast.FunctionDef, own: frozenset[str]) -> Iterator[Diagnostic]:
-        """A playbook that is a plain function runs in a thread, where there is no agent."""
+        """A playbook that is a plain function runs in a thread, which has no agent."""
         for node in ast.walk(function):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in own:
                 message = f"{function.name} uses `{node.value.id}` and is not `async def`"

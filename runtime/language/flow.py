@@ -1,4 +1,4 @@
-"""What the code and the words of a step say about where control goes."""
+"""The control flow that the code and the words of a step state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TARGET = re.compile(r"\s*(?:to\s+)?(?:step\s+)?(\d+(?:\.\d+)*)\s*(.*)", re.IGNO
 
 
 def is_loop(step: Step) -> bool:
-    """Whether a step repeats what is below it: by its words, or by a jump back from there."""
+    """Whether a step repeats the steps below it: by its words, or by a jump back from there."""
     if step.op is Op.LOP:
         return True
     if step.op is not Op.CND:
@@ -23,11 +23,11 @@ def is_loop(step: Step) -> bool:
 
 
 def is_else(step: Step) -> bool:
-    """Whether a step is the other side of the condition before it."""
+    """Whether a step is the other side of the previous condition."""
     return step.op is Op.ELS or (step.op is Op.CND and _ELSE.match(step.text) is not None)
 
 
 def jump_target(step: Step) -> str | None:
-    """The line that a JMP goes to, None when it names none."""
+    """The line that a JMP goes to; None if it names none."""
     match = _TARGET.match(step.text)
     return match[1] if match else None

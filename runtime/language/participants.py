@@ -1,4 +1,4 @@
-"""Agents that are played in another process: under which name it connects."""
+"""Agents that run in another process, and the names of their participants."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from runtime.language.program import AgentKind, AgentSpec, Program
 
 PARTICIPANT_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-"""How the name of a participant in another process is written, in programs and settings."""
+"""The form of a participant's name in programs and settings."""
 
 
 def named_participant(klass: str, metadata: Mapping[str, Any]) -> str:
-    """The name under which such an agent's player connects: `participant:`, else its class in small letters."""
+    """The participant's name of such an agent: `participant:`, else its class in lower case."""
     return str(metadata.get("participant") or klass.lower())
 
 
 def participant_of(agent: AgentSpec) -> str | None:
-    """The name under which the agent's player connects; None for one that is executed here."""
+    """The participant's name of an agent; None for one that runs here."""
     return named_participant(agent.name, agent.metadata) if agent.kind is AgentKind.REMOTE else None
 
 

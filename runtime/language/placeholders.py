@@ -1,4 +1,4 @@
-"""`{expressions}` in descriptions and messages: their places and their kinds, without their values."""
+"""`{expressions}` in descriptions and messages: their positions and kinds, without their values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.D
 _NAME = re.compile(r"\$([A-Za-z_]\w*)")
 _WORDS = re.compile(r"[^\W\d_][\w\s$,.'\u2019?-]*\s[\w\s$,.'\u2019?-]*")
 _SPEC = re.compile(r"(?! )(?:.?[<>=^])?[-+ ]?#?0?\d*[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?|[^{}]*%[A-Za-z][^{}]*")
-"""How a value is to be written: `>9`, `.2f`, `%d.%m.%Y`."""
+"""A format for a value: `>9`, `.2f`, `%d.%m.%Y`."""
 
 _DATA = (ast.Set, ast.Tuple, ast.Dict)
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
@@ -64,7 +64,7 @@ def _placeholders(text: str) -> Iterator[Placeholder]:
 
 
 def plain_names(expression: str) -> str:
-    """An expression in which every `$name` is `name`; quoted text stays as it is."""
+    """An expression with `name` in place of every `$name`; quoted text stays unchanged."""
     parts: list[str] = []
     at = 0
     while at < len(expression):
@@ -90,7 +90,7 @@ def _placeholder(text: str, start: int, end: int) -> Placeholder | None:
 
 
 def _code(said: str) -> str:
-    """The expression, or "" when it is none, or names nothing."""
+    """The expression, or "" if there is none or it names nothing."""
     code = plain_names(said)
     try:
         body = parse_python(f"({code})").body
@@ -103,7 +103,7 @@ def _code(said: str) -> str:
 
 
 def _formatted(code: str) -> str:
-    """`x:.2f` and `x!r` as an expression; "" for what is neither."""
+    """`x:.2f` or `x!r` as an expression; "" for other text."""
     quotes = next((quotes for quotes in ('"""', "'''") if quotes not in code), "'")
     try:
         body = parse_python(f"f{quotes}{{{code}}}{quotes}").body
@@ -117,7 +117,7 @@ def _formatted(code: str) -> str:
 
 
 def _is_said_how(formatted: ast.FormattedValue) -> bool:
-    """Whether it is said how a value is to be written, in a way that is no part of other text in braces."""
+    """Whether a text is a value's format and no part of other text in braces."""
     match formatted.format_spec:
         case None:
             return formatted.conversion >= 0
@@ -127,7 +127,7 @@ def _is_said_how(formatted: ast.FormattedValue) -> bool:
 
 
 def _closing(text: str, start: int) -> int | None:
-    """The place behind the brace that closes the one at `start`, None when its line ends before."""
+    """The position after the brace that closes the one at `start`; None if its line ends first."""
     wanted: list[str] = []
     at = start
     while at < len(text) and text[at] != "\n":
@@ -147,7 +147,7 @@ def _closing(text: str, start: int) -> int | None:
 
 
 def _end_of_string(text: str, start: int) -> int:
-    """The place behind a string literal; of one that its line does not end, behind its quote alone."""
+    """The position after a string literal; if its line does not end it, after its opening quote."""
     at = start + 1
     while at < len(text) and text[at] != "\n":
         if text[at] == text[start]:
@@ -157,7 +157,7 @@ def _end_of_string(text: str, start: int) -> int:
 
 
 def _doubled(text: str, start: int) -> Placeholder | None:
-    """`{{expression}}`, which is the same as `{expression}`."""
+    """`{{expression}}`, which means the same as `{expression}`."""
     end = _closing(text, start)
     if end is None or not text.startswith("}}", end - 2) or _closing(text, start + 1) != end - 1:
         return None

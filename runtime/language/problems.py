@@ -1,4 +1,4 @@
-"""Collecting what is wrong, so that an author sees all of it at once."""
+"""Collection of errors, so that an author sees all of them at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SourceLine:
 
 
 class Problems:
-    """The diagnostics found so far; only the first 50 are kept."""
+    """The diagnostics so far; only the first 50 are kept."""
 
     def __init__(self) -> None:
         self._found: list[Diagnostic] = []
@@ -40,26 +40,26 @@ class Problems:
         return bool(self._found)
 
     def at(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "", width: int = 0) -> None:
-        """Something is wrong at this column of the line; by default at its first character.
+        """Add an error at this column of the line, by default at its first character.
 
-        `width` is how many characters are wrong; 0 means the word that stands there.
+        `width` is the number of wrong characters; 0 means the word there.
         """
         place = line.span(line.content_column if column is None else column)
         self._add(Diagnostic(message, place, line.text[line.shift :], hint, width=width))
 
     def warn(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "") -> None:
-        """Something is probably a mistake; it hinders nothing."""
+        """Add a warning, which prevents nothing."""
         place = line.span(line.content_column if column is None else column)
         if len(self._warned) < _MOST:
             self._warned.append(Diagnostic(message, place, line.text[line.shift :], hint, "warning"))
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """The warnings, in the order of the source."""
+        """The warnings, in source order."""
         return tuple(self._warned)
 
     def at_span(self, span: Span, message: str, *, text: str = "", hint: str = "", word: str = "") -> None:
-        """Something is wrong at a place whose line is not at hand; `word` is the part of it that is."""
+        """Add an error at a place whose line is not at hand; `word` is the wrong part."""
         at = text.find(word, span.column - 1) if word else -1
         place = span if at < 0 else replace(span, column=at + 1)
         self._add(Diagnostic(message, place, text, hint, width=len(word) if at >= 0 else 0))

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from runtime.language.diagnostics import Span
+from runtime.language.value_types import may_be_none
 
 Mode = Literal["playbook", "react", "raw"]
 """How a playbook in natural language is executed: its steps in order, in a loop of thinking and calling until the
@@ -15,7 +16,7 @@ model's exit conditions hold, or by one question to the model."""
 
 
 class AgentKind(StrEnum):
-    """The player of an agent."""
+    """The executor of an agent."""
 
     AI = "AI"
     HUMAN = "Human"
@@ -69,6 +70,11 @@ class Param:
     type: str | None = None
     default: str | None = None
 
+    @property
+    def needs_value(self) -> bool:
+        """Whether Python code may count on a value: a type is declared that None does not belong to."""
+        return self.type is not None and self.default != "None" and not may_be_none(self.type)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -110,22 +116,22 @@ class PlaybookSpec:
 
     @property
     def meeting(self) -> bool:
-        """Whether executing it is a meeting."""
+        """Whether its execution is a meeting."""
         return bool(self.metadata.get("meeting"))
 
     @property
     def hidden(self) -> bool:
-        """Whether a model learns of it only where it executes it; it can still be called."""
+        """Whether a model knows it only while executing it; it can still be called."""
         return bool(self.metadata.get("hidden"))
 
     @property
     def pure(self) -> bool:
-        """Whether it reads only and changes nothing outside, so that a correction may have it called again."""
+        """Whether it only reads, so that a correction may repeat it."""
         return bool(self.metadata.get("pure"))
 
     @property
     def mode(self) -> Mode:
-        """As `execution_mode` says; without that "playbook" where there are steps, "react" where there are none."""
+        """The mode of `execution_mode`; by default "playbook" with steps, "react" without."""
         said: Mode | None = self.metadata.get("execution_mode")
         if said is not None:
             return said
@@ -133,7 +139,7 @@ class PlaybookSpec:
 
     @property
     def walked(self) -> bool:
-        """Whether the runtime walks its steps; else a model executes it with statements."""
+        """Whether the runtime executes its steps; else a model executes it with statements."""
         return self.kind == "llm" and self.mode == "playbook" and bool(self.steps)
 
     def walk_steps(self) -> Iterator[Step]:
@@ -168,7 +174,7 @@ class AgentSpec:
 
     @property
     def standby(self) -> bool:
-        """Whether it exists from the start, even without a start trigger."""
+        """Whether it exists from the start even without a start trigger."""
         return self.metadata.get("startup_mode") == "standby"
 
     def playbook(self, name: str) -> PlaybookSpec | None:
@@ -178,7 +184,7 @@ class AgentSpec:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A whole program. `digest` changes when its compiled text does; `pbasm` is that text."""
+    """A whole program. `digest` changes with its compiled text, `pbasm`."""
 
     name: str
     agents: tuple[AgentSpec, ...]
@@ -186,7 +192,7 @@ class Program:
     digest: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
     remote_agents: frozenset[str] = field(init=False, repr=False, compare=False)
-    """The names of the agents whose playbooks are tools of a server."""
+    """The names of the agents whose playbooks are a server's tools."""
     _by_name: Mapping[str, AgentSpec] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The server of a remote agent: what a program says below `remote:`."""
+"""The server of a remote agent: the `remote:` block of a program."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class RemoteSpec:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The names of what only the settings know."""
+        """The names of values that only the settings have."""
         return (*self.env, self.secret) if self.secret else self.env
 
 
 def remote_of(agent: AgentSpec) -> RemoteSpec | None:
-    """The server of the agent's playbooks; None for an agent that has its own."""
+    """The server of the agent's playbooks; None for an agent without one."""
     if agent.kind is not AgentKind.MCP:
         return None
     said: Mapping[str, Any] = agent.metadata["remote"]

@@ -33,7 +33,7 @@ _PERHAPS_BEGIN = re.compile(
 
 
 def may_begin(text: str) -> bool:
-    """Whether a trigger may mean the beginning, also in words that `trigger_kind` does not know."""
+    """Whether a trigger may mean the start, even in words that `trigger_kind` does not know."""
     return trigger_kind(text) is TriggerKind.BGN or _PERHAPS_BEGIN.search(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""The declared types of variables: what fits them, and what becomes a value of them without any loss."""
+"""The declared types of variables: fitting values, and lossless conversions to them."""
 
 from __future__ import annotations
 
@@ -59,8 +59,22 @@ def coerced(value: Any, type_name: str) -> Any:
 
 
 def alternatives(type_name: str) -> tuple[str, ...]:
-    """The types of which a declared one names several, as in `int | None`; the type itself where it names one."""
+    """The alternatives of a declared type, as in `int | None`; the type itself if it has only one."""
     return tuple("Any" if one is None else ast.unparse(one) for one in _choices(_read(type_name)))
+
+
+def may_be_none(type_name: str) -> bool:
+    """Whether None is a value of a type, or may be: it names None, takes anything, or nobody knows it."""
+    return any(_may_be_none(choice) for choice in _choices(_read(type_name)))
+
+
+def _may_be_none(declared: ast.expr | None) -> bool:
+    match declared:
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=inner):
+            return any(isinstance(one, ast.Constant) and one.value is None for one in _parts(inner))
+        case ast.Subscript(value=ast.Name(id=name)) | ast.Name(id=name):
+            return name == "object" or _plain(name) not in _TYPES
+    return True
 
 
 def literals_of(type_name: str) -> tuple[Any, ...]:
@@ -73,7 +87,7 @@ def literals_of(type_name: str) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=1024)
 def _read(type_name: str) -> ast.expr | None:
-    """A type as it is written; None where it is none, and takes everything."""
+    """A type from its text; None for an unknown type, which accepts everything."""
     try:
         return ast.parse(type_name.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -124,7 +138,7 @@ def _is_a(value: Any, name: str) -> bool:
 
 
 def _holds(value: Any, inner: Sequence[ast.expr]) -> bool:
-    """Whether what is inside of a list or dict is as it is declared."""
+    """Whether the content of a list or dict fits its declaration."""
     if isinstance(value, list):
         return all(one is None or _fits(one, inner[0]) for one in value)
     if isinstance(value, dict) and len(inner) == 2:

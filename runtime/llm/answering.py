@@ -1,6 +1,6 @@
-"""A client of one model: its provider, with limits of time, and asked again where that may help.
+"""A client of one model, with time limits and retries.
 
-What may pass is tried again only before the first piece: one that was read has had effects.
+Retries happen only before the first piece, because a piece that was read has had effects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LEAVE_LIMIT_S = 1.0
 
 
 class AnsweringClient:
-    """The client that the rest of Parley asks. Its creator opens and closes the provider."""
+    """The client that the rest of Parley uses. Its creator opens and closes the provider."""
 
     def __init__(self, provider: Provider, options: ModelOptions, clock: Clock) -> None:
         self._provider = provider
@@ -40,7 +40,7 @@ class AnsweringClient:
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Answer]:
-        """The answer to `request`; the request is made when it is iterated."""
+        """The answer to `request`. The request is made when the answer is iterated."""
         answer = Answer(self._provider, request, self._options, self._clock)
         try:
             yield answer
@@ -63,7 +63,7 @@ class Answer:
 
     @property
     def usage(self) -> Usage:
-        """Tokens as the provider counts them; complete when the iteration has ended."""
+        """The tokens in the provider's count; complete when the iteration has ended."""
         return self._usage
 
     def __aiter__(self) -> AsyncIterator[str]:
@@ -77,7 +77,7 @@ class Answer:
             piece = await self._next_piece(self._options.timeouts.between_pieces_s, "the next piece")
 
     async def aclose(self) -> None:
-        """Stop the request if it still runs."""
+        """Stop the request if it is still running."""
         if self._iteration is not None:
             await self._iteration.aclose()
         await self._hang_up()
@@ -89,7 +89,7 @@ class Answer:
                 await attempt.aclose()
 
     async def _first_piece(self) -> str | None:
-        """Ask until a first piece comes, an error is for good, or the tries are used up."""
+        """Retry until the first piece, a final error, or the last attempt."""
         tried = 0
         while True:
             self._whole_until = anyio.current_time() + self._options.timeouts.whole_s
@@ -123,7 +123,7 @@ class Answer:
 
 
 def _pause_s(tried: int, error: LLMError) -> float:
-    """The pause that the provider asks for, else twice as long each time, with jitter so that clients spread out."""
+    """The pause that the provider asks for, else twice the last one, with jitter so that clients spread out."""
     asked_s = error.retry_after_s if isinstance(error, LLMRateLimited) else None
     if asked_s is not None:
         return asked_s

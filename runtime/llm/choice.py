@@ -21,7 +21,9 @@ _PROVIDERS: tuple[tuple[str, str], ...] = (
     ("GROQ_API_KEY", "groq/openai/gpt-oss-120b"),
     ("DEEPSEEK_API_KEY", "deepseek/deepseek-chat"),
 )
-"""The environment's key and the model used with it, first found first taken. Names as in litellm 1.106's model list."""
+"""Providers in the order of preference: the key's variable and the default model. Names as in litellm 1.106's model
+list.
+"""
 
 _PREFIXES = frozenset(model.partition("/")[0] for _, model in _PROVIDERS) | {
     "ollama",
@@ -47,7 +49,7 @@ class ModelChoice:
 
 @dataclass(frozen=True, slots=True)
 class NoModel:
-    """There is none; `reason` is one sentence that says what to set."""
+    """No model is available; `reason` is one sentence that says what to set."""
 
     reason: str
 
@@ -66,7 +68,7 @@ class ModelSettings:
 
     @property
     def has_key(self) -> bool:
-        """Whether they name the key."""
+        """Whether the settings name the key."""
         return bool(self.api_key or self.api_key_file or self.api_key_variable)
 
 
@@ -121,7 +123,7 @@ def _named(settings: ModelSettings, variables: Collection[str]) -> ModelChoice:
 
 
 def _with_key(choice: ModelChoice, settings: ModelSettings, variable: str | None) -> ModelChoice:
-    """The choice with the key of the settings, else with that of a provider's own variable."""
+    """The choice with the key of the settings, else with the key in a provider's own variable."""
     if not settings.has_key:
         return replace(choice, api_key_variable=variable)
     return replace(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 MAX_ANSWER_CHARS = 200_000
-"""An answer is read no further."""
+"""The longest answer that is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class CompletionRequest:
     purpose: str = "execute"
     stop: tuple[str, ...] = ()
     temperature: float | None = None
-    """None leaves it to the provider."""
+    """None means the provider's default."""
     schema: Mapping[str, Any] | None = None
-    """The JSON schema that the whole answer has to fit, where the provider can hold the model to it."""
+    """The JSON schema of the whole answer, if the provider can enforce it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Usage:
 
 
 class Completion(Protocol):
-    """The answer, in pieces as they come. `usage` is complete when the iteration has ended."""
+    """The answer, in pieces as they arrive. `usage` is complete when the iteration has ended."""
 
     def __aiter__(self) -> AsyncIterator[str]: ...
 
@@ -57,7 +57,7 @@ class Completion(Protocol):
 
 
 class Provider(Protocol):
-    """The source of a model: one try at an answer, which waits for nothing and repeats nothing."""
+    """A source of a model: one attempt at an answer, without waiting or retries."""
 
     def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
         """The text in pieces as they come, and the newest account of what was used. Closing it stops the request.
@@ -67,7 +67,7 @@ class Provider(Protocol):
         ...
 
     async def warm_up(self) -> None:
-        """Get ready now, so that the first request need not. May be given up at any time."""
+        """Prepare now, so that the first request is quick. May be cancelled at any time."""
         ...
 
 
@@ -88,14 +88,14 @@ class LLMClient(Protocol):
 
 @runtime_checkable
 class CanWarmUp(Protocol):
-    """A client whose first request is quicker when it was got ready before."""
+    """A client whose first request is quicker after preparation."""
 
     async def warm_up(self) -> None:
-        """Get ready now. May be given up at any time."""
+        """Prepare now. May be cancelled at any time."""
         ...
 
 
 async def warm_up(client: LLMClient) -> None:
-    """Return when the client is as quick as it will be. May be given up at any time."""
+    """Return when the client is as fast as it will be. May be cancelled at any time."""
     if isinstance(client, CanWarmUp):
         await client.warm_up()

@@ -25,7 +25,7 @@ Frame = Mapping[str, Any]
 
 
 def packed(frame: Frame) -> bytes:
-    """A frame as it is sent. Raises LLMRefused for one that is too large."""
+    """A frame in its sent form. Raises LLMRefused for one that is too large."""
     data = json.dumps(frame, separators=(",", ":")).encode()
     if len(data) > MAX_FRAME_BYTES:
         raise LLMRefused(f"A prompt of {len(data)} bytes is too large; at most {MAX_FRAME_BYTES} can be asked.")
@@ -33,13 +33,13 @@ def packed(frame: Frame) -> bytes:
 
 
 class FrameReader:
-    """The frames that come over a stream."""
+    """The frames that arrive on a stream."""
 
     def __init__(self, stream: AnyByteStream) -> None:
         self._bytes = BufferedByteReceiveStream(stream)
 
     async def receive(self) -> Frame:
-        """The next one. Raises EndOfStream, IncompleteRead or BrokenResourceError when the other side is gone."""
+        """The next frame. Raises EndOfStream, IncompleteRead or BrokenResourceError when the other side has gone."""
         (size,) = _LENGTH.unpack(await self._bytes.receive_exactly(_LENGTH.size))
         frame: Frame = json.loads(await self._bytes.receive_exactly(size))
         return frame
@@ -68,7 +68,7 @@ def error_data(error: LLMError) -> dict[str, Any]:
 
 
 def error_from(data: Mapping[str, Any]) -> LLMError:
-    """The failure again."""
+    """The failure in this data."""
     if data["kind"] == LLMRateLimited.__name__:
         return LLMRateLimited(data["text"], retry_after_s=data["retry_after_s"])
     return _KINDS[data["kind"]](data["text"])

@@ -18,14 +18,14 @@ _CONTEXT_TOKENS = 16_384
 
 
 class NoModelClient:
-    """Stands where a model would: every request fails with the reason, which says what to set."""
+    """Takes the place of a model: every request fails with the reason, which says what to set."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
     @property
     def model(self) -> str:
-        """For logs."""
+        """The name for logs."""
         return "none"
 
     def stream(self, _request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]:
@@ -63,7 +63,7 @@ class LocalGGUF:
 
     @property
     def base_url(self) -> str:
-        """Ends in /v1."""
+        """The server's address, which ends in /v1."""
         return f"{self._server.listening_address}/v1"
 
     async def __aenter__(self) -> Self:

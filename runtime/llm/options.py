@@ -37,5 +37,5 @@ class ModelOptions:
 
     @property
     def speaks_openai(self) -> bool:
-        """Whether a server of one's own is asked that speaks OpenAI's protocol, which needs no library."""
+        """Whether the model is on your own server that speaks OpenAI's protocol, which needs no library."""
         return self.base_url is not None and self.name.startswith("openai/")

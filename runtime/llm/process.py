@@ -37,10 +37,12 @@ from runtime.llm.options import ModelOptions
 
 _ROOT = Path(__file__).parents[2]
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from runtime.llm.worker.main import main; main()"
-"""With `-P` the working directory is no place to import from: it is the user's, and may have anything in it."""
+"""The command of the process. `-P` excludes the working directory from imports: it is the user's, with unknown
+content.
+"""
 
 MAX_PIECE_CHARS = 4_000
-"""Reading a longer piece of code would keep everybody else waiting."""
+"""The longest piece handled at once. A longer one would keep all other answers waiting."""
 
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 5.0
@@ -52,13 +54,13 @@ _GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, any
 
 
 class OnEvent(Protocol):
-    """Takes "model.ready" and "model.lost", with flat data. Must not raise and not block."""
+    """Takes "model.ready" and "model.lost", with flat data. Must neither raise nor block."""
 
     def __call__(self, name: str, /, **data: object) -> None: ...
 
 
 def unheard(_name: str, /, **_data: object) -> None:
-    """Nobody listens."""
+    """No listener."""
 
 
 class ModelProcess:
@@ -77,8 +79,9 @@ class ModelProcess:
         *,
         keys: Mapping[str, int] | None = None,
     ) -> None:
-        """`environment` is all that the process sees of it, besides the variables whose values are in the open files
-        `keys`."""
+        """`environment` is everything that the process sees of it, besides the variables whose values are in the open
+        files `keys`.
+        """
         self._keys = dict(keys or {})
         self._options = _unnamed_file(options)
         self._model = options.name
@@ -92,7 +95,7 @@ class ModelProcess:
 
     @property
     def process_id(self) -> int | None:
-        """The process's, when there is one."""
+        """The id of the process, while there is one."""
         return None if self._link is None else self._link.process.pid
 
     async def __aenter__(self) -> Self:
@@ -145,7 +148,7 @@ class ModelProcess:
             await self._clock.sleep_until(self._clock.monotonic() + pause_s)
 
     async def _live(self, begun_s: float) -> str:
-        """One life of the process; why it ended."""
+        """Run the process once, and return the reason for its end."""
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -199,12 +202,12 @@ class ModelProcess:
 
 
 class _Link:
-    """One life of the process, and what it is answering."""
+    """One run of the process, with the answers in progress."""
 
     def __init__(self, process: Process, stream: UNIXSocketStream) -> None:
         self.process = process
         self.settled = anyio.Event()
-        """Set when it is ready, or over."""
+        """Set when the process is ready or has ended."""
         self.is_ready = False
         self.is_over = False
         self._stream = stream
@@ -214,7 +217,7 @@ class _Link:
         self._last_words = ""
 
     async def ask(self, request: CompletionRequest) -> AsyncGenerator[str | Usage, None]:
-        """The parts of an answer; leaving it has the process leave it too."""
+        """The parts of an answer. Leaving the iteration also stops the process's request."""
         number, answer = next(self._numbers), _Arriving()
         frame = packed({"ask": number, "request": asdict(request)})
         self._answers[number] = answer
@@ -236,7 +239,7 @@ class _Link:
             self.process.kill()
 
     async def read(self) -> None:
-        """Take what the process says, until it is gone."""
+        """Read the process's frames until it has gone."""
         frames = FrameReader(self._stream)
         with suppress(*_GONE):
             while True:
@@ -248,20 +251,20 @@ class _Link:
                     answer.take(frame)
 
     async def write(self) -> None:
-        """Send it what is asked."""
+        """Send requests to the process."""
         waiting: MemoryObjectReceiveStream[bytes] = self._waiting
         with suppress(*_GONE):
             async for data in waiting:
                 await self._stream.send(data)
 
     async def read_errors(self) -> None:
-        """Keep the last line that it wrote for people: a traceback ends with what is wrong."""
+        """Keep the last line of its standard error, because a traceback ends with the error."""
         assert self.process.stderr is not None
         async for line in _lines(self.process.stderr):
             self._last_words = line
 
     async def end(self) -> str:
-        """Have it end, and fail what it was answering; why it ended."""
+        """End the process, fail the answers in progress, and return the reason for its end."""
         await self._stream.aclose()
         with anyio.move_on_after(_END_LIMIT_S):
             await self.process.wait()
@@ -283,7 +286,7 @@ class _Link:
 
 
 class _Arriving:
-    """An answer that is being received. It waits here whole, if need be: the process cuts it at MAX_ANSWER_CHARS."""
+    """An answer that is arriving. All of it may wait here, since the process limits it to MAX_ANSWER_CHARS."""
 
     def __init__(self) -> None:
         self.ended = False
@@ -304,13 +307,13 @@ class _Arriving:
         self._changed.set()
 
     def fail(self, error: LLMError) -> None:
-        """Nothing more will come."""
+        """Nothing more will arrive."""
         if not self.ended:
             self.ended, self._failure = True, error
         self._changed.set()
 
     async def parts(self) -> AsyncGenerator[str | Usage, None]:
-        """All that comes; what has come while nobody took it is one piece, or several with others' work in between."""
+        """All parts. Text that arrived meanwhile comes as one piece, or as several if others' work came in between."""
         while True:
             await self._changed.wait()
             self._changed = anyio.Event()
@@ -329,7 +332,7 @@ class _Arriving:
 
 
 def _unnamed_file(options: ModelOptions) -> IO[bytes]:
-    """A file that holds the options with the key, and that nobody can open by a name."""
+    """A file that holds the options with the key and has no name by which it could be opened."""
     file: IO[bytes]
     if sys.platform == "linux":
         file = os.fdopen(os.memfd_create("model"), "wb")

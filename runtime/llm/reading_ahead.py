@@ -1,4 +1,4 @@
-"""Answers of a model that are read as they arrive, even while their consumer is stopped."""
+"""Model answers that are read as they arrive, even while their consumer is stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage
 
 MAX_PIECES = 100_000
-"""Pieces of one answer that wait at most; a longer one is read on when they were taken."""
+"""The most pieces of one answer that may wait; reading continues once they are taken."""
 
 
 class ReadingAhead:
@@ -26,7 +26,7 @@ class ReadingAhead:
 
     @property
     def model(self) -> str:
-        """The other's."""
+        """The name of the other client's model."""
         return self._client.model
 
     @asynccontextmanager
@@ -54,7 +54,7 @@ class _Ahead:
         return Usage() if self._completion is None else self._completion.usage
 
     async def leave(self) -> None:
-        """Read nothing more; return when the model is left."""
+        """Stop reading; returns when the model's request has ended."""
         self._scope.cancel()
         await self._over.wait()
         self._pieces.close()
@@ -66,7 +66,7 @@ class _Ahead:
             raise self._failure
 
     async def read(self, client: LLMClient, request: CompletionRequest, into: MemoryObjectSendStream[str]) -> None:
-        """Read the answer to its end; its exceptions go to the reader of the pieces."""
+        """Read the answer to its end. Its exceptions go to the consumer of the pieces."""
         try:
             with into, self._scope:
                 await self._read(client, request, into)

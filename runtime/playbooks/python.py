@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from runtime.core.errors import JournalError, ParleyError, ProgramChanged, Unjournaled
+from runtime.core.errors import JournalError, ParleyError, PlaybookError, ProgramChanged, Unjournaled
 from runtime.execution.frames.drive import drive, rehearse
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.loop import FrameLoop
@@ -51,7 +51,11 @@ class PythonPlaybook:
         return [], values, state_values(self.spec.params, values)
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        return typed(self.name, self._params, bound(self.name, self._params, args, kwargs))
+        values = typed(self.name, self._params, bound(self.name, self._params, args, kwargs))
+        absent = next((param for param in self._params if param.needs_value and values[param.name] is None), None)
+        if absent is not None:
+            raise PlaybookError(f"{self.name} takes {absent.name} as {absent.type}, and it was not given")
+        return values
 
     async def adopt(self, frame: Frame, /) -> None:
         """Code that changed must do what the journal has: it is run through the recorded results."""

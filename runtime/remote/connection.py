@@ -1,4 +1,4 @@
-"""One connection to a server of MCP. The only place that speaks with the SDK."""
+"""One connection to an MCP server. The only module that uses the SDK."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ from runtime.remote.tools import KEY
 
 MAX_PAGES = 50
 _SDK = logging.getLogger("mcp")
-"""Silent: what goes wrong comes as an error as well, and what it would write is what strangers wrote."""
+"""The SDK's logger, silenced: failures also arrive as errors, and it would log strangers' texts."""
 _SDK.addHandler(logging.NullHandler())
 _SDK.propagate = False
 
 _US = Implementation(name="parley", version="1")
 NOT_FOUND = 404
-"""What a server answers, doing nothing, when it does not know our session: it is another one now."""
+"""The answer of a server that no longer knows our session. It has done nothing."""
 
 _SESSION_GONE = "Session terminated"
-"""What the SDK makes of that when nothing else is said."""
+"""The SDK's text for that, if no other is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Connection:
             return found
 
     async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> CallToolResult | Lost:
-        """Have the server do something once. Raises RemoteFault when it refuses or answers what cannot be read."""
+        """Have the server do something once. Raises RemoteFault when it refuses or its answer cannot be read."""
         attempt = Attempt()
         token = ATTEMPT.set(attempt)
         try:
@@ -139,7 +139,7 @@ class Connection:
             self.changed.set()
 
     async def follow(self) -> None:
-        """Hear of changed tools where a server tells only who asks."""
+        """Subscribe to changes of tools, for servers that tell only subscribers."""
         listing = self._client.server_capabilities.tools
         if listing is None or not listing.list_changed:
             return
@@ -154,7 +154,7 @@ class Connection:
 
 @asynccontextmanager
 async def open_connection(spec: RemoteSpec, wiring: Wiring) -> AsyncIterator[Connection]:
-    """A connection as long as it is needed. Raises RemoteUnavailable when there is none in `connect_s`."""
+    """A connection for as long as it is needed. Raises RemoteUnavailable when none is possible within `connect_s`."""
     handlers: list[Connection] = []
 
     async def heard(message: IncomingMessage) -> None:
@@ -215,7 +215,7 @@ def _load_server(spec: RemoteSpec) -> Any:
 
 @contextmanager
 def _unchanged_logging() -> Iterator[None]:
-    """A server that is made sets up the logging of its process: here that is ours, with secrets masked."""
+    """Restore our logging with its masked secrets, because a new server sets up the logging of its process."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     try:

@@ -1,4 +1,4 @@
-"""A server of MCP behind a URL, and what became of each request on its way."""
+"""An MCP server behind a URL, and the state of each request."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from dataclasses import dataclass
 import httpx2
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
-"""One answer; the rest of a longer one is not read."""
+"""The most bytes of one answer; the rest is not read."""
 
 
 @dataclass(slots=True)
 class Attempt:
-    """The known state of one request. `sent` is false when it certainly reached nobody, `status` is HTTP's."""
+    """The known state of one request. `sent` is False if it certainly reached nobody; `status` is HTTP's."""
 
     sent: bool = True
     status: int | None = None
 
 
 ATTEMPT: ContextVar[Attempt | None] = ContextVar("ATTEMPT", default=None)
-"""The attempt that the requests of this task are part of; the SDK hands a task's context on to its requests."""
+"""The attempt of this task's requests. The SDK passes a task's context on to its requests."""
 
 
 def http_client(header: str, secret: str | None, connect_s: float) -> httpx2.AsyncClient:
-    """A client that notes on the attempt what became of it. What answers may take is for the caller to bound."""
+    """A client that records on the attempt what happened to it. The caller limits the time."""
     headers = {}
     if secret is not None:
         headers[header] = f"Bearer {secret}" if header.lower() == "authorization" else secret

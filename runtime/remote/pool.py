@@ -1,4 +1,4 @@
-"""The servers of remote agents: one connection each for all sessions of a node, opened when it is needed."""
+"""The servers of remote agents: one connection each, for all sessions of a node, opened on demand."""
 
 from __future__ import annotations
 

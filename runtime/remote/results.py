@@ -1,4 +1,4 @@
-"""The results of tools, as data for playbooks. Strangers write them, so they are bounded and made plain."""
+"""Results of tools as data for playbooks. Strangers write them, so they are limited and made plain."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MAX_DEPTH = 40
 
 
 def value_of(result: CallToolResult, output_schema: Mapping[str, Any] | None, max_chars: int) -> Any:
-    """The structured value where there is one that is not too long, else the text.
+    """The structured value if there is one of acceptable length, else the text.
 
-    What a server wraps as {"result": …} is unwrapped. A text longer than `max_chars` is cut and says so.
+    A server's wrapper {"result": …} is removed. A text longer than `max_chars` is cut and says so.
     """
     value = result.structured_content
     if value is not None:
@@ -44,12 +44,12 @@ def value_of(result: CallToolResult, output_schema: Mapping[str, Any] | None, ma
 
 
 def text_of(result: CallToolResult, max_chars: int) -> str:
-    """All that is text in a result, with a note for each thing that is not."""
+    """All text in a result, with a note for each other part."""
     return _cut("\n".join(part for block in result.content for part in _parts(block)), max_chars)
 
 
 def error_of(result: CallToolResult) -> str:
-    """Why a tool failed, on one line."""
+    """The reason for a tool's failure, on one line."""
     return one_line(text_of(result, 4 * MAX_ERROR_CHARS), MAX_ERROR_CHARS) or "it does not say why"
 
 

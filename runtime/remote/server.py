@@ -1,4 +1,4 @@
-"""The server of a remote agent: connected when it is needed, and again when the connection ends."""
+"""The server of a remote agent, connected on demand and again after a lost connection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from runtime.remote.results import error_of, value_of
 from runtime.remote.tools import remote_tools
 
 MAX_TRIES = 3
-"""A call that may be repeated is, over new connections, at most so often."""
+"""The most attempts at a repeatable call, over new connections."""
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 60.0
@@ -30,7 +30,7 @@ MASK = "********"
 SHORTEST_SECRET = 6
 ANY_COMMAND = "*"
 PYTHON = "python"
-"""How the settings name the Python that runs a program's own server."""
+"""The name, in the settings, of the Python that runs a program's own server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class RemoteServer:
         self._last_said = ""
 
     async def run(self) -> None:
-        """Keep a connection while there is one, and make one when it is wanted, until cancelled."""
+        """Keep a connection, and open one when it is wanted, until cancelled."""
         pause_s = FIRST_PAUSE_S
         while True:
             if self.tools is not None:
@@ -86,7 +86,7 @@ class RemoteServer:
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     async def _connected(self) -> None:
-        """Connect, and stay so until the connection ends. Raises RemoteError when there is none."""
+        """Connect, and return when the connection ends. Raises RemoteError if none is possible."""
         self._check_allowed()
         self._last_said = ""
         try:
@@ -143,7 +143,7 @@ class RemoteServer:
             self._publish("remote.listed", tools=len(self.tools or ()))
 
     async def asked(self) -> None:
-        """Return when it was asked for its tools, in vain perhaps."""
+        """Return when the server was asked for its tools, even in vain."""
         if self.tools is None and self.trouble is None:
             await self._settled.wait()
 
@@ -183,7 +183,7 @@ class RemoteServer:
         return (value_of(came, self._schemas.get(tool.tool), self._options.result_chars),)
 
     async def _connection_for(self, what: str) -> Connection:
-        """The connection, made if need be. Raises RemoteUnavailable at once while an attempt has just failed."""
+        """The connection, opened if needed. Raises RemoteUnavailable at once shortly after a failed attempt."""
         while self._connection is None or self._connection.closed.is_set():
             if self._pausing:
                 raise RemoteUnavailable(f"{what}: its server cannot be reached: {self.trouble}")

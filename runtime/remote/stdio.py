@@ -1,4 +1,4 @@
-"""A server of MCP as a process: requests on its standard input, answers on its output, a line each."""
+"""An MCP server as a process: requests on its standard input, answers on its output, one a line."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from runtime.core.errors import RemoteUnavailable
 from runtime.core.plain_text import one_line
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""One answer; a server that writes a longer line is taken for broken."""
+"""The most bytes of one answer; a server that writes a longer line counts as broken."""
 
 MAX_SAID_BYTES = 64 * 1024
 PATIENCE_S = 1.0
-"""The time for a server to end when its input has ended."""
+"""The time for a server to end after its input has ended."""
 
 _GONE = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError)
 
@@ -40,7 +40,9 @@ except OSError as error:
     print(error, file=sys.stderr)
     os._exit(127)
 """
-"""Becomes the command, after asking Linux that it be killed when its parent, the process whose id it is given, dies."""
+"""A prelude that asks Linux to kill the process when its parent dies, whose id it is given, and then becomes the
+command.
+"""
 
 Said = Callable[[str], None]
 """Hears a line that a server wrote for people."""
@@ -128,7 +130,7 @@ async def _chunks(stream: ByteReceiveStream) -> AsyncIterator[bytes]:
 
 
 async def _stop(process: Process) -> None:
-    """End the server as MCP says: its input ends; who does not go then is killed, with all that it has started."""
+    """End the server as MCP says: close its input, then kill it with all its children if it does not end."""
     if process.stdin is not None:
         with suppress(*_GONE, OSError):
             await process.stdin.aclose()

@@ -1,4 +1,4 @@
-"""A server's tools as playbooks of its agent. Strangers write them, so they are bounded and made plain."""
+"""A server's tools as playbooks of its agent. Strangers write them, so they are limited and made plain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEY = "parley/idempotencyKey"
 under one key."""
 
 MAX_TOOLS = 200
-"""The number of tools of one server; more are left out."""
+"""The most tools of one server; others are left out."""
 
 MAX_SCHEMA_CHARS = 50_000
 """A tool with a longer schema is left out."""
@@ -39,7 +39,7 @@ MAX_TOLD_CHARS = 20_000
 
 _TYPES = {**JSON_NAMES, "null": "None"}
 _UNCHECKED = ("pattern", "patternProperties", "format")
-"""Left to the server: a pattern of its own could keep us busy for ever."""
+"""Schema keywords left to the server, since a pattern of its own could keep us busy for ever."""
 
 _VALUES = ("enum", "const", "default", "examples")
 _BY_NAME = ("properties", "$defs", "definitions", "dependentSchemas")
@@ -95,7 +95,7 @@ def _properties(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def identifier(name: str) -> str:
-    """A name of a server as one that programs can write: `get-forecast` is `get_forecast`."""
+    """A server's name in a form that programs can write: `get-forecast` becomes `get_forecast`."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)[:80].lstrip("_") or "tool"
     if plain[0].isdigit() or keyword.iskeyword(plain):
         plain = f"_{plain}" if plain[0].isdigit() else f"{plain}_"
@@ -125,7 +125,7 @@ def _literal(value: Any) -> str:
 
 
 def _type(schema: Mapping[str, Any]) -> str | None:
-    """The type as programs write it, None when they cannot."""
+    """The type in the language of programs; None if it has none."""
     choices = schema.get("anyOf")
     if isinstance(choices, list):
         return _either([_type(choice) if isinstance(choice, dict) else None for choice in choices])
@@ -145,7 +145,7 @@ def _either(kinds: Sequence[str | None]) -> str | None:
 
 
 def _note(name: str, schema: Mapping[str, Any]) -> str:
-    """The description of a parameter beyond the signature."""
+    """The part of a parameter's description that the signature does not show."""
     plain = {"title", "default", "description", *(("type", "anyOf") if _type(schema) else ())}
     rest = {key: value for key, value in schema.items() if key not in plain}
     items = rest.get("items")
@@ -165,7 +165,7 @@ def _returns(tool: Tool) -> str | None:
 
 
 def wraps(schema: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The schema of what a server wraps as {"result": …} because it is no object; None when it wraps nothing."""
+    """The schema of a result that a server wraps as {"result": …} because it is no object; None otherwise."""
     properties = _properties(schema or {})
     return properties["result"] if list(properties) == ["result"] else None
 

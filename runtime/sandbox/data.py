@@ -11,7 +11,7 @@ _MAX_INT_BITS = 4096
 
 
 class NotData(ValueError):
-    """The value is not JSON data, or is too big or too deep."""
+    """The value is no JSON data, or too big or too deep."""
 
 
 def as_data(value: Any, *, max_chars: int = MAX_CHARS) -> Any:

@@ -60,7 +60,7 @@ class Evaluation(Protocol):
         ...
 
     def take_calls(self) -> Sequence[HostCall]:
-        """Calls made since the last asking, in order."""
+        """The calls made since the last request, in order."""
         ...
 
     async def resolve(self, number: int, outcome: Outcome, /) -> None:
@@ -72,7 +72,7 @@ class Evaluation(Protocol):
 
     @property
     def error(self) -> GuestError | None:
-        """Why it failed, when it did; broken limits are errors too."""
+        """The reason for a failure, broken limits included; None otherwise."""
         ...
 
     @property

@@ -116,7 +116,7 @@ class MontySandbox:
 
     @asynccontextmanager
     async def session(self, seed: str) -> AsyncIterator[monty.AsyncMontySession]:
-        """One worker to itself, for one turn. Cancelling a turn kills its worker; the pool starts another."""
+        """A worker for one turn. Cancelling the turn kills the worker; the pool starts another."""
         limits: monty.ResourceLimits = {
             "max_feed_duration_secs": self._limits.feed_s,
             "max_memory": self._limits.memory_bytes,
@@ -133,7 +133,7 @@ class MontySandbox:
                     await session.__aexit__(None, None, None)
 
     async def _checked_out(self, checkout: Callable[[], monty.AsyncMontySession]) -> monty.AsyncMontySession:
-        """A live worker. Those that died while idle are only noticed here, one at each try."""
+        """A live worker. One that died while idle is noticed only here, one at each attempt."""
         dead = 0
         while True:
             session = checkout()
@@ -184,7 +184,7 @@ class MontyEvaluation:
         await self._turn(self._first_snapshot)
 
     def take_calls(self) -> Sequence[HostCall]:
-        """Calls made since the last asking, in order."""
+        """The calls made since the last request, in order."""
         calls = self._calls[self._taken :]
         self._taken = len(self._calls)
         return calls
@@ -217,7 +217,7 @@ class MontyEvaluation:
 
     @property
     def error(self) -> GuestError | None:
-        """Why it failed, when it did."""
+        """The reason for a failure; None otherwise."""
         return self._error
 
     @property
@@ -228,12 +228,12 @@ class MontyEvaluation:
         return self._kept
 
     def close(self) -> None:
-        """Forget it; it can no longer be resumed."""
+        """Drop the snippet, which can then no longer be resumed."""
         self._parked = None
         self._open.clear()
 
     async def _turn(self, begin: Callable[[monty.AsyncMontySession], Any]) -> None:
-        """Run until quiet. A worker that was killed, by whomever, is replaced once: nothing of the turn has left it."""
+        """Run until quiet. A killed worker is replaced once, since nothing of the turn has left it."""
         made, opened, suspensions = len(self._calls), dict(self._open), self._suspensions
         for last in (False, True):
             async with self._sandbox.session(self._seed) as session:
@@ -370,7 +370,7 @@ class _TooManyCallsError(Exception): ...
 
 
 def _answer(outcome: Outcome) -> monty.ExternalSettledResult:
-    """The outcome as the binding wants it. An exception of a type that the guest does not know is a RuntimeError."""
+    """The outcome in the binding's form. An exception of a type that the guest does not know becomes a RuntimeError."""
     if outcome.error is not None:
         kind, text = outcome.error
         if kind in _RAISABLE:
@@ -383,7 +383,7 @@ def _answer(outcome: Outcome) -> monty.ExternalSettledResult:
 
 
 def _named(name: str) -> Callable[..., None]:
-    """Stands for a host function in the guest, by name only: calls of it never run here."""
+    """The name of a host function in the guest. Calls of it never run here."""
 
     def function(*_args: object, **_kwargs: object) -> None: ...
 

@@ -16,10 +16,10 @@ MAX_DEPTH = 60
 MAX_TEXT_CHARS = 300_000
 
 HOST_FUNCTIONS = frozenset({"Step", "Say", "Var", "Artifact", "Trigger", "Yld", "Return"})
-"""Names that the runtime gives a statement and that it may not give away."""
+"""Names that the runtime gives a statement and that it must not rebind."""
 
 PURE_MODULES = frozenset({"asyncio", "collections", "datetime", "functools", "itertools", "json", "math", "re"})
-"""Modules that compute and nothing else; of asyncio only `gather`. Chance and time are host calls."""
+"""Modules that only compute; of asyncio only `gather`. Chance and time are host calls."""
 
 _STATEMENTS = (
     "Module Expr Assign AugAssign AnnAssign If For While Break Continue Pass Try ExceptHandler Raise Assert Import "
@@ -88,7 +88,9 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Why a statement may not run. `rule` is one word for records, `line` counts from 1 within the statement."""
+    """The reason why a statement may not run. `rule` is one word for records, `line` counts from 1 within the
+    statement.
+    """
 
     rule: str
     message: str
@@ -97,7 +99,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A node with what is around it."""
+    """A node and its surroundings."""
 
     node: ast.AST
     line: int
@@ -122,7 +124,7 @@ def check(tree: ast.AST, *, protected: frozenset[str] = HOST_FUNCTIONS) -> Viola
 
 
 def _walk(tree: ast.AST) -> Iterator[_Place]:
-    """Every node, parents first, without recursion: the tree may be deep on purpose."""
+    """All nodes, parents first, without recursion, because the tree may be deep on purpose."""
     waiting = [_Place(tree, getattr(tree, "lineno", 1), 0, False, None)]
     while waiting:
         place = waiting.pop()
@@ -243,7 +245,7 @@ def _judge_import(node: ast.Import | ast.ImportFrom) -> _Found:
 
 
 def _is_dunder(name: str) -> bool:
-    """`__` alone is the variable that holds a playbook's summary."""
+    """Whether a name is a dunder. `__` alone is the variable with a playbook's summary."""
     return name.startswith("__") and name != "__"
 
 

@@ -69,14 +69,14 @@ async def wrap_worker(directory: Path, *, bwrap: str = "bwrap", by_landlock: Pat
 
 
 async def _tried(script: anyio.Path, content: str) -> str | None:
-    """Write the wrapper; None when a worker starts by it, otherwise the last thing that it said."""
+    """Write the wrapper; None if a worker starts with it, else the worker's last message."""
     await script.write_text(content)
     await script.chmod(0o700)
     return await _probe(str(script))
 
 
 async def _probe(script: str) -> str | None:
-    """None when the wrapped worker starts, otherwise the last thing it said."""
+    """None if the wrapped worker starts, else its last message."""
     try:
         with anyio.fail_after(_PROBE_LIMIT_S):
             done = await anyio.run_process([script, "--version"], stdin=subprocess.DEVNULL, check=False)
@@ -102,7 +102,7 @@ def _script(command: Sequence[str]) -> str:
 
 
 def _worker_binary() -> Path | None:
-    """The path of the program from the pydantic-monty-runtime wheel: the environment's scripts, else the path."""
+    """The path of the program from the pydantic-monty-runtime wheel: in the environment's scripts, else on the path."""
     beside = Path(sysconfig.get_path("scripts")) / "monty"
     if beside.is_file():
         return beside

@@ -1,4 +1,4 @@
-"""The port for sessions that nobody has spoken with for long: whole ones, kept outside of the database."""
+"""The port for sessions that have been silent for long: complete ones, stored outside the database."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from runtime.stores.session_file import session_from, session_lines
 
 
 class Archive(Protocol):
-    """Keeps sessions for as long as they are not removed. Raises ArchiveUnavailable, and nothing else."""
+    """Stores sessions until they are removed. Raises ArchiveUnavailable, and nothing else."""
 
     async def put(self, whole: WholeSession, /) -> None:
-        """Keep a session, durably, in place of what was kept of it before."""
+        """Store a session in place of its earlier copy."""
         ...
 
     async def get(self, session: SessionId, /) -> WholeSession | None: ...
 
     async def remove(self, session: SessionId, /) -> bool:
-        """Forget a session; whether it was there."""
+        """Remove a session; returns whether it was there."""
         ...
 
     def sessions(self) -> AsyncIterator[SessionId]:
-        """Every session that is kept, once, in no order."""
+        """Every stored session once, in no order."""
         ...
 
 
@@ -43,12 +43,12 @@ class PutsAway(Protocol):
 
 
 def pack(whole: WholeSession) -> bytes:
-    """A session as an archive keeps it: the lines of its file, compressed."""
+    """A session in the archive's form: the lines of its file, compressed."""
     return zlib.compress("".join(session_lines(whole)).encode())
 
 
 def unpack(session: SessionId, content: bytes) -> WholeSession:
-    """The session again. Raises ArchiveUnavailable when the content cannot be read."""
+    """The session from that form. Raises ArchiveUnavailable when the content cannot be read."""
     try:
         lines = [json.loads(line) for line in zlib.decompress(content).decode().splitlines()]
         return session_from(lines)

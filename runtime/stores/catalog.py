@@ -1,4 +1,4 @@
-"""The port for looking after sessions from outside: which there are, and taking one out or in as a whole."""
+"""The port for administration of sessions: listing, exporting, deleting and importing them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class KnownSession:
 
 @dataclass(frozen=True, slots=True)
 class WholeSession:
-    """All that a session is: what an export keeps. `facts` are numbered from 1 without a gap, its parents' included."""
+    """A whole session, as an export has it. `facts` are numbered from 1 without a gap, including its parents'."""
 
     record: SessionRecord
     awake: bool
@@ -58,7 +58,7 @@ class WholeSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
-    """Some sessions, the latest active first. `next` is the mark behind which the next page begins, "" at the end."""
+    """A page of sessions, the most recently active first. `next` is the mark for the next page, "" at the end."""
 
     sessions: Sequence[KnownSession]
     next: str
@@ -68,12 +68,13 @@ class SessionCatalog(Protocol):
     """Raises SessionBusy, SessionExists, ContentLocked or StorageUnavailable, and nothing else."""
 
     def sessions(self) -> AsyncIterator[KnownSession]:
-        """Every session once, in no order, read in pages. One that begins or goes meanwhile may be missing."""
+        """Every session once, in no order, read in pages. One that starts or goes meanwhile may be missing."""
         ...
 
     async def page(self, after: str = "", /, *, limit: int) -> SessionPage:
-        """Up to `limit` sessions behind a mark, the latest active first. One that is active meanwhile moves forward,
-        and may be missing behind."""
+        """Up to `limit` sessions after a mark, the most recently active first. One that is active meanwhile moves
+        forward, and may be missing.
+        """
         ...
 
     async def count(self) -> int:
@@ -83,7 +84,7 @@ class SessionCatalog(Protocol):
     async def find(self, session: SessionId, /) -> KnownSession | None: ...
 
     async def whole(self, session: SessionId, /) -> WholeSession | None:
-        """The session at one moment, even while it works; None when there is none."""
+        """The session at one moment, even while it works; None if there is none."""
         ...
 
     async def delete(self, session: SessionId, /, *, force: bool = False) -> bool:
@@ -113,7 +114,7 @@ class SessionCatalog(Protocol):
 
 
 def busy_session(session: SessionId, node: str | None) -> SessionBusy:
-    """The error for a session that is working."""
+    """The error for a session at work."""
     return SessionBusy(
         f"The session {session} is at work on {node}; nothing was changed. Wait until it rests, or say /stop in its "
         "conversation, or stop the gateway; --force takes it out all the same."

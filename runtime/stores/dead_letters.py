@@ -1,4 +1,4 @@
-"""The port for events that could not be processed: kept until somebody tries them again or gives them up."""
+"""The port for events that could not be processed: stored until somebody replays or drops them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from runtime.stores.sessions import SHARDS
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """An event that was put aside. `id` is `<shard>-<number>-<number>`; `died_at` is UTC; `entry_id` was its place in
-    the inbox."""
+    """An event that was set aside. `id` is `<shard>-<number>-<number>`; `died_at` is UTC; `entry_id` was its place in
+    the inbox.
+    """
 
     id: str
     event: InboxEvent
@@ -49,7 +50,7 @@ class DeadLetters(Protocol):
         ...
 
     async def drop(self, letter: str, /) -> DeadLetter:
-        """Forget the letter for good. Raises LetterGone when there is none."""
+        """Delete the letter. Raises LetterGone if there is none."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The port for which conversations were opened for meetings, and of whose sessions."""
+"""The port for conversations opened for meetings, and the sessions of those meetings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PlaceStore(Protocol):
     """
 
     async def put(self, place: Address, held: HeldMeeting, /) -> None:
-        """Keep what a place was opened for, in place of what was known of it."""
+        """Record the purpose of a place, replacing an earlier record."""
         ...
 
     async def get(self, place: Address, /) -> HeldMeeting | None:
@@ -32,5 +32,5 @@ class PlaceStore(Protocol):
         ...
 
     async def release(self, place: Address, session: SessionId, /) -> None:
-        """From now on it is a conversation like any other, unless it is another session's place by now."""
+        """Make it an ordinary conversation, unless it is another session's place by now."""
         ...

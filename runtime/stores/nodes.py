@@ -1,4 +1,4 @@
-"""The port through which nodes know of each other: who lives, and that something became free."""
+"""The port through which nodes know each other: which are alive, and that leases became free."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runtime.stores.sessions import LeaseHolder
 
 @dataclass(frozen=True, slots=True)
 class Living:
-    """The nodes that live, by name, with the seconds that each is still taken to live; `news` is the latest news."""
+    """The live nodes by name, with the seconds for which each still counts as alive; `news` is the latest news."""
 
     nodes: Mapping[str, float]
     news: str
@@ -21,7 +21,7 @@ class NodeStore(Protocol):
     """The roster of nodes. Raises StorageUnavailable, and nothing else."""
 
     async def announce(self, holder: LeaseHolder, /) -> Living:
-        """We live for another `ttl_s`. That somebody is new is news."""
+        """Stay alive for another `ttl_s`. A new node is news."""
         ...
 
     async def living(self) -> Living:
@@ -33,9 +33,9 @@ class NodeStore(Protocol):
         ...
 
     async def tell(self) -> None:
-        """A lease was given back: that is news for those who wait for one."""
+        """Report as news that a lease was given back."""
         ...
 
     async def news(self, after: str, /, *, wait_s: float) -> str:
-        """Return the latest news as soon as there is any after `after`, or `after` when `wait_s` passed without."""
+        """The latest news as soon as there is any after `after`, or `after` when `wait_s` passed without."""
         ...

@@ -68,7 +68,7 @@ def file_line(id_: str, content: FileContent) -> str:
 
 
 def end_line(facts: int, files: int) -> str:
-    """The last line, with how many there were."""
+    """The last line, with the numbers of facts and files."""
     return _line({"end": {"facts": facts, "files": files}})
 
 
@@ -102,7 +102,7 @@ class SessionFile:
         self._lines = lines
 
     def session(self) -> WholeSession:
-        """The session; everything in the file has been checked then."""
+        """The session. Everything in the file has been checked by then."""
         reading, number = _Reading(), 1
         for number, item in self._items():
             if reading.ended:

@@ -1,4 +1,4 @@
-"""The port through which nodes split what a platform allows a bot as a whole."""
+"""The port through which nodes divide what a platform allows a bot in total."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from runtime.stores.sessions import LeaseHolder
 
 
 class ShareStore(Protocol):
-    """The nodes that live, and which part of every shared limit each may use. Raises StorageUnavailable only."""
+    """The live nodes, and the part of every shared limit that each may use. Raises StorageUnavailable only."""
 
     async def claim(self, holder: LeaseHolder, in_use: float, /) -> float:
         """We live for another `ttl_s` and use the part `in_use` now; the part from 0 to 1 that we may use from now on.

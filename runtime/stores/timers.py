@@ -1,4 +1,4 @@
-"""The port for times that sessions wait for, while they are not in memory."""
+"""The port for times at which sessions outside memory have to continue."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from runtime.core.ids import SessionId
 from runtime.stores.sessions import Lease
 
 TIMER = "timer"
-"""The kind of an inbox event that only brings its session back: what is due there the session knows itself."""
+"""The kind of an inbox event that only loads its session, which knows itself what is due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Timers(Protocol):
         ...
 
     async def cancel(self, lease: Lease, session: SessionId, seq: int, /) -> bool:
-        """The session is in memory again: a restart brings it back, and no timer. False as for `set`."""
+        """The session is back in memory, so a restart restores it, and no timer does. False as for `set`."""
         ...
 
     async def first(self, shard: int, /) -> float | None:
@@ -40,7 +40,7 @@ class Timers(Protocol):
         ...
 
     async def due(self, shard: int, until_s: float, limit: int, /) -> Sequence[Timer]:
-        """The timers that are due by then, the earliest first."""
+        """The timers due by then, the earliest first."""
         ...
 
     async def done(self, shard: int, timer: Timer, /) -> None:

@@ -1,4 +1,4 @@
-"""The port for what is kept about people and sessions beside the tapes, when it has to go."""
+"""The port for deleting data about people and sessions beside the tapes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Traces(Protocol):
     """Every method can be called again. Raises StorageUnavailable, and nothing else."""
 
     async def messages(self, room: str, ids: Collection[str], /) -> None:
-        """Take messages out of a room of ours, and every quote of them. A room that is empty then is gone."""
+        """Remove messages from a room of ours, and every quote of them. A room that is then empty goes as well."""
         ...
 
     async def files(self, ids: Collection[str], /) -> None:
-        """Forget files of our own store."""
+        """Remove files from our own store."""
         ...
 
     async def person(self, whose: Whose, /) -> int:

@@ -16,13 +16,13 @@ from websockets.exceptions import WebSocketException
 
 from tests.chaos.stories import Said
 from tests.e2e.gateway_process import Gateway, Room
-from tests.fakes.discord_wire import DiscordPlatform
+from tests.fakes.discord.wire import DiscordPlatform
 from tests.fakes.page_socket import PageSocket
-from tests.fakes.slack_conversations import Posted
-from tests.fakes.slack_events import Event
-from tests.fakes.slack_people import CHANNEL, DIRECT
-from tests.fakes.slack_platform import SlackPlatform
-from tests.fakes.telegram_platform import TelegramPlatform
+from tests.fakes.slack.conversations import Posted
+from tests.fakes.slack.events import Event
+from tests.fakes.slack.people import CHANNEL, DIRECT
+from tests.fakes.slack.platform import SlackPlatform
+from tests.fakes.telegram.platform import TelegramPlatform
 
 _QUOTE = re.compile(r"\A-# [^\n]*\n")
 """The line above a webhook's text that says what it answers."""

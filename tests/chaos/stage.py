@@ -23,13 +23,15 @@ from tests.chaos.stories import STORIES
 from tests.chaos.valkey import OutsideServer
 from tests.chaos.wire import Wire
 from tests.e2e.gateway_process import Gateway
-from tests.fakes import discord_wire, slack_server, telegram_server
-from tests.fakes.discord_wire import DiscordPlatform
+from tests.fakes.discord import wire as discord_wire
+from tests.fakes.discord.wire import DiscordPlatform
 from tests.fakes.openai_server import OpenAIServer
-from tests.fakes.slack_conversations import TEAM
-from tests.fakes.slack_people import CHANNEL, DIRECT
-from tests.fakes.slack_platform import SlackPlatform
-from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
+from tests.fakes.slack import server as slack_server
+from tests.fakes.slack.conversations import TEAM
+from tests.fakes.slack.people import CHANNEL, DIRECT
+from tests.fakes.slack.platform import SlackPlatform
+from tests.fakes.telegram import server as telegram_server
+from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 
 _FIRST_CHAT = 700
 _FIRST_GROUP = -1001000000700

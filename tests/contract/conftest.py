@@ -10,10 +10,6 @@ import pytest
 from adapters.web.rooms import RoomStore
 from runtime.core.clock import SystemClock
 from runtime.core.files import FileBounds, FileStore
-from runtime.storage.memory.catalog import MemoryDeadLetters, MemorySessionCatalog
-from runtime.storage.memory.files import MemoryFileStore
-from runtime.storage.memory.nodes import MemoryNodeStore
-from runtime.storage.memory.rooms import MemoryRoomStore
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.files import RedisFileStore
@@ -33,6 +29,10 @@ from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.contract.stands.kinds import STANDS, stand_of
 from tests.contract.stands.parts import has_all
 from tests.contract.stands.stand import Stand
+from tests.fakes.memory.catalog import MemoryDeadLetters, MemorySessionCatalog
+from tests.fakes.memory.files import MemoryFileStore
+from tests.fakes.memory.nodes import MemoryNodeStore
+from tests.fakes.memory.rooms import MemoryRoomStore
 
 BOUND = 5
 """How much fits in a shard's inbox and in a room."""

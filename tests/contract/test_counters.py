@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gateway.inbound.usage_limits import Counters
-from runtime.storage.memory.counters import MemoryCounters
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.counters import RedisCounters
 from tests.contract.setups import SETUPS, location_of
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory.counters import MemoryCounters
 
 pytestmark = pytest.mark.anyio
 

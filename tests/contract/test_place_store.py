@@ -10,12 +10,12 @@ import pytest
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.storage.memory.places import MemoryPlaceStore
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.places import PLACES_TABLE, RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.stores.meeting_places import HeldMeeting, PlaceStore
 from tests.contract.setups import SETUPS, location_of
+from tests.fakes.memory.places import MemoryPlaceStore
 
 pytestmark = pytest.mark.anyio
 

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from runtime.core.clock import SystemClock
-from runtime.storage.memory.shares import MemoryShareStore
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.shares import RedisShareStore
 from runtime.stores.sessions import LeaseHolder
 from runtime.stores.shares import ShareStore
 from tests.contract.setups import SETUPS, location_of
+from tests.fakes.memory.shares import MemoryShareStore
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,6 @@ import pytest
 from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.storage.memory.timers import MemoryTimers
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
@@ -21,6 +20,7 @@ from runtime.stores.sessions import Commit, Lease, LeaseStore, SessionStore
 from runtime.stores.timers import Timer, Timers
 from tests.contract.setups import SETUPS, location_of
 from tests.contract.storage_samples import SESSION, beginning, facts, shard_lease
+from tests.fakes.memory.timers import MemoryTimers
 
 pytestmark = pytest.mark.anyio
 

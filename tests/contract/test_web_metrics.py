@@ -15,7 +15,7 @@ from gateway.web.scrape import Scrape
 from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.storage.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import MemoryRoomStore
 
 pytestmark = pytest.mark.anyio
 

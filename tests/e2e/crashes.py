@@ -21,8 +21,8 @@ from tests.e2e.gateway_process import ROOT, SEEN_LIMIT_S, Gateway, gateway, parl
 from tests.e2e.talks import TelegramTalk, WebTalk, until, until_begun
 from tests.fakes.answers import Answers, Prompt, answer_with
 from tests.fakes.openai_server import OpenAIServer, Reply
-from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 BOOTH = ROOT / "tests" / "e2e" / "programs" / "booth.pb"
 

@@ -10,7 +10,7 @@ from anyio.abc import TaskGroup
 
 from tests.e2e.talks import TelegramTalk, until_begun
 from tests.e2e.tellers import HELLO
-from tests.fakes.telegram_platform import TelegramPlatform
+from tests.fakes.telegram.platform import TelegramPlatform
 
 
 class Crowd:

@@ -10,8 +10,8 @@ from uuid import uuid4
 import anyio
 
 from tests.e2e.gateway_process import SEEN_LIMIT_S, Gateway, Room
-from tests.fakes.telegram_chats import Posted
-from tests.fakes.telegram_platform import PERSON, TelegramPlatform
+from tests.fakes.telegram.chats import Posted
+from tests.fakes.telegram.platform import PERSON, TelegramPlatform
 
 
 class Talk(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tests.e2e.gateway_process import ROOT
 from tests.e2e.several_nodes import Nodes
 from tests.e2e.talks import TelegramTalk, until, until_begun
-from tests.fakes.telegram_platform import TOKEN
+from tests.fakes.telegram.platform import TOKEN
 
 TELLER = ROOT / "tests" / "e2e" / "programs" / "teller.pb"
 HELLO = "I am the teller."

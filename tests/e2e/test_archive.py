@@ -12,8 +12,8 @@ import pytest
 from tests.e2e.gateway_process import ROOT, gateway, parley
 from tests.e2e.talks import TelegramTalk, until
 from tests.fakes.postgres import RealPostgres
-from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -18,8 +18,8 @@ from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
 from tests.e2e.processes import valkey_of
 from tests.e2e.talks import Talk, TelegramTalk, WebTalk, until, until_begun
 from tests.fakes.page_socket import PageSocket
-from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

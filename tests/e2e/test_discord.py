@@ -11,10 +11,10 @@ import anyio
 import pytest
 
 from tests.e2e.gateway_process import ROOT, Gateway, gateway, parley
-from tests.fakes import discord_wire
-from tests.fakes.discord_limits import DiscordLimits
-from tests.fakes.discord_wire import DiscordPlatform
-from tests.fakes.discord_world import Posted
+from tests.fakes.discord import wire as discord_wire
+from tests.fakes.discord.limits import DiscordLimits
+from tests.fakes.discord.wire import DiscordPlatform
+from tests.fakes.discord.world import Posted
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -16,9 +16,9 @@ from tests.e2e.talks import Talk, TelegramTalk, WebTalk
 from tests.e2e.tellers import telegram_settings
 from tests.fakes.answers import Rules
 from tests.fakes.openai_server import OpenAIServer
-from tests.fakes.telegram_limits import FloodLimits
-from tests.fakes.telegram_platform import GROUP, USERNAME, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.limits import FloodLimits
+from tests.fakes.telegram.platform import GROUP, USERNAME, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

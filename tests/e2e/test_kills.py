@@ -15,13 +15,15 @@ from tests.e2e.gateway_process import ROOT, gateway
 from tests.e2e.test_discord import discord_settings
 from tests.e2e.test_slack import slack_settings
 from tests.e2e.test_telegram import settings as telegram_settings
-from tests.fakes import discord_wire, slack_server, telegram_server
 from tests.fakes.answers import Answers, Prompt
-from tests.fakes.discord_wire import DiscordPlatform
+from tests.fakes.discord import wire as discord_wire
+from tests.fakes.discord.wire import DiscordPlatform
 from tests.fakes.openai_server import OpenAIServer, Reply
-from tests.fakes.slack_people import CHANNEL
-from tests.fakes.slack_platform import SlackPlatform
-from tests.fakes.telegram_platform import TelegramPlatform
+from tests.fakes.slack import server as slack_server
+from tests.fakes.slack.people import CHANNEL
+from tests.fakes.slack.platform import SlackPlatform
+from tests.fakes.telegram import server as telegram_server
+from tests.fakes.telegram.platform import TelegramPlatform
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -12,8 +12,8 @@ from tests.e2e.browsing import appears, entered, say, saying
 from tests.e2e.gateway_process import ROOT, gateway
 from tests.e2e.test_telegram import settings as telegram_settings
 from tests.e2e.test_web_undo import noticed
-from tests.fakes.telegram_platform import GROUP, USERNAME, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.platform import GROUP, USERNAME, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

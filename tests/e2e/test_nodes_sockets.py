@@ -14,8 +14,10 @@ from tests.e2e.tellers import END_OF_STORY, HELLO, TELLER
 from tests.e2e.test_discord import discord_settings
 from tests.e2e.test_kills import Discord, Place, Slack, said, until
 from tests.e2e.test_slack import slack_settings
-from tests.fakes import discord_wire, slack_http, slack_server
-from tests.fakes.slack_platform import SIGNING_SECRET
+from tests.fakes.discord import wire as discord_wire
+from tests.fakes.slack import http as slack_http
+from tests.fakes.slack import server as slack_server
+from tests.fakes.slack.platform import SIGNING_SECRET
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -23,9 +23,9 @@ from tests.e2e.tellers import (
     until_told,
 )
 from tests.fakes.ports import free_port
-from tests.fakes.telegram_limits import FloodLimits
-from tests.fakes.telegram_platform import TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.limits import FloodLimits
+from tests.fakes.telegram.platform import TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

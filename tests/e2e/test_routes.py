@@ -10,8 +10,8 @@ import pytest
 
 from tests.e2e.gateway_process import Gateway, gateway, parley
 from tests.e2e.talks import TelegramTalk, WebTalk, until, until_begun
-from tests.fakes.telegram_platform import GROUP, TOKEN, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.platform import GROUP, TOKEN, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.e2e.gateway_process import ROOT, gateway
 from tests.e2e.talks import TelegramTalk, until_begun
-from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -32,8 +32,8 @@ from runtime.tape.tape import Branch
 from tests.contract.storage_samples import HERE, NODE, SESSION, T0, beginning, facts, shard_lease
 from tests.e2e.gateway_process import ROOT, Gateway, Room, environment_of, gateway, parley
 from tests.e2e.talks import TelegramTalk, until, until_begun
-from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -11,10 +11,11 @@ import anyio
 import pytest
 
 from tests.e2e.gateway_process import ROOT, Gateway, gateway, parley
-from tests.fakes import slack_http, slack_server
-from tests.fakes.slack_conversations import Posted
-from tests.fakes.slack_people import CHANNEL, DIRECT, FRIEND
-from tests.fakes.slack_platform import SIGNING_SECRET, SlackPlatform
+from tests.fakes.slack import http as slack_http
+from tests.fakes.slack import server as slack_server
+from tests.fakes.slack.conversations import Posted
+from tests.fakes.slack.people import CHANNEL, DIRECT, FRIEND
+from tests.fakes.slack.platform import SIGNING_SECRET, SlackPlatform
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

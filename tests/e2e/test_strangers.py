@@ -9,11 +9,12 @@ import pytest
 
 from runtime.core.texts import english
 from tests.e2e.gateway_process import ROOT, gateway
-from tests.fakes import discord_wire, slack_server
-from tests.fakes.discord_wire import DiscordPlatform
-from tests.fakes.slack_conversations import TEAM
-from tests.fakes.slack_people import FRIEND
-from tests.fakes.slack_platform import SlackPlatform
+from tests.fakes.discord import wire as discord_wire
+from tests.fakes.discord.wire import DiscordPlatform
+from tests.fakes.slack import server as slack_server
+from tests.fakes.slack.conversations import TEAM
+from tests.fakes.slack.people import FRIEND
+from tests.fakes.slack.platform import SlackPlatform
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

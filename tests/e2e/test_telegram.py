@@ -11,11 +11,11 @@ import pytest
 
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
 from tests.e2e.talks import TelegramTalk, until, until_begun
-from tests.fakes.telegram_chats import Posted
-from tests.fakes.telegram_limits import FloodLimits
-from tests.fakes.telegram_markup import units
-from tests.fakes.telegram_platform import GROUP, TOKEN, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.chats import Posted
+from tests.fakes.telegram.limits import FloodLimits
+from tests.fakes.telegram.markup import units
+from tests.fakes.telegram.platform import GROUP, TOKEN, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -12,9 +12,9 @@ from tests.e2e.gateway_process import ROOT, gateway
 from tests.e2e.talks import TelegramTalk, until, until_begun
 from tests.e2e.test_telegram import END_OF_STORY, HELLO, TELLER, settings
 from tests.fakes.ports import free_port
-from tests.fakes.telegram_limits import FloodLimits
-from tests.fakes.telegram_platform import BOT_ID, GROUP, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.limits import FloodLimits
+from tests.fakes.telegram.platform import BOT_ID, GROUP, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -9,10 +9,10 @@ import pytest
 from tests.e2e.gateway_process import ROOT, gateway
 from tests.e2e.talks import TelegramTalk
 from tests.e2e.test_telegram import settings
-from tests.fakes.telegram_chats import Posted
-from tests.fakes.telegram_limits import FloodLimits
-from tests.fakes.telegram_platform import BOT_ID, GROUP, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.chats import Posted
+from tests.fakes.telegram.limits import FloodLimits
+from tests.fakes.telegram.platform import BOT_ID, GROUP, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -12,12 +12,13 @@ from tests.e2e.talks import TelegramTalk, until, until_said
 from tests.e2e.test_discord import discord_settings, seen
 from tests.e2e.test_slack import slack_settings
 from tests.e2e.test_telegram import settings as telegram_settings
-from tests.fakes import discord_wire, slack_server
-from tests.fakes.discord_wire import DiscordPlatform
-from tests.fakes.slack_people import CHANNEL
-from tests.fakes.slack_platform import SlackPlatform
-from tests.fakes.telegram_platform import GROUP, PERSON, USERNAME, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.discord import wire as discord_wire
+from tests.fakes.discord.wire import DiscordPlatform
+from tests.fakes.slack import server as slack_server
+from tests.fakes.slack.people import CHANNEL
+from tests.fakes.slack.platform import SlackPlatform
+from tests.fakes.telegram.platform import GROUP, PERSON, USERNAME, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -30,12 +30,12 @@ from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.node_context import Busy, NodeContext
 from runtime.sessions.registry import Registry
-from runtime.storage.memory.places import MemoryPlaceStore
 from runtime.stores.inbox import FORK_WANTED, InboxEntry, InboxEvent
 from runtime.stores.meeting_places import HeldMeeting
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact, tape_in
+from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.player import Player, WatchedMailboxes
 
 ADDRESS = Address("test", "1")

@@ -26,9 +26,9 @@ from runtime.core.clock import SystemClock
 from runtime.core.events import Event
 from runtime.core.ids import AgentId, MessageId, SessionId
 from runtime.sessions.inbound.participants import Act
-from runtime.storage.memory.mailboxes import MemoryMailboxes
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import InboxEvent, shard_of
+from tests.fakes.memory.mailboxes import MemoryMailboxes
 from tests.fakes.room_store import RoomStoreThatFails
 
 TOKEN = "a-token-of-the-scout-in-tests"

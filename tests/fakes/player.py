@@ -12,8 +12,8 @@ import anyio
 from runtime.channels.mailbox import START, Letter, Mail, Mailboxes
 from runtime.core.clock import Clock
 from runtime.sessions.inbound.participants import Act
-from runtime.storage.memory.mailboxes import MemoryMailboxes
 from runtime.stores.inbox import PARTICIPANT, InboxEvent
+from tests.fakes.memory.mailboxes import MemoryMailboxes
 
 NAME = "scout"
 

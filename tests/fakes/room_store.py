@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from runtime.core.errors import StorageUnavailable
 from runtime.core.room import RoomChange, RoomInfo, RoomMessage, RoomPost
-from runtime.storage.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import MemoryRoomStore
 
 
 class RoomStoreThatFails(MemoryRoomStore):

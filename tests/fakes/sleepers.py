@@ -17,11 +17,11 @@ from runtime.sessions.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.storage.memory.timers import MemoryTimers
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Lease, LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import ADDRESS, Crash, World
+from tests.fakes.memory.timers import MemoryTimers
 from tests.fakes.talk import Model
 
 SHARD = shard_of(ADDRESS.key)

@@ -16,7 +16,7 @@ from gateway.web.identity import COOKIE, Identities
 from gateway.web.names import ReservedNames
 from gateway.web.server import serve
 from runtime.core.clock import Clock, SystemClock
-from runtime.storage.memory.files import MemoryFileStore
+from tests.fakes.memory.files import MemoryFileStore
 from tests.fakes.room_store import RoomStoreThatFails
 
 SECRET = "a secret of the tests"

@@ -15,9 +15,9 @@ from adapters.discord.limits import MAX_THREAD_NAME
 from runtime.core.message import Choice
 
 PAGE: Final = 100
-"""Most messages of one answer (Get Channel Messages)."""
+"""The largest number of messages in one answer (Get Channel Messages)."""
 _GUILDS: Final = 200
-"""Most servers of one answer (Get Current User Guilds)."""
+"""The largest number of servers in one answer (Get Current User Guilds)."""
 _READS_MESSAGES: Final = (1 << 18) | (1 << 19)
 """Application flags: the message content intent is switched on, for a verified bot or for one in few servers."""
 _PUBLIC_THREAD: Final = 11
@@ -28,7 +28,7 @@ _MARK: Final = _MESSAGE + "/reactions/{emoji}/@me"
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server the bot is in, and what its roles permit it there, as bits."""
+    """A server of the bot, and the permissions of its roles there, as bits."""
 
     id: str
     name: str
@@ -44,7 +44,7 @@ class Sharding:
 
 
 class BotApi:
-    """One bot's calls, one attempt each. Errors: those of the port, AuthFailed only from `identity`, and `calls`'s."""
+    """One bot's calls, one attempt each. Errors: those of the port and of `calls`; AuthFailed only from `identity`."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -81,7 +81,7 @@ class BotApi:
         await self._calls.ask("offering commands", route, json=list(commands))
 
     async def send(self, channel_id: str, post: Post) -> dict[str, Any]:
-        """Post; the message as Discord has it."""
+        """Post a message; returns it in Discord's form."""
         route = Route("POST", "/channels/{channel_id}/messages", channel_id=channel_id)
         what = "posting" if post.file is None else "sending a file"
         with self._calls.told(what):
@@ -98,7 +98,7 @@ class BotApi:
     async def edit(
         self, channel_id: str, message: str, words: Words, choices: Sequence[Choice] | None = None
     ) -> dict[str, Any]:
-        """Replace the text, and the choices unless None; the message as Discord has it."""
+        """Replace the text, and the choices unless None; returns the message in Discord's form."""
         data = text_data(words) | ({} if choices is None else {"components": choice_rows(choices)})
         return await self._message("editing", "PATCH", channel_id, message, json=data)
 
@@ -106,7 +106,7 @@ class BotApi:
         await self._calls.ask("deleting", Route("DELETE", _MESSAGE, channel_id=channel_id, message_id=message))
 
     async def react(self, channel_id: str, message: str, emoji: str, *, there: bool) -> None:
-        """Put a reaction of ours on a message, or take it away."""
+        """Add a reaction of ours to a message, or remove it."""
         method = "PUT" if there else "DELETE"
         route = Route(method, _MARK, channel_id=channel_id, message_id=message, emoji=emoji)
         await self._calls.ask("marking a message", route)

@@ -16,7 +16,7 @@ from adapters.discord.limits import within
 from runtime.core.clock import Clock
 
 MAX_KEPT: Final = 1000
-"""Waits that are remembered before those that are over are forgotten."""
+"""The number of remembered waits; beyond it, expired ones are dropped."""
 
 
 class Buckets:
@@ -29,17 +29,17 @@ class Buckets:
         self._sizes: dict[str, tuple[int, float]] = {}
 
     def wait_s(self, route: str, major: str) -> float:
-        """Seconds until the call may be made; 0 when it may be made now."""
+        """The seconds until the call may be made."""
         closed = max(self._closed_until_s.get((route, major), 0.0), self._all_closed_until_s)
         return max(0.0, closed - self._clock.monotonic())
 
     def size(self, route: str) -> Budget | None:
-        """A bucket that keeps within the route's limit; None before Discord has told it."""
+        """A bucket within the route's limit; None before Discord has told the limit."""
         known = self._sizes.get(route)
         return None if known is None else within(*known)
 
     def learn(self, route: str, major: str, headers: Mapping[str, str]) -> None:
-        """Take note of what the headers of an answer say."""
+        """Learn from the headers of an answer."""
         try:
             limit, left = int(headers["X-RateLimit-Limit"]), int(headers["X-RateLimit-Remaining"])
             resets_in_s = float(headers["X-RateLimit-Reset-After"])
@@ -51,12 +51,12 @@ class Buckets:
             self.close(route, major, resets_in_s)
 
     def close(self, route: str, major: str, seconds: float) -> None:
-        """Make such calls wait for this time."""
+        """Make calls of this kind wait."""
         if len(self._closed_until_s) >= MAX_KEPT:
             now_s = self._clock.monotonic()
             self._closed_until_s = {key: at_s for key, at_s in self._closed_until_s.items() if at_s > now_s}
         self._closed_until_s[route, major] = self._clock.monotonic() + seconds
 
     def close_all(self, seconds: float) -> None:
-        """Make every call wait for this time."""
+        """Make every call wait."""
         self._all_closed_until_s = self._clock.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""A call's failure in our words. What failures mean: discord.py 2.7, `discord.errors`; codes: JSON Error Codes."""
+"""Failures of calls in our words. Meaning of failures: discord.py 2.7, `discord.errors`; codes: JSON Error Codes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 
 UNREACHABLE_PAUSE_S: Final = 1.0
-"""After how long a call is worth repeating that could not even be sent."""
+"""The pause before the repetition of a call that could not even be sent."""
 FILE_HOSTS: Final = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
 """Discord's hosts for files."""
 
 _GONE: Final = frozenset({10008, 50083})
-"""Unknown message; thread archived, where a new message would open it again."""
+"""Unknown message; or an archived thread, which a new message would reopen."""
 _NOTHING_THERE: Final = frozenset({403, 404, 410})
 _WHY: Final[Mapping[int, str]] = {
     10003: "The channel or thread is gone",
@@ -48,19 +48,19 @@ class HookGone(NotDelivered):
 
 
 class PlaceGone(NotDelivered):
-    """The channel or thread does not exist (now or yet)."""
+    """The channel or thread does not exist, or not yet."""
 
 
 class TooOld(MessageGone):
-    """The message takes no more edits because of its age; it is still there."""
+    """The message is too old for more edits, but still exists."""
 
 
 class FileGone(NotDelivered):
-    """There is no file at an address (now)."""
+    """No file exists at this address (any more)."""
 
 
 class AlreadyDone(NotDelivered):
-    """The call had been done before: a thread opened, an interaction acknowledged."""
+    """The call had already been made: the thread is open, or the interaction acknowledged."""
 
 
 _KINDS: Final[Mapping[int, type[AdapterError]]] = {
@@ -94,14 +94,14 @@ class Calls:
         params: Mapping[str, str] | None = None,
         file: File | None = None,
     ) -> Any:
-        """The answer, as JSON data; `what` names the call in errors. Raises as `told`."""
+        """The answer, as JSON data; errors call the request `what`. Raises as `told`."""
         with self.told(what):
             return await self.rest.request(route, json=json, params=params, file=file)
 
     async def download(self, url: str, *, max_bytes: int) -> bytes:
-        """A file that somebody sent. Raises NotDelivered when it is gone, too long, or not on Discord.
+        """A file that a person sent. Raises NotDelivered when it is gone, too long, or not on Discord.
 
-        Its address is good for about a day; of one that is refused Discord is asked for the new one.
+        An address is valid for about a day; for a refused one Discord is asked for the current address.
         """
         try:
             return await self._fetched(url, max_bytes)
@@ -122,7 +122,7 @@ class Calls:
         return data
 
     async def _refreshed(self, url: str) -> str | None:
-        """The file's current address (Refresh Attachment URLs); None where Discord does not say."""
+        """The file's current address (Refresh Attachment URLs); None if Discord gives none."""
         try:
             with self.told("asking for a file's new address"):
                 route = Route("POST", "/attachments/refresh-urls")

@@ -1,4 +1,6 @@
-"""Answers to interactions: a command, a button, what is being typed. Discord waits three seconds for the first one."""
+"""Answers to interactions: a command, a button, completion while typing. Discord waits three seconds for the
+first one.
+"""
 
 from __future__ import annotations
 
@@ -16,31 +18,33 @@ _LONGEST_SUGGESTION: Final = 100
 
 
 class InteractionApi:
-    """Calls that carry an interaction's own token. Raise AlreadyDone after the first answer, NotDelivered too late."""
+    """Calls with an interaction's own token. Raise AlreadyDone after the first answer, NotDelivered when it is too
+    late.
+    """
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
     async def say(self, interaction: Mapping[str, Any], words: Words, *, openly: bool = False) -> None:
-        """Answer with a text, for its person alone unless `openly`."""
+        """Answer with a text, which only the person sees unless `openly`."""
         await self._respond(interaction, _SAY, text_data(words) | ({} if openly else {"flags": _EPHEMERAL}))
 
     async def promise(self, interaction: Mapping[str, Any]) -> None:
-        """Say that a text will follow within a quarter of an hour."""
+        """Announce a text, which must follow within a quarter of an hour."""
         await self._respond(interaction, _SAY_LATER, {"flags": _EPHEMERAL})
 
     async def keep_promise(self, interaction: Mapping[str, Any], words: Words) -> None:
-        """The text that was to follow."""
+        """Send the announced text."""
         path = "/webhooks/{webhook_id}/{webhook_token}/messages/@original"
         route = Route("PATCH", path, webhook_id=str(interaction["application_id"]), webhook_token=interaction["token"])
         await self._calls.ask("completing the answer to a command", route, json=text_data(words))
 
     async def accept(self, interaction: Mapping[str, Any]) -> None:
-        """Take note of a press without a word."""
+        """Acknowledge a press without a text."""
         await self._respond(interaction, _CHANGE_LATER, None)
 
     async def suggest(self, interaction: Mapping[str, Any], texts: Sequence[str]) -> None:
-        """Offer completions of the text being typed."""
+        """Offer completions while the person types."""
         fitting = [text for text in texts if len(text) <= _LONGEST_SUGGESTION]
         await self._respond(interaction, _SUGGEST, {"choices": [{"name": text, "value": text} for text in fitting]})
 

@@ -12,7 +12,7 @@ _ADMINISTRATOR = 1 << 3
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """One right: its name as Discord shows it, what it is for, and whether nothing works without it."""
+    """One permission: its name in Discord, its purpose, and whether nothing works without it."""
 
     name: str
     bit: int
@@ -22,7 +22,7 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A link that lets the bot into a server, and the rights it asks for."""
+    """A link that lets the bot into a server, and the permissions it asks for."""
 
     link: str
     permissions: Sequence[Permission]
@@ -39,11 +39,11 @@ PERMISSIONS: Sequence[Permission] = (
     Permission("Attach Files", 1 << 15, "to send files"),
 )
 THREAD_BITS = (1 << 35) | (1 << 38)
-"""Opening a thread and speaking in it."""
+"""The permission to open a thread and speak in it."""
 
 
 def invitation(application_id: str) -> Invitation:
-    """The link by which a person who manages a server adds the bot, with its permissions and commands."""
+    """The link by which a server's manager adds the bot, with its permissions and commands."""
     permissions = sum(permission.bit for permission in PERMISSIONS)
     scopes = "bot+applications.commands"
     link = f"https://discord.com/oauth2/authorize?client_id={application_id}&scope={scopes}&permissions={permissions}"
@@ -51,7 +51,7 @@ def invitation(application_id: str) -> Invitation:
 
 
 def missing(granted: int) -> list[Permission]:
-    """The permissions that are not among the granted bits."""
+    """The permissions missing from the granted bits."""
     if granted & _ADMINISTRATOR:
         return []
     return [permission for permission in PERMISSIONS if not granted & permission.bit]

@@ -24,9 +24,9 @@ from adapters.discord.api.buckets import Buckets
 from runtime.core.clock import Clock
 
 UNTOLD_PAUSE_S: Final = 60.0
-"""The pause after a 429 that does not say how long: it comes from the guard before Discord, not from Discord."""
+"""The pause after a 429 without a time: it comes from the guard in front of Discord, not from Discord."""
 OLD_EDITS: Final = 30046
-"""JSON error code: too many edits of messages older than an hour. It comes as a 429 but waiting is not the way out."""
+"""JSON error code: too many edits of messages older than an hour. It comes as a 429, but waiting does not help."""
 DATE_EXACT_S: Final = 2.0
 """A date in a header has whole seconds, and has been on its way: less says nothing about our calendar."""
 _PIECE_BYTES: Final = 64 * 1024
@@ -47,7 +47,7 @@ class Rest(HTTPClient):
         self._calls: aiohttp.ClientSession | None = None
         self._clock = clock
         self.ahead_s = 0.0
-        """How far our calendar was before Discord's at its last answer; negative where ours was behind."""
+        """Our clock's lead over Discord's at the last answer; negative if ours was behind."""
 
     async def request(
         self, route: Route, *, files: Any = None, form: Any = None, file: File | None = None, **kwargs: Any
@@ -79,9 +79,7 @@ class Rest(HTTPClient):
         return await super().ws_connect(url, compress=compress)
 
     async def download(self, url: str, max_bytes: int) -> bytes | None:
-        """The content at an address of Discord's own; None when it is longer. Raises discord.py's errors as
-        `request`.
-        """
+        """The content of an address at Discord; None when it is longer. Raises discord.py's errors as `request`."""
         async with self._session().get(url, allow_redirects=False) as response:
             if response.status >= 300:
                 raise self._error(Route("GET", "/attachments"), response, await json_or_text(response))
@@ -93,7 +91,7 @@ class Rest(HTTPClient):
             return bytes(data)
 
     def size(self, route: str) -> Budget | None:
-        """The bucket of a route, "METHOD /path", as Discord's answers have told it."""
+        """The bucket of a route, "METHOD /path", learned from Discord's answers."""
         return self._waits.size(route)
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Asking again until Discord answers."""
+"""Repetition of a call until Discord answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Answer = TypeVar("_Answer")
 async def until_answered(
     clock: Clock, call: Callable[[], Awaitable[_Answer]], *, but: type[AdapterError] | tuple[type[AdapterError], ...]
 ) -> _Answer:
-    """The call, again and again with growing pauses until Discord answers. Raises only the errors named by `but`."""
+    """Repeat the call with growing pauses until Discord answers. Raises only the errors in `but`."""
     pause_s = FIRST_PAUSE_S
     while True:
         try:

@@ -64,7 +64,7 @@ class HookApi:
             return _hook(await self._calls.rest.request(route, json={"name": name}))
 
     async def send(self, hook: Hook, spot: Spot, post: Post) -> dict[str, Any]:
-        """Post; the message as Discord has it. A repeated call posts again: webhooks know no nonce."""
+        """Post a message; returns it in Discord's form. A repeated call posts again: webhooks know no nonce."""
         with self._calls.told("posting under an agent's name"):
             message: Any = await self._calls.rest.request(
                 _route("POST", _EXECUTE, hook),
@@ -77,7 +77,7 @@ class HookApi:
     async def edit(
         self, hook: Hook, spot: Spot, message: str, words: Words, choices: Sequence[Choice] | None = None
     ) -> dict[str, Any]:
-        """Replace the text, and the choices unless None; the message as Discord has it."""
+        """Replace the text, and the choices unless None; returns the message in Discord's form."""
         data, query = text_data(words), _in(spot)
         if choices is not None:
             data, query = data | {"components": choice_rows(choices)}, query | {"with_components": "true"}

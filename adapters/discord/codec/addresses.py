@@ -1,4 +1,4 @@
-"""Our addresses, names and nonces as Discord has them, and back. Pure: no I/O, no library of Discord's."""
+"""Our addresses, names and nonces in Discord's form, and back. Pure: no I/O, no library of Discord's."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def channel_id_of(address: Address) -> str:
 
 
 def mark_of(channel_id: str, *, private: bool) -> str:
-    """Under which name the last message taken in a channel or thread is remembered."""
+    """The name of the mark for the last message taken in a channel or thread."""
     return f"{_DM}{channel_id}" if private else channel_id
 
 
 def private_channel_of(mark: str) -> str | None:
-    """The channel of a private conversation's mark; None for any other."""
+    """The channel of a private conversation's mark; None for other marks."""
     return mark.removeprefix(_DM) if mark.startswith(_DM) else None
 
 
@@ -65,7 +65,7 @@ def is_private(address: Address) -> bool:
 
 
 def number_of(message: str) -> str:
-    """Discord's own id of a message: a webhook's message is `<message>@<webhook>` with us."""
+    """Discord's own id of a message; our id of a webhook's message is `<message>@<webhook>`."""
     return message.partition("@")[0]
 
 
@@ -83,7 +83,7 @@ def page_of(text: str, speaker: Speaker, *, named: bool) -> Words:
 
 
 def name_of(speaker: Speaker, avatar_url: str | None) -> Name:
-    """The name under which a webhook speaks. `{name}` in the picture's address is the speaker's name."""
+    """The name and picture of a webhook's speaker. `{name}` in the picture's address is the speaker's name."""
     name = " ".join(speaker.name.split())
     picture = None if avatar_url is None else avatar_url.replace("{name}", quote(name, safe=""))
     for refused, instead in _REFUSED_IN_NAMES:
@@ -92,7 +92,7 @@ def name_of(speaker: Speaker, avatar_url: str | None) -> Name:
 
 
 def answer_line(link: str) -> str:
-    """The small line by which a webhook's message says what it answers; webhooks cannot reply."""
+    """A small line that names the message which a webhook's message answers; webhooks cannot reply."""
     return f"-# ↪ [in answer]({link})"
 
 
@@ -103,7 +103,7 @@ def link_to(server: str, channel_id: str, message: str | None = None) -> str:
 
 
 def nonce_of(nonce: str) -> str:
-    """As long as Discord takes it; equal for equal nonces."""
+    """A nonce within Discord's length; equal for equal nonces."""
     return hashlib.blake2b(nonce.encode(), digest_size=MAX_NONCE // 2).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Commands from the menu and presses of buttons: what is offered, and what people did with it. Pure."""
+"""Commands from the menu and presses of buttons: their definition, and people's use of them. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from runtime.core.texts import Texts
 COMMAND_TEXT = "text"
 """The name of a command's only option."""
 SESSION = "session"
-"""The command that is about sessions of several: start, stop, who, iam, invite."""
+"""The command about sessions, with several parts: start, stop, who, iam, invite."""
 MAX_COMMANDS = 100
 """Most commands of one bot (Discord's documentation, Application Commands)."""
 MAX_DESCRIPTION = 100
@@ -25,7 +25,7 @@ MAX_SUGGESTIONS = 25
 
 _COMMAND_NAME = re.compile(r"[a-z0-9_-]{1,32}")
 _TO_COMMAND = {"start": "new", "stop": "stop", "who": "who", "iam": "iam"}
-"""What the parts of /session are to the gateway; "invite" is done here."""
+"""The parts of /session and the commands that they mean to the gateway; "invite" is handled here."""
 _COMMAND, _PRESS, _SUGGESTING = 2, 3, 4
 _CHAT_INPUT = 1
 _PART, _TEXT, _PERSON = 1, 3, 6
@@ -33,14 +33,14 @@ _PART, _TEXT, _PERSON = 1, 3, 6
 _Json: TypeAlias = Mapping[str, Any]
 
 Kind = Literal["command", "start", "invite", "choice", "suggestion"]
-"""What a person did: gave a command, started a session, invited somebody, pressed a choice, is typing a program."""
+"""The act of a person: gave a command, started a session, invited somebody, pressed a choice, is typing a program."""
 
 _PARTS: Mapping[str | None, Kind] = {"start": "start", "invite": "invite"}
-"""The parts of /session that are more than commands."""
+"""The parts of /session that are not just commands."""
 
 
 def offered(commands: Mapping[str, str], programs: Sequence[str], texts: Texts) -> list[dict[str, Any]]:
-    """The bot's commands as Discord takes them; `commands` are descriptions by name."""
+    """The bot's commands in Discord's form; `commands` are descriptions by name."""
     text = {"type": _TEXT, "name": COMMAND_TEXT, "description": texts("sessions.text"), "required": False}
     fitting = {name: what for name, what in commands.items() if _COMMAND_NAME.fullmatch(name) and name != SESSION}
     plain = [{"name": name, "description": what[:MAX_DESCRIPTION], "options": [text]} for name, what in fitting.items()]
@@ -97,7 +97,7 @@ def choice_of(interaction: _Json, us: BotIdentity) -> Inbound:
 
 
 def asked_of(interaction: _Json) -> Inbound:
-    """The person and the place of a command that the adapter answers itself. Raises as `command_of`."""
+    """The person and the place of a command that the adapter itself answers. Raises as `command_of`."""
     part = _part(interaction["data"])
     return replace(_done(interaction, str(interaction["application_id"])), command=_TO_COMMAND.get(part or "", part))
 
@@ -111,7 +111,7 @@ def options_of(interaction: _Json) -> dict[str, Any]:
 
 
 def suggestions(interaction: _Json, programs: Sequence[str]) -> list[str]:
-    """The programs whose names contain what was typed so far."""
+    """The programs whose names contain the typed text."""
     typed = str(options_of(interaction).get("program") or "").casefold()
     return [name for name in programs if typed in name.casefold()][:MAX_SUGGESTIONS]
 

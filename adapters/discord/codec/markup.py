@@ -40,7 +40,7 @@ _PARSER = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["lh
 
 
 def render(markdown: str) -> str:
-    """The text as Discord takes it. Never fails: what cannot be rewritten stays as it is written, without pings.
+    """The text in Discord's form. Never fails: text that cannot be rewritten stays as written, without pings.
 
     Only a link to a person, outside code, becomes a mention that can ping.
     """
@@ -52,17 +52,17 @@ def render(markdown: str) -> str:
 
 
 def as_written(markdown: str) -> str:
-    """The text unchanged, but for people, who are mentioned, and pings of anybody else, which are broken up."""
+    """The text unchanged, except that people are mentioned and other pings are broken up."""
     return _PERSON.sub(r"<@\2>", quiet(markdown))
 
 
 def people_in(markdown: str) -> frozenset[str]:
-    """The ids of those whom the text links to."""
+    """The ids of the people that the text links to."""
     return frozenset(number for _, number in _PERSON.findall(markdown))
 
 
 def quiet(text: str) -> str:
-    """The text with nothing in it that would ping."""
+    """The text without anything that would ping."""
     for pattern, replacement in _PINGS:
         text = pattern.sub(replacement, text)
     return text
@@ -146,7 +146,7 @@ def _inline(lines: list[str]) -> list[str]:
 
 
 def _marks(text: str) -> str:
-    """Rewrite everything but spans of code."""
+    """Rewrite everything except spans of code."""
     parts, at = [], 0
     for span in _CODE_SPAN.finditer(text):
         parts += [_prose(text[at : span.start()]), span[0]]
@@ -156,7 +156,7 @@ def _marks(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Rewrite everything but the targets of links, in which underscores are themselves."""
+    """Rewrite everything except the targets of links, where underscores are literal."""
     kept = iter(_mention_or_target(found) for found in _KEPT.finditer(text))
     words = _KEPT.sub("\0", text)
     words = _IMAGE.sub(r"[\1](", words)

@@ -1,4 +1,4 @@
-"""A message as Discord takes it: text, who may be pinged, choices, what it answers, a file. Pure."""
+"""A message in Discord's form: text, people to ping, choices, the answered message, a file. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runtime.core.message import Choice
 
 SUPPRESS_EMBEDS = 1 << 2
 MENU = "parley.menu."
-"""How the id of a menu begins; what was chosen in it is its value."""
+"""The prefix of a menu's id; the chosen option is its value."""
 
 _ROW, _BUTTON, _MENU = 1, 2, 3
 _SECONDARY = 2
@@ -21,7 +21,7 @@ _BUTTONS_A_ROW = 5
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A text as Discord shows it, and the ids of those whom it may ping."""
+    """A text in Discord's form, and the ids of the people it may ping."""
 
     text: str
     pings: frozenset[str] = frozenset()
@@ -33,7 +33,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """Under which name and picture a webhook speaks."""
+    """The name and picture under which a webhook speaks."""
 
     name: str
     avatar_url: str | None = None
@@ -51,7 +51,7 @@ class Post:
 
     @property
     def trace(self) -> str:
-        """By what it is recognised among messages, besides who said it."""
+        """The data by which the message is recognised among others of its author."""
         return _trace(self.words.text, self.file.name if self.file is not None else "")
 
 
@@ -62,7 +62,7 @@ def trace_of(message: dict[str, Any]) -> str:
 
 
 def post_data(post: Post) -> dict[str, Any]:
-    """The body of a call that posts."""
+    """The body of a posting call."""
     data = text_data(post.words) | {"flags": SUPPRESS_EMBEDS}
     if post.name is not None:
         data["username"] = post.name.name
@@ -78,7 +78,7 @@ def post_data(post: Post) -> dict[str, Any]:
 
 
 def text_data(words: Words) -> dict[str, Any]:
-    """The part of a body that says what is shown, and that nobody is pinged whom the text does not mention."""
+    """The part of a body with the text. Nobody is pinged whom the text does not mention."""
     allowed: dict[str, Any] = {"parse": [], "replied_user": False}
     if words.pings:
         allowed["users"] = sorted(words.pings)
@@ -86,7 +86,7 @@ def text_data(words: Words) -> dict[str, Any]:
 
 
 def choice_rows(choices: Sequence[Choice]) -> list[dict[str, Any]]:
-    """Buttons, or menus where there are too many for buttons; an empty list takes all away."""
+    """Buttons, or menus if there are too many for buttons; an empty list removes all."""
     if len(choices) <= MAX_BUTTONS:
         return [_row([_button(choice) for choice in row]) for row in _batches(choices, _BUTTONS_A_ROW)]
     menus = enumerate(_batches(choices, MAX_OPTIONS))
@@ -94,7 +94,7 @@ def choice_rows(choices: Sequence[Choice]) -> list[dict[str, Any]]:
 
 
 def labels(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The choices that a message of ours offers: id and label."""
+    """The choices below a message of ours: id and label."""
     for row in message.get("components", ()):
         for each in row.get("components", ()):
             if each.get("type") == _BUTTON and "custom_id" in each:

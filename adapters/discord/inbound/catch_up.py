@@ -14,9 +14,9 @@ from adapters.records import Records
 from runtime.core.errors import AdapterError
 
 MAX_CONVERSATIONS: Final = 100
-"""Conversations that are looked into at once, those spoken in last first."""
+"""The number of conversations that are read at once, the most recently active first."""
 MAX_MESSAGES: Final = 500
-"""Messages of one conversation that are read; of more, the oldest."""
+"""The number of messages read of one conversation; of more, the oldest."""
 OVERLAP_MS: Final = 60_000
 """How far before the newest mark a conversation without a mark is read: events of channels overtake each other."""
 
@@ -56,7 +56,7 @@ class CatchUp:
         self._loaded = max(self._known.values(), key=int, default=None)
 
     async def taken(self, conversation: str, message: str, guild: str | None = None) -> None:
-        """Mark a message; marks never go back."""
+        """Mark a message as taken; marks never go back."""
         if guild is not None and int(message) > int(self._newest.get(guild, "0")):
             self._newest[guild] = message
         if int(message) > int(self._known.get(conversation, "0")):
@@ -97,7 +97,7 @@ class CatchUp:
                 yield message | {"guild_id": last_said[channel].guild}
 
     def _mark(self, said: LastSaid) -> str | None:
-        """Up to where a channel was taken; None when nothing of it is to be read."""
+        """The last message taken in a channel; None when nothing of it is to be read."""
         floor = self._floors[said.guild] if said.guild in self._floors else _early(self._newest_mark())
         return None if floor is None else self._known.get(said.channel, floor)
 

@@ -15,7 +15,7 @@ from runtime.core.address import Address
 from runtime.core.message import Attachment, Quote
 
 QUOTED_CHARS = 300
-"""Characters of a quoted message that are told."""
+"""The number of characters told of a quoted message."""
 
 _WRITTEN_BY_PEOPLE = frozenset({0, 19})
 """Message types: an ordinary message and a reply. All others are said by Discord, or are bots' answers to commands."""
@@ -94,7 +94,9 @@ def edit_of(message: _Json, us: BotIdentity, place: Place, known: Remembered | N
 
 
 def deletion_of(message_id: str, us: BotIdentity, known: Remembered | None, now: datetime) -> Inbound | None:
-    """A person's deletion. Discord does not say whose message it was, so None for a message that is not remembered."""
+    """A person's deletion. Discord does not say whose message it was, so the result is None for an unremembered
+    message.
+    """
     if known is None:
         return None
     return Inbound(
@@ -124,7 +126,7 @@ class Marked:
 
 
 def marked_of(name: str, data: _Json, us: BotIdentity) -> Marked | None:
-    """The reaction of an event; None for bots'. Raises as `inbound_of`."""
+    """The reaction of an event; None for a bot's. Raises as `inbound_of`."""
     member = data.get("member") or {}
     if str(data["user_id"]) == us.id or member.get("user", {}).get("bot"):
         return None
@@ -159,17 +161,17 @@ def reaction_of(
 
 
 def parent_of(channel: _Json) -> str | None:
-    """The channel that a thread belongs to; a category, which is a channel's parent, is not meant."""
+    """The channel that a thread belongs to. The category, a channel's parent, does not count."""
     return str(channel["parent_id"]) if channel.get("type") in THREAD_TYPES else None
 
 
 def name_of_person(user: _Json, member: _Json | None) -> str:
-    """The name that is shown in the server, else the one that is shown everywhere, else the account's."""
+    """The name shown in the server, else the person's global name, else the account's."""
     return str((member or {}).get("nick") or user.get("global_name") or user["username"])
 
 
 def _address(message: _Json, place: Place, *, private: bool, opens: bool) -> Address:
-    """A thread that begins with a message has that message's id."""
+    """The address of a message. A thread that starts with a message has that message's id."""
     channel_id = str(message["channel_id"])
     if opens and not private and place.parent is None:
         return address_of(str(message["id"]), private=False, parent=channel_id)
@@ -177,7 +179,7 @@ def _address(message: _Json, place: Place, *, private: bool, opens: bool) -> Add
 
 
 def _is_reply_to(message: _Json, us: BotIdentity) -> bool:
-    """Whether a message replies to one of ours: the bot's, or an agent's through a webhook."""
+    """Whether a message replies to one of ours, by the bot or through a webhook."""
     replied = message.get("referenced_message") or {}
     return _by_our_hook(replied, us) or bool(replied.get("author", {}).get("id") == us.id)
 
@@ -187,7 +189,7 @@ def _by_our_hook(message: _Json, us: BotIdentity) -> bool:
 
 
 def _quote(message: _Json, us: BotIdentity, place: Place) -> Quote | None:
-    """The message that is replied to; our webhooks' under the ids that sending gave them."""
+    """The message that is replied to; those of our webhooks under the ids that sending returned."""
     replied = message.get("referenced_message")
     if not replied:
         return None
@@ -199,14 +201,14 @@ def _quote(message: _Json, us: BotIdentity, place: Place) -> Quote | None:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A text without what only says whom it is for."""
+    """A text without the parts that only name its addressee."""
 
     text: str
     to_us: bool
 
 
 def _said(message: _Json, us: BotIdentity, place: Place) -> _Said:
-    """Mentions by the names people see; ours left out, with the comma or colon that belonged to it."""
+    """The text with mentions by visible names; mentions of us are left out, with their comma or colon."""
     ours = {f"<@{us.id}>", f"<@!{us.id}>", f"<@&{place.role}>"}
     names = {user["id"]: name_of_person(user, user.get("member")) for user in message.get("mentions", ())}
     to_us = False
@@ -232,7 +234,7 @@ def _content(message: _Json) -> str:
 
 
 def _command(text: str, known: frozenset[str] | None) -> tuple[str | None, str]:
-    """The command and its argument where the text is one; `known` None takes any word for a command."""
+    """The command in the text, with its argument; with `known` None any word is a command."""
     found = _TYPED_COMMAND.match(text)
     if found is None or not (known is None or found[1].casefold() in known):
         return None, text

@@ -1,4 +1,4 @@
-"""Out of what Discord says, what people do: events, and history where events are missing."""
+"""Discord's events as people's acts, completed from history where events are missing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 _Message: TypeAlias = Mapping[str, Any]
 _Taken: TypeAlias = tuple[Inbound, Callable[[], Awaitable[None]]]
-"""What a person did, and what is to be done once it is safe."""
+"""A person's act, and the work to do once it is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,12 @@ class Intake:
         self._tasks: TaskGroup | None = None
 
     async def run(self) -> None:
-        """Listen, and acknowledge commands, until cancelled."""
+        """Listen and acknowledge commands, until cancelled."""
         async with anyio.create_task_group() as self._tasks:
             await self._listener.run()
 
     async def listens(self) -> None:
-        """Return when Discord tells us what happens, or has refused us: then `items` raises that."""
+        """Return when Discord sends events or has refused us; in that case `items` raises the refusal."""
         await self._listener.settled.wait()
 
     async def items(self, us: BotIdentity) -> AsyncGenerator[Inbound, None]:
@@ -105,7 +105,7 @@ class Intake:
                         yield item, partial(self._catch_up.taken, mark, message["id"], item.space)
 
     async def _messages(self, heard: Heard) -> AsyncIterator[_Message]:
-        """The message of an event, or those that were missed before it."""
+        """The message of an event, or the messages that were missed before it."""
         name, data = heard.name, heard.data
         if name == "MESSAGE_CREATE":
             yield data
@@ -186,7 +186,7 @@ async def _now(call: Callable[[], None]) -> None:
 
 
 async def _nothing() -> None:
-    """There is nothing to acknowledge: what was missed of this kind cannot be read later."""
+    """Nothing to acknowledge: missed events of this kind cannot be read later."""
 
 
 def _tell_passed_over(error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""The gateway: all of a bot's connections, and what they hear in one bounded buffer."""
+"""The gateway: all connections of a bot, whose events go into one bounded buffer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class LastSaid:
 
 
 class Listener:
-    """Events in the order of their arrival. `heard` is called at once with each, and may not wait."""
+    """Events in the order of their arrival. `heard` is called with each at once, and must not wait."""
 
     def __init__(self, session: Session, api: BotApi, clock: Clock, heard: Callable[[Heard], None]) -> None:
         self._session = session
@@ -62,7 +62,7 @@ class Listener:
         self._lost = False
         self._shards: list[Shard] = []
         self.settled = anyio.Event()
-        """Set once Discord tells us what happens, or has refused us."""
+        """Set once Discord sends events or has refused us."""
 
     async def run(self) -> None:
         """Listen until cancelled, or until Discord refuses the bot: then `next` raises that."""
@@ -73,7 +73,7 @@ class Listener:
                 self._fail(error)
 
     async def next(self) -> Heard:
-        """The next event. Raises AuthFailed. LOST marks events that had to be dropped, all up to this moment."""
+        """The next event. Raises AuthFailed. LOST stands for events that were dropped, up to this moment."""
         while not self._buffer:
             if self._failure is not None:
                 raise self._failure
@@ -84,7 +84,7 @@ class Listener:
         return self._buffer.popleft()
 
     def talked_in(self, guild_id: str | None) -> list[LastSaid]:
-        """The channels and threads of a server, or of all, in which something was said."""
+        """The channels and threads of a server, or of all, with messages."""
         return [
             LastSaid(str(guild.id), str(channel.id), str(channel.last_message_id))
             for shard in self._shards
@@ -95,7 +95,7 @@ class Listener:
         ]
 
     def place(self, event: Mapping[str, Any], message_id: str) -> Place | None:
-        """The place of a message in a server, as far as discord.py knows; None when the channel is not known."""
+        """The place of a message in a server, as far as discord.py knows; None for an unknown channel."""
         guild = self._guild(int(event["guild_id"]))
         channel = guild.get_channel_or_thread(int(event["channel_id"])) if guild is not None else None
         if guild is None or channel is None:
@@ -162,7 +162,7 @@ def _talked_in(guild: discord.Guild) -> list[discord.TextChannel | discord.Voice
 
 
 async def _refusal(shard: Shard) -> int:
-    """Listen; the code with which Discord ends it for good."""
+    """Listen; returns the code with which Discord ends the connection for good."""
     try:
         await shard.run()
     except discord.LoginFailure:

@@ -30,13 +30,13 @@ from runtime.core.errors import AdapterError, StorageUnavailable
 from runtime.core.texts import Texts
 
 MAX_BEGUN: Final = 1000
-"""Sessions that are remembered, so that an event that comes twice opens one thread."""
+"""The number of remembered sessions, so that a repeated event opens no second thread."""
 
 _log = logging.getLogger(__name__)
 
 
 class Menu:
-    """Interactions from Discord: each is answered in time, and those that sessions must know become items."""
+    """Interactions from Discord: each is answered in time, and those for sessions become items."""
 
     def __init__(
         self, api: BotApi, answers: InteractionApi, programs: Sequence[str], texts: Texts, admits: Admits
@@ -50,7 +50,7 @@ class Menu:
         self._begun = Recent[str, str](MAX_BEGUN)
 
     def heard(self, interaction: Mapping[str, Any], tasks: TaskGroup) -> None:
-        """It has just come; never waits."""
+        """An interaction has just arrived; never waits."""
         match kind_of(interaction):
             case "command" | "start" | "choice":
                 self._receipts.heard(interaction, tasks)
@@ -62,7 +62,7 @@ class Menu:
                 pass
 
     async def item(self, interaction: Mapping[str, Any], us: BotIdentity) -> Inbound | None:
-        """A person's event; None for one that is answered here. Call `safe` for each item."""
+        """A person's event; None for an interaction that is answered here. Call `safe` for each item."""
         try:
             match kind_of(interaction):
                 case "command":
@@ -76,7 +76,7 @@ class Menu:
         return None
 
     def safe(self, interaction: Mapping[str, Any]) -> None:
-        """Its item is safe."""
+        """The item is stored."""
         text = None
         if kind_of(interaction) == "start":
             thread = self._begun.get(str(interaction["id"]))
@@ -86,7 +86,7 @@ class Menu:
         self._receipts.safe(interaction, text)
 
     async def _admitted(self, interaction: Mapping[str, Any], item: Inbound) -> Inbound | None:
-        """The command, or None when its person is told that they may not; in private the gateway tells them."""
+        """The command; None if the person may not give it and is told so. In private the gateway tells them."""
         refusal = None if item.private else await self._admits(item)
         if refusal is None:
             return item
@@ -94,7 +94,7 @@ class Menu:
         return None
 
     async def _start(self, interaction: Mapping[str, Any], wanted: Inbound) -> Inbound | None:
-        """The beginning of a session, in a thread that is opened for it; None when that cannot be."""
+        """The start of a session, in a new thread; None if that is impossible."""
         item = await self._admitted(interaction, wanted)
         if item is None or item.private or in_thread(interaction):
             return item

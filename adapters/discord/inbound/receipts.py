@@ -1,4 +1,4 @@
-"""Answers to commands and presses: in time, and, where something was promised, once it is safe."""
+"""Answers to commands and presses: one in time, and a second one once the command is stored, if it was promised."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from runtime.core.errors import AdapterError
 from runtime.core.texts import Texts
 
 ACKNOWLEDGE_WITHIN_S: Final = 2.0
-"""Discord takes a command for failed after 3 s (Receiving and Responding to Interactions); one is left for the way."""
+"""The time for the first answer. Discord counts a command as failed after 3 s (Receiving and Responding to
+Interactions); one second is left for the way.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -37,13 +39,13 @@ class Receipts:
         self._open: dict[str, _Receipt] = {}
 
     def heard(self, interaction: Mapping[str, Any], tasks: TaskGroup) -> None:
-        """Its three seconds have begun, however many events wait before it."""
+        """The three seconds have begun, however many events are waiting before this one."""
         receipt = self._open[str(interaction["id"])] = _Receipt(self._texts("sessions.taken"))
         give = self._accept if kind_of(interaction) == "choice" else self._tell
         tasks.start_soon(self._give, give, interaction, receipt)
 
     def safe(self, interaction: Mapping[str, Any], text: str | None = None) -> None:
-        """Tell the person that their command is safe, or is known to fail."""
+        """Tell the person that the command is stored, or has failed."""
         receipt = self._open.pop(str(interaction["id"]), None)
         if receipt is not None:
             receipt.text = text or receipt.text
@@ -56,7 +58,7 @@ class Receipts:
             _log.warning("A command or a press has no receipt", extra={"error": str(error)})
 
     async def _tell(self, interaction: Mapping[str, Any], receipt: _Receipt) -> None:
-        """A text for its person alone; in good time a word that one will follow."""
+        """A text for this person alone; an announcement of it if the text takes longer."""
         with anyio.move_on_after(ACKNOWLEDGE_WITHIN_S):
             await receipt.ready.wait()
         if receipt.ready.is_set():

@@ -1,4 +1,4 @@
-"""The newest messages of people, for what Discord does not tell again: whose it was, and what it said."""
+"""The newest messages of people, kept because Discord repeats neither their authors nor their texts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RecentMessages:
         self._names = Recent[str, str](MAX_REMEMBERED)
 
     def note(self, item: Inbound) -> None:
-        """A person said, changed or marked something."""
+        """A person said, edited or marked something."""
         self._names.keep(item.person_id, item.person_name)
         if item.act in ("message", "edit") and item.message_id is not None:
             whose = Remembered(item.address, item.person_id, item.person_name, item.addressed, item.private, item.space)
@@ -42,5 +42,5 @@ class RecentMessages:
         return self._messages.get(message_id)
 
     def name(self, person_id: str) -> str:
-        """The name under which a person was last seen; "" when that is not known."""
+        """The person's last known name; "" if unknown."""
         return self._names.get(person_id) or ""

@@ -24,14 +24,14 @@ BETWEEN_SESSIONS_S: Final = 5.0
 LONGEST_PAUSE_S: Final = 120.0
 """Discord takes 1000 new sessions a day, then it takes the token away (Gateway, Session Start Limit)."""
 HEALTHY_AFTER_S: Final = 600.0
-"""A session that lasted this long did not end by a fault that ends the next one as well."""
+"""A session that lasted this long did not end by a fault that would end the next one as well."""
 RESUME_FOR_S: Final = 60.0
 """The time for attempts to resume a session; discord.py would continue with pauses of many minutes."""
 CLOSE_WITHIN_S: Final = 5.0
-"""The time for Discord to agree that a connection ends."""
+"""The time that Discord gets to confirm the end of a connection."""
 
 USELESS: Final = frozenset({4004, 4010, 4011, 4012, 4013, 4014})
-"""Close codes after which trying again is of no use (Gateway Close Event Codes)."""
+"""Close codes after which a retry is useless (Gateway Close Event Codes)."""
 
 _WANTED: Final = frozenset(
     {
@@ -152,7 +152,7 @@ class Shard:
 
 
 class _Client(discord.Client):
-    """discord.py's client over our calls, telling events as they came, before it reads them itself."""
+    """discord.py's client with our calls. It reports events as they arrived, before it reads them itself."""
 
     def __init__(
         self, rest: Rest, clock: Clock, starts: Starts, take: Callable[[Heard], None], shard: tuple[int, int]
@@ -185,7 +185,7 @@ class _Client(discord.Client):
         )
 
     def _get_state(self, **options: Any) -> Any:
-        """The first thing that is made with the HTTP client: the place where another can take its seat."""
+        """The first object that is made with the HTTP client, which allows to replace that client here."""
         self.http = self._rest
         return super()._get_state(**options)
 
@@ -208,14 +208,14 @@ class _Client(discord.Client):
         super().dispatch(event, *args, **kwargs)
 
     def _give_up_at_the_start(self) -> None:
-        """Raise what kept the first connection from being made: there is no session that discord.py could resume."""
+        """Raise the error of the first connection, since discord.py has no session to resume."""
         error = sys.exc_info()[1]
         socket: object = self.ws  # None before the first one, whatever discord.py's types say
         if socket is None and not isinstance(error, discord.ConnectionClosed):
             raise ConnectionError(f"The gateway of Discord cannot be reached: {error or 'no answer'}") from error
 
     def _give_up_in_time(self) -> None:
-        """Called at each failed attempt. Raising ends discord.py's loop of attempts, and ours begins a new session."""
+        """Called at each failed attempt. Raising ends discord.py's retries, and a new session follows."""
         now_s = self._clock.monotonic()
         if self._down_since_s is None:
             self._down_since_s = now_s

@@ -1,4 +1,4 @@
-"""New threads beside conversations, and where links to conversations lead."""
+"""New threads beside conversations, and links to conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rate buckets of Discord that a call draws from."""
+"""The rate buckets of a call on Discord."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHANGING: Final = frozenset[Call]({"edit", "offer"})
 
 
 class RateBuckets:
-    """Keys and sizes. `told` tells a route's size where answers have told it, else what is known is taken."""
+    """Keys and sizes. `told` gives a route's size if answers have told it; otherwise the documented one counts."""
 
     def __init__(self, told: Callable[[str], Budget | None], through_hooks: Callable[[Address, Speaker], bool]) -> None:
         self._told = told
@@ -31,7 +31,9 @@ class RateBuckets:
         return f"{PLATFORM}:{channel_id_of(to)}", CAPABILITIES.group_budget
 
     def of(self, to: Address, call: Call, speaker: Speaker | None) -> Sequence[tuple[str, Budget]]:
-        """A webhook's calls do not count as the bot's; its posts count for its channel as well."""
+        """The buckets of a call. A webhook's calls do not count as the bot's; its posts count for its channel
+        as well.
+        """
         if call in _POSTING | _CHANGING and speaker is not None and self._through_hooks(to, speaker):
             return self._of_hook(to, call, speaker)
         key = f"{PLATFORM}:{channel_id_of(to)}"

@@ -16,14 +16,14 @@ MAX_MARKED: Final = 5000
 
 
 class Marking:
-    """One mark on a message at a time. Which one is there is remembered as long as the process lives."""
+    """One mark on a message at a time. The current one is remembered while the process lives."""
 
     def __init__(self, api: BotApi) -> None:
         self._api = api
         self._there = Recent[str, str](MAX_MARKED)
 
     async def put(self, channel_id: str, message: str, mark: Mark | None) -> None:
-        """Put a mark in place of the one there is, or take it away. Raises as `CanReact.react`."""
+        """Put a mark in place of the current one, or remove it. Raises as `CanReact.react`."""
         wanted = EMOJIS[mark] if mark is not None else None
         for emoji in self._others(message, wanted):
             with suppress(NotDelivered, MessageGone):  # it is not there, or nothing is there any more
@@ -34,9 +34,7 @@ class Marking:
             self._there.keep(message, wanted)
 
     def _others(self, message: str, wanted: str | None) -> list[str]:
-        """The reactions that may have to go: the known one, or, where nothing is known and nothing wanted, any of
-        ours.
-        """
+        """The reactions to remove: the known one, or any of ours where none is known and none is wanted."""
         known = self._there.get(message)
         if known is not None:
             return [] if known == wanted else [known]

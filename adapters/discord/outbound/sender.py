@@ -36,7 +36,7 @@ from runtime.core.errors import AdapterError, MessageGone, ShownDiffers
 from runtime.core.message import Choice
 
 MAX_LINES: Final = 5000
-"""Messages of webhooks whose line about what they answer is remembered, so that edits keep it."""
+"""The number of webhook messages whose answer line is remembered, so that edits keep it."""
 
 _log = logging.getLogger(__name__)
 
@@ -54,13 +54,13 @@ class Utterance:
 
     @property
     def answered(self) -> str | None:
-        """Discord's id of the message it answers; a thread needs not say that it answers what it begins with."""
+        """Discord's id of the answered message; None in a thread that starts with that message."""
         number = None if self.reply_to is None else number_of(self.reply_to)
         return None if number == self.to.thread else number
 
 
 class Sender:
-    """Everything of ours that people read. Raises as the port's methods of the same purpose."""
+    """All visible calls of ours. Raises as the methods of the port with the same purpose."""
 
     def __init__(
         self,
@@ -80,12 +80,12 @@ class Sender:
         self._lines = Recent[str, str](MAX_LINES)
 
     def through_hooks(self, to: Address, speaker: Speaker) -> bool:
-        """Whether this speaker uses a webhook there, as far as is known."""
+        """Whether this speaker uses a webhook there, as far as known."""
         wanted = self._show_names == "webhooks" and not is_private(to)
         return wanted and bool(speaker.id) and self._hooks.available(to.conversation)
 
     async def post(self, said: Utterance, *, final: bool) -> str:
-        """Post; our id of the message. A known post of another text is brought to the final one."""
+        """Post a message; returns our id of it. A known post with another text is edited to the final one."""
         message = await self._threads.within(said.to, lambda: self._posted(said))
         known_as = str(message["id"])
         words = self._words(said.to, known_as, said.text, said.speaker)
@@ -126,7 +126,7 @@ class Sender:
             raise ShownDiffers(f"Discord shows another text than message {message} should have, or elsewhere")
 
     async def take_away(self, to: Address, message: str) -> None:
-        """Delete a message of ours; one that is gone is no error."""
+        """Delete a message of ours; a missing one is no error."""
         with suppress(MessageGone, PlaceGone):
             if not is_hooked(message):
                 await self._api.delete(channel_id_of(to), message)
@@ -137,7 +137,7 @@ class Sender:
                 await self._taken_away(to, message)
 
     async def _taken_away(self, to: Address, message: str) -> bool:
-        """Whether the bot itself may delete the message of a webhook that no longer exists."""
+        """Whether the bot itself may delete a message of a webhook that no longer exists."""
         try:
             await self._api.delete(channel_id_of(to), number_of(message))
         except AdapterError:
@@ -145,7 +145,7 @@ class Sender:
         return True
 
     async def _stands(self, to: Address, message: str, words: Words) -> bool:
-        """Whether a message shows this already, as far as it can be read."""
+        """Whether a message already shows this, as far as it can be read."""
         place, number = channel_id_of(to), number_of(message)
         with suppress(AdapterError):
             found = await self._api.after(place, str(int(number) - 1))
@@ -201,7 +201,7 @@ class Sender:
 
 
 def _shows(message: dict[str, Any], words: Words, place: str) -> bool:
-    """Whether Discord shows this, and there. Discord removes white space at both ends."""
+    """Whether Discord shows this text in this place. Discord removes white space at both ends."""
     told = str(message.get("content", "")).strip(), str(message.get("channel_id"))
     return told == (words.text.strip(), place)
 

@@ -1,4 +1,4 @@
-"""Threads that begin with a message: opened when the first word is to be said in them, not before."""
+"""Threads that start with a message: opened only when something is about to be said in them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Threads:
     """
 
     def __init__(self, api: BotApi, unnamed: str) -> None:
-        """`unnamed` is what a thread is called where no words name it."""
+        """`unnamed` is the name of a thread that has no words to name it."""
         self._api = api
         self._unnamed = unnamed
         self._expected = Recent[str, tuple[str, str]](MAX_EXPECTED)
@@ -53,7 +53,9 @@ class Threads:
         return self._joined.get(thread) is not None or thread in self._expected
 
     async def within(self, to: Address, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """A call that says something at an address, whose thread is opened if it must be. Raises what `call` raises."""
+        """Make a call that says something at an address, opening its thread first if needed. Raises what `call`
+        raises.
+        """
         if to.thread is None:
             return await call()
         if to.thread in self._expected:
@@ -68,7 +70,9 @@ class Threads:
             return await call()
 
     async def join(self, to: Address) -> None:
-        """A webhook's words do not make the bot a member of a thread, by which we know it after a restart."""
+        """Join a thread, since a webhook's posts do not make the bot a member, and membership identifies our threads
+        after a restart.
+        """
         if to.thread is not None and to.thread not in self._joined:
             self._joined.keep(to.thread, True)
             with suppress(AdapterError):  # what was said stands; until a restart we know the thread without it

@@ -1,4 +1,4 @@
-"""Posts of webhooks whose outcome is not known, kept beyond the process: webhooks know no nonce."""
+"""Posts of webhooks with an unknown outcome, stored beyond the process, since webhooks know no nonce."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from runtime.core.clock import Clock
 from runtime.core.errors import RateLimited, StorageUnavailable
 
 MAX_TRACES: Final = 50
-"""Attempts of one post that are remembered, the newest."""
+"""The number of remembered attempts of one post; the newest are kept."""
 STORAGE_PAUSE_S: Final = 1.0
 KEPT_ANSWERED: Final = 50
-"""Posts that Discord has answered and are remembered all the same: who asked may die before writing the answer down."""
+"""The number of answered posts that are still remembered: the process may die before it records an answer."""
 KEPT_FOR: Final = timedelta(days=7)
-"""The time after which nobody asks about a post."""
+"""The time after which a post is forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class UnconfirmedPost:
     digests: tuple[str, ...] = ()
 
     def fits(self, name: str, trace: str) -> bool:
-        """Whether a message of that name and trace is one of the attempts."""
+        """Whether a message with this name and trace is one of the attempts."""
         return name == self.name and _digest(trace) in self.digests
 
     def tried(self, trace: str) -> UnconfirmedPost:
@@ -65,13 +65,13 @@ class UnconfirmedPosts:
             raise _later(error) from error
 
     async def answered(self, nonce: str) -> None:
-        """Record that the post is there. The record is dropped after this many later ones."""
+        """Record that the post exists. The record is dropped after this many later ones."""
         self._answered.append(nonce)
         if len(self._answered) > KEPT_ANSWERED:
             await self.settle(self._answered.popleft())
 
     async def settle(self, nonce: str) -> None:
-        """It is known what came of the post. A record that cannot be removed now does no harm."""
+        """The outcome of the post is known. A record that cannot be removed now does no harm."""
         (await self._all()).pop(nonce, None)
         try:
             await self._records.remove(nonce)

@@ -24,11 +24,13 @@ from runtime.core.message import Choice
 
 HOOK_NAMES: Final = ("Parley", *(f"Parley {number}" for number in range(2, HOOKS_PER_CHANNEL + 1)))
 REFUSED_FOR_S: Final = 600.0
-"""After how long it is tried again to make a webhook where that was not allowed."""
+"""The pause before another attempt to create a webhook where that was refused."""
 CLOCKS_APART_S: Final = 60.0
-"""How far our clock may be before Discord's, beyond what Discord's answers tell, when we look for our posts."""
+"""The largest assumed lead of our clock over Discord's, beyond what Discord's answers tell, in a search for our
+posts.
+"""
 MAX_PAGES_SEARCHED: Final = 10
-"""Pages of history that are looked through for one such post."""
+"""The number of pages of history that are searched for one such post."""
 MAX_POSTED: Final = 10_000
 
 _log = logging.getLogger(__name__)
@@ -40,13 +42,13 @@ def is_hooked(message: str) -> bool:
 
 
 def seat_of(speaker_id: str) -> int:
-    """The webhook of a channel that an agent speaks through: agents numbered one after another spread evenly."""
+    """The webhook of a channel that an agent speaks through; agents with consecutive numbers are spread evenly."""
     return sum(speaker_id.encode()) % HOOKS_PER_CHANNEL
 
 
 @dataclass(slots=True)
 class _Pool:
-    """The webhooks of one channel by their seats, and all that may have said something there."""
+    """The webhooks of one channel by seat, and all that may have posted there."""
 
     seats: dict[int, Hook] = field(default_factory=dict)
     all: dict[str, Hook] = field(default_factory=dict)
@@ -82,21 +84,23 @@ class Webhooks:
         self._us: BotIdentity | None = None
 
     def available(self, channel: str) -> bool:
-        """Whether agents speak through a webhook there, as far as is known."""
+        """Whether agents speak through a webhook there, as far as known."""
         return self._refused_until_s.get(channel, 0.0) <= self._clock.monotonic()
 
     def known_as(self, number: str) -> str:
-        """Our id of a message, by Discord's, as far as this process remembers it."""
+        """Our id of a message, by Discord's id, as far as this process remembers it."""
         hook = self._posted.get(number)
         return number if hook is None else f"{number}@{hook}"
 
     async def server(self, channel: str, speaker_id: str) -> str | None:
-        """The server a channel belongs to, where webhooks are permitted there."""
+        """The server of a channel in which webhooks are permitted."""
         hook = await self._seated(channel, seat_of(speaker_id))
         return None if hook is None else hook.server
 
     async def send(self, spot: Spot, speaker_id: str, post: Post, nonce: str) -> dict[str, Any] | None:
-        """Post; the message under our id, or None where webhooks are not permitted. Raises as `Adapter.send`."""
+        """Post a message; returns it under our id, or None where webhooks are not permitted. Raises as
+        `Adapter.send`.
+        """
         seat = seat_of(speaker_id)
         hook = await self._seated(spot.channel, seat)
         if hook is None:
@@ -112,7 +116,7 @@ class Webhooks:
     async def edit(
         self, spot: Spot, message: str, words: Words, choices: Sequence[Choice] | None = None
     ) -> dict[str, Any]:
-        """Replace the text of a message with an id of ours. Raises as `CanEdit.edit`, and HookGone."""
+        """Replace the text of a message, given by our id. Raises as `CanEdit.edit`, and HookGone."""
         hook = await self._author(spot, message)
         try:
             return await self._hooks.edit(hook, spot, number_of(message), words, choices)
@@ -121,7 +125,7 @@ class Webhooks:
             raise
 
     async def delete(self, spot: Spot, message: str) -> None:
-        """Take a message with an id of ours away. Raises as `CanDelete.delete`, and HookGone."""
+        """Delete a message, given by our id. Raises as `CanDelete.delete`, and HookGone."""
         hook = await self._author(spot, message)
         await self._hooks.delete(hook, spot, number_of(message))
 
@@ -157,7 +161,7 @@ class Webhooks:
         return {"webhook_id": hook.id, **message}
 
     def _since(self, spot: Spot) -> str:
-        """An id that what is posted from now on exceeds, and that what we know to have posted there does not."""
+        """An id above all our known posts there and below everything posted from now on."""
         margin_s = CLOCKS_APART_S + max(0.0, self._hooks.ahead_s)
         early = snowflake_at(self._clock.now() - timedelta(seconds=margin_s))
         return str(max(early, self._newest.get(spot.place) or 0))
@@ -168,7 +172,7 @@ class Webhooks:
         self._newest.keep(spot.place, max(int(number), self._newest.get(spot.place) or 0))
 
     async def _landed(self, spot: Spot, doubt: UnconfirmedPost) -> dict[str, Any] | None:
-        """The message of a post that seemed to fail, where it is there after all."""
+        """The message of a post that seemed to fail, if it exists after all."""
         pool = await self._pool(spot.channel)
         after = doubt.since
         for _ in range(MAX_PAGES_SEARCHED):
@@ -184,7 +188,7 @@ class Webhooks:
         return None
 
     async def _seated(self, channel: str, seat: int) -> Hook | None:
-        """The webhook of a seat, made where it is missing; another where no more are allowed, None where none is."""
+        """The webhook of a seat, created if missing. Another seat's if no more are allowed, None if there are none."""
         pool = await self._pool(channel)
         if pool is None:
             return None
@@ -200,7 +204,7 @@ class Webhooks:
                 return None
 
     async def _pool(self, channel: str) -> _Pool | None:
-        """The channel's webhooks; None where it is not permitted to look at them."""
+        """The channel's webhooks; None if the bot may not list them."""
         async with self._locks.setdefault(channel, anyio.Lock()):
             if channel not in self._pools and self.available(channel):
                 try:

@@ -26,12 +26,12 @@ class AppApi:
             return told(answer, "url")
 
     def install_url(self, client_id: str, scopes: str, state: str) -> str:
-        """Where somebody lets the app into a workspace."""
+        """The address where a person lets the app into a workspace."""
         page = urljoin(self._calls.transport.base_url, "/oauth/v2/authorize")
         return f"{page}?{urlencode({'client_id': client_id, 'scope': scopes, 'state': state})}"
 
     async def installation(self, client_id: str, client_secret: str, code: str) -> Mapping[str, Any]:
-        """What Slack gives for the code of a finished installation."""
+        """Slack's answer to the code of a completed installation."""
         with self._calls.call("oauth.v2.access"):
             # The library's own method for it uses what its HTTP library is about to take away.
             given = {"client_id": client_id, "client_secret": client_secret, "code": code}

@@ -29,9 +29,9 @@ from runtime.core.errors import (
 
 OFFICIAL_SERVER: Final = "https://slack.com/api/"
 UNREACHABLE_PAUSE_S: Final = 1.0
-"""After how long a call is worth repeating that could not even be sent."""
+"""The pause before the repetition of a call that could not even be sent."""
 UNTOLD_PAUSE_S: Final = 5.0
-"""The pause where a 429 does not say how long."""
+"""The pause after a 429 without a time."""
 
 _REFUSED_TOKEN: Final = frozenset(
     {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type"}
@@ -44,7 +44,7 @@ _STREAM_OVER: Final = frozenset(
     | {"missing_recipient_user_id", "missing_recipient_team_id", "invalid_chunks", "user_not_in_channel"}
 )
 _UNCLEAR: Final = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout", None})
-"""Slack says of fatal_error that a part may have been done before it."""
+"""After fatal_error, part of the call may have been done, Slack says."""
 _HINTS: Final[Mapping[str, str]] = {
     "not_in_channel": "Invite the bot to the channel: /invite @its-name",
     "channel_not_found": "The bot cannot see the channel; if it is a private one, invite the bot",
@@ -54,11 +54,11 @@ _HINTS: Final[Mapping[str, str]] = {
     "missing_scope": "Add the scope to the app and install it to the workspace again",
 }
 _UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError, SlackClientError)
-"""What the library raises where an answer is not what it expects."""
+"""The library's exceptions for an unexpected answer."""
 
 
 class MissingScope(NotDelivered):
-    """The token is not allowed this. `needed` is the scope as Slack names it."""
+    """The token lacks a permission. `needed` is the scope in Slack's words."""
 
     def __init__(self, text: str, *, needed: str) -> None:
         super().__init__(text)
@@ -66,7 +66,7 @@ class MissingScope(NotDelivered):
 
 
 class StillStreaming(NotDelivered):
-    """The message is an open stream: it can be edited once that is closed."""
+    """The message is an open stream, and can be edited once the stream is closed."""
 
 
 class Transport:
@@ -78,20 +78,20 @@ class Transport:
         self._session: aiohttp.ClientSession | None = None
 
     def session(self) -> aiohttp.ClientSession:
-        """Connections that stay open; they can only be made inside a running loop."""
+        """Connections that stay open, created inside a running loop."""
         if self._session is None:
             self._session = aiohttp.ClientSession()
         return self._session
 
     async def close(self) -> None:
-        """The next call opens new ones."""
+        """Close the connections; the next call opens new ones."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
 
 class Calls:
-    """What one token may call. `on_refused` hears that the token is refused: then the call is worth one more try."""
+    """The calls of one token. `on_refused` hears of a refused token; the call is then worth one more try."""
 
     def __init__(self, transport: Transport, token: str | None, on_refused: Callable[[], None] | None = None) -> None:
         self.transport = transport
@@ -128,7 +128,7 @@ class Calls:
             raise OutcomeUncertain(f"Slack's answer to {method} cannot be read: {error!r}") from error
 
     def _translated(self, error: SlackApiError, method: str, *, at_setup: bool, streaming: bool) -> AdapterError:
-        """What went wrong, in our words. An answer that is not JSON has no error code."""
+        """A failure in our words. An answer that is not JSON has no error code."""
         answer = error.response
         told: Mapping[str, Any] = {}
         if isinstance(answer, AsyncSlackResponse) and isinstance(answer.data, dict):
@@ -152,7 +152,7 @@ class Calls:
 
 
 def told(answer: AsyncSlackResponse, key: str) -> str:
-    """A text that an answer must have; the library gives None for what is not there."""
+    """A text that an answer must have; the library gives None for a missing one."""
     value = answer[key]
     if not isinstance(value, str):
         raise TypeError(f"there is no {key}")
@@ -160,7 +160,7 @@ def told(answer: AsyncSlackResponse, key: str) -> str:
 
 
 def header_of(answer: Any, name: str) -> str | None:
-    """A header of an answer, by its name in lower case."""
+    """A header of an answer, by its lower-case name."""
     headers: Mapping[str, str] = getattr(answer, "headers", None) or {}
     return next((value for key, value in headers.items() if key.casefold() == name), None)
 

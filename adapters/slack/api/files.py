@@ -37,7 +37,7 @@ class FileApi:
         return await self._fetched(url, max_bytes)
 
     async def put(self, file: File) -> str:
-        """Bring the content to Slack, where nobody sees it yet; the file's id."""
+        """Upload the content, which nobody sees yet; returns the file's id."""
         with self._calls.call("files.getUploadURLExternal"):
             place = await self._calls.client.files_getUploadURLExternal(filename=file.name, length=len(file.data))
             url, file_id = told(place, "upload_url"), told(place, "file_id")
@@ -51,7 +51,7 @@ class FileApi:
         return file_id
 
     async def share(self, file_id: str, name: str, channel: str, thread: str | None, comment: str) -> None:
-        """Show a file that was put, with a comment in mrkdwn."""
+        """Show an uploaded file, with a comment in mrkdwn."""
         with self._calls.call("files.completeUploadExternal"):
             await self._calls.client.files_completeUploadExternal(
                 files=[{"id": file_id, "title": name}],
@@ -61,7 +61,7 @@ class FileApi:
             )
 
     async def is_shared(self, file_id: str, channel: str) -> bool:
-        """Whether a file can be seen in a channel."""
+        """Whether a file is visible in a channel."""
         with self._calls.call("files.info"):
             known: dict[str, Any] = (await self._calls.client.files_info(file=file_id))["file"]
             return channel in {*known.get("channels", ()), *known.get("groups", ()), *known.get("ims", ())}
@@ -87,7 +87,7 @@ class FileApi:
         return bytes(content)
 
     def _is_slacks(self, url: str) -> bool:
-        """Whether the token may be shown there."""
+        """Whether the token may be sent to this host."""
         host, own = urlsplit(url), urlsplit(self._calls.transport.base_url)
         slacks = host.scheme == "https" and (host.hostname or "").endswith(".slack.com")
         return slacks or (host.scheme, host.netloc) == (own.scheme, own.netloc)

@@ -23,13 +23,13 @@ from runtime.core.errors import AdapterError, NotDelivered, RateLimited, Storage
 
 STATE_COOKIE: Final = "parley_slack_state"
 STATE_LASTS_S: Final = 600
-"""The time for a person to agree at Slack."""
+"""The time that a person has to agree at Slack."""
 STORE_PAUSE_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class AppKeys:
-    """What proves at Slack that the app is ours (Basic Information, App Credentials)."""
+    """The proof to Slack that the app is ours (Basic Information, App Credentials)."""
 
     client_id: str
     client_secret: str
@@ -42,7 +42,7 @@ class Installations:
         self._records = records
 
     async def token_of(self, team: str) -> str | None:
-        """The workspace's token; None where the app is not, or not any more."""
+        """The workspace's token; None if the app is not installed there (any more)."""
         try:
             kept = await self._records.get(team)
         except StorageUnavailable as error:
@@ -50,14 +50,14 @@ class Installations:
         return None if kept is None else str(json.loads(kept)["token"])
 
     async def keep(self, team: str, name: str, token: str) -> None:
-        """The app was let in, perhaps once more."""
+        """The app was installed, perhaps again."""
         try:
             await self._records.put(team, json.dumps({"team": name, "token": token}))
         except StorageUnavailable as error:
             raise RateLimited(f"Slack: {error}", retry_after_s=STORE_PAUSE_S) from error
 
     async def remove(self, team: str) -> None:
-        """The app was taken out."""
+        """The app was removed."""
         try:
             await self._records.remove(team)
         except StorageUnavailable as error:
@@ -85,7 +85,7 @@ class Door:
         self._clock = clock
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
-        """The answer to a browser on one of the two pages."""
+        """The answer to a browser at one of the two addresses."""
         if request.method != "GET":
             return HttpAnswer(405)
         return self._begin() if request.path == "/install" else await self._finish(request)

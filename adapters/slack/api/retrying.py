@@ -1,4 +1,4 @@
-"""Calls that must succeed some time, made again and again."""
+"""Repetition of calls until they succeed."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ _Answer = TypeVar("_Answer")
 
 
 class Retrying:
-    """Pauses between attempts that grow until one succeeds."""
+    """Growing pauses between attempts, until one succeeds."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._pause_s = FIRST_PAUSE_S
 
     def rewarded(self) -> None:
-        """An attempt succeeded: the next pause is a short one again."""
+        """An attempt succeeded: the next pause is short again."""
         self._pause_s = FIRST_PAUSE_S
 
     async def pause(self, reason: str, *, at_least_s: float = 0.0) -> None:
-        """Say what is wrong and wait."""
+        """Log the problem and wait."""
         wait_s = max(self._pause_s, at_least_s)
         _log.warning("Slack cannot be heard", extra={"error": reason, "retry_in_s": wait_s})
         self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
         await self._clock.sleep_until(self._clock.monotonic() + wait_s)
 
     async def until_answered(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """The call, until Slack answers it. Raises AuthFailed only."""
+        """Repeat the call until Slack answers. Raises AuthFailed only."""
         while True:
             try:
                 return await call()

@@ -15,7 +15,7 @@ TaskStatus = Literal["in_progress", "complete"]
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """For whom a stream in a channel is, and of which workspace that person is."""
+    """The reader of a stream in a channel, and that person's workspace."""
 
     user: str
     team: str
@@ -23,7 +23,7 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something an agent does, as it is shown in its stream; the same id changes it."""
+    """An activity of an agent, shown in its stream; the same id replaces it."""
 
     id: str
     title: str
@@ -36,7 +36,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an agent is at as a whole: the title above its tasks."""
+    """The title above an agent's tasks, for its work as a whole."""
 
     title: str
 
@@ -49,7 +49,9 @@ Doing: TypeAlias = Task | Plan
 
 
 class StreamApi:
-    """The calls of one bot. Errors as `Calls.call`, StreamOver where a stream takes no more or none is had."""
+    """The stream calls of one bot. Errors as `Calls.call`, StreamOver where a stream takes no more text or none is
+    available.
+    """
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -63,7 +65,9 @@ class StreamApi:
         recipient: Recipient | None,
         doings: Sequence[Doing] = (),
     ) -> str:
-        """The message's time stamp. What is done stands together in a plan, not in between the text."""
+        """Start a stream; returns the message's time stamp. Activities appear together in a plan, not within
+        the text.
+        """
         with self._calls.call("chat.startStream", streaming=True):
             answer = await self._calls.client.chat_startStream(
                 channel=channel,
@@ -78,12 +82,12 @@ class StreamApi:
             return told(answer, "ts")
 
     async def append(self, channel: str, message: str, text: str, doings: Sequence[Doing] = ()) -> None:
-        """Append text, what is done or both."""
+        """Append text, an activity or both."""
         with self._calls.call("chat.appendStream", streaming=True):
             await self._calls.client.chat_appendStream(channel=channel, ts=message, **_content(text, doings))
 
     async def stop(self, channel: str, message: str, text: str, nonce: str, doings: Sequence[Doing] = ()) -> None:
-        """Append the end and close; the message carries its nonce from now on."""
+        """Append the end and close; from now on the message carries its nonce."""
         with self._calls.call("chat.stopStream", streaming=True):
             await self._calls.client.chat_stopStream(
                 channel=channel, ts=message, metadata=nonce_data(nonce), **_content(text, doings)

@@ -12,7 +12,7 @@ from adapters.slack.codec.addresses import BotIdentity, Face, Person
 from adapters.slack.limits import MAX_FALLBACK_BYTES
 
 NONCE_EVENT: Final = "parley_message"
-"""The type of the metadata in which a message carries its nonce."""
+"""The type of the metadata with a message's nonce."""
 PAGE_SIZE: Final = 200
 """Messages fetched at once (docs.slack.dev recommends at most 200)."""
 MOST_PAGES: Final = 5
@@ -27,7 +27,7 @@ class WebApi:
         self._calls = calls
 
     async def me(self) -> BotIdentity:
-        """Who the token is, in which workspace, and what it is allowed (header X-OAuth-Scopes)."""
+        """The token's bot, workspace and permissions (header X-OAuth-Scopes)."""
         with self._calls.call("auth.test", at_setup=True):
             answer = await self._calls.client.auth_test()
             scopes = str(header_of(answer, "x-oauth-scopes") or "")
@@ -43,7 +43,7 @@ class WebApi:
     async def send(
         self, channel: str, thread: str | None, blocks: Blocks, face: Face | None, nonce: str
     ) -> AsyncSlackResponse:
-        """The answer, with the message as it is shown. Also raises MissingScope."""
+        """Post; the answer contains the message as shown. Also raises MissingScope."""
         with self._calls.call("chat.postMessage"):
             answer = await self._calls.client.chat_postMessage(
                 channel=channel,
@@ -62,14 +62,14 @@ class WebApi:
             return answer
 
     async def tell_alone(self, channel: str, thread: str | None, user: str, text: str) -> None:
-        """Show a person of the channel something that the others do not see, while they are there."""
+        """Show one person of the channel a text that the others do not see, while that person is there."""
         with self._calls.call("chat.postEphemeral"):
             await self._calls.client.chat_postEphemeral(
                 channel=channel, thread_ts=thread, user=user, text=text, parse="none", link_names=False
             )
 
     async def edit(self, channel: str, message: str, blocks: Blocks) -> AsyncSlackResponse:
-        """Raises MessageGone where there is nothing to edit. Left to itself, chat.update would find names to ping."""
+        """Raises MessageGone if the message does not exist. By default, chat.update would turn names into pings."""
         with self._calls.call("chat.update"):
             return await self._calls.client.chat_update(
                 channel=channel,
@@ -81,22 +81,22 @@ class WebApi:
             )
 
     async def delete(self, channel: str, message: str) -> None:
-        """Raises MessageGone where it is gone already."""
+        """Raises MessageGone if the message does not exist."""
         with self._calls.call("chat.delete"):
             await self._calls.client.chat_delete(channel=channel, ts=message)
 
     async def react(self, channel: str, message: str, name: str) -> None:
-        """Raises NotDelivered, also where that mark is there."""
+        """Add a mark. Raises NotDelivered, also if it is already there."""
         with self._calls.call("reactions.add"):
             await self._calls.client.reactions_add(channel=channel, timestamp=message, name=name)
 
     async def take_back(self, channel: str, message: str, name: str) -> None:
-        """Take a mark of ours away. Raises NotDelivered, also where it is not there."""
+        """Remove a mark of ours. Raises NotDelivered, also if it is not there."""
         with self._calls.call("reactions.remove"):
             await self._calls.client.reactions_remove(channel=channel, timestamp=message, name=name)
 
     async def thread_of(self, channel: str, message: str) -> str | None:
-        """The thread a message belongs to; None for one outside of threads."""
+        """The thread that a message belongs to; None outside threads."""
         with self._calls.call("reactions.get"):
             found = await self._calls.client.reactions_get(channel=channel, timestamp=message)
             thread = found["message"].get("thread_ts")
@@ -109,7 +109,7 @@ class WebApi:
             return str(told(answer, "permalink"))
 
     async def person(self, user: str) -> Person:
-        """How a person is called, which language they chose, and where they belong."""
+        """A person's name, language and workspace."""
         with self._calls.call("users.info"):
             known = (await self._calls.client.users_info(user=user, include_locale=True))["user"]
             profile = known.get("profile", {})
@@ -117,7 +117,7 @@ class WebApi:
             return Person(name, known.get("locale"), known.get("team_id"))
 
     async def set_status(self, channel: str, thread: str, status: str, face: Face | None) -> None:
-        """Show what is going on under a thread; an empty status takes it away. Also raises MissingScope."""
+        """Show an activity below a thread; an empty status removes it. Also raises MissingScope."""
         with self._calls.call("assistant.threads.setStatus"):
             await self._calls.client.assistant_threads_setStatus(
                 channel_id=channel,
@@ -128,7 +128,7 @@ class WebApi:
             )
 
     async def set_session(self, channel: str, thread: str, status: str) -> None:
-        """Say that the agent works in a thread (`processing`, with a stop button) or waits (`active`)."""
+        """Show that the agent works in a thread (`processing`, with a stop button) or waits (`active`)."""
         with self._calls.call("agents.sessions.setStatus"):
             await self._calls.client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread, status=status)
 
@@ -138,7 +138,7 @@ class WebApi:
             await self._calls.client.assistant_threads_setTitle(channel_id=channel, thread_ts=thread, title=title)
 
     async def suggest(self, channel: str, thread: str, prompts: Mapping[str, str]) -> None:
-        """Offer messages, by what stands on their buttons, in an assistant's thread."""
+        """Offer messages in an assistant's thread, by the labels of their buttons."""
         with self._calls.call("assistant.threads.setSuggestedPrompts"):
             await self._calls.client.assistant_threads_setSuggestedPrompts(
                 channel_id=channel,
@@ -147,7 +147,7 @@ class WebApi:
             )
 
     async def open_form(self, trigger_id: str, view: Mapping[str, Any]) -> None:
-        """Show a form to the person who caused `trigger_id`, within 3 s of it."""
+        """Show a form to the person who caused `trigger_id`, at most 3 s before."""
         with self._calls.call("views.open"):
             await self._calls.client.views_open(trigger_id=trigger_id, view=dict(view))
 
@@ -166,7 +166,7 @@ class WebApi:
                 return
 
     async def takes_part(self, channel: str, thread: str, bot: BotIdentity) -> bool:
-        """Whether the bot spoke in the thread, or was mentioned there."""
+        """Whether the bot spoke in the thread or was mentioned there."""
         async for message in self.messages(channel, thread, None):
             if bot.bot_id == message.get("bot_id") or bot.user_id == message.get("user"):
                 return True
@@ -187,17 +187,17 @@ class WebApi:
 
 
 def nonce_data(nonce: str) -> dict[str, Any]:
-    """The metadata by which a message is found again."""
+    """The metadata by which a message can be found."""
     return {"event_type": NONCE_EVENT, "event_payload": {"nonce": nonce}}
 
 
 def nonce_of(message: Mapping[str, Any]) -> str | None:
-    """The nonce that a message carries."""
+    """The nonce in a message's metadata."""
     metadata = message.get("metadata") or {}
     return metadata["event_payload"].get("nonce") if metadata.get("event_type") == NONCE_EVENT else None
 
 
 def _fallback(blocks: Blocks) -> str:
-    """What notifications show: the beginning, within what chat.update takes."""
+    """The text of notifications: the start, within the limit of chat.update."""
     first = blocks[0]["text"]["text"]
     return str(first).encode()[: MAX_FALLBACK_BYTES // 8].decode(errors="ignore")

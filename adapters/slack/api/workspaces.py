@@ -16,12 +16,12 @@ from adapters.slack.manifest import AGENT, OWN_NAMES
 from runtime.core.errors import AuthFailed, NotDelivered
 
 MOST_WORKSPACES: Final = 1000
-"""Workspaces that are known without asking the store."""
+"""The number of workspaces remembered without asking the store."""
 
 
 @dataclass(slots=True, eq=False)
 class Workspace:
-    """Our bot in one workspace. What turns out not to be there is remembered."""
+    """Our bot in one workspace. Missing features are remembered."""
 
     bot: BotIdentity
     api: WebApi
@@ -33,7 +33,7 @@ class Workspace:
 
 
 class Workspaces:
-    """One workspace, whose token is given, or all that have let the app in."""
+    """One workspace with a given token, or all that installed the app."""
 
     def __init__(self, transport: Transport, bot_token: str | None, installations: Installations | None) -> None:
         if bot_token is not None and not bot_token.startswith("xoxb-"):
@@ -46,7 +46,7 @@ class Workspaces:
         self._refused = Recent[str, bool](MOST_WORKSPACES)
 
     async def of(self, team: str) -> Workspace:
-        """The workspace with this id. Raises NotDelivered where the app is not, else as `Calls.call`."""
+        """The workspace with this id. Raises NotDelivered if the app is not installed there, else as `Calls.call`."""
         if self._bot_token is not None:
             return await self.only(self._bot_token)
         known = self._known.get(team)
@@ -56,18 +56,18 @@ class Workspaces:
         return known
 
     async def only(self, token: str) -> Workspace:
-        """The one workspace. Raises AuthFailed where its token is refused."""
+        """The only workspace. Raises AuthFailed if its token is refused."""
         if self._only is None:
             self._only = await self._opened(Calls(self._transport, token))
         return self._only
 
     async def ask_again(self) -> Workspace | None:
-        """The one workspace, as Slack tells of it now; None where there are several."""
+        """The only workspace, asked for again; None if there are several."""
         self._only = None
         return None if self._bot_token is None else await self.only(self._bot_token)
 
     async def remove(self, team: str) -> None:
-        """The app was taken out of a workspace."""
+        """The app was removed from a workspace."""
         self._known.forget(team)
         if self._installations is not None:
             await self._installations.remove(team)

@@ -1,4 +1,4 @@
-"""Our addresses, speakers and texts in Slack's terms, and Slack's texts in ours. Pure; no library of Slack's."""
+"""Our addresses, speakers and texts in Slack's form, and Slack's texts in ours. Pure; no library of Slack's."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from runtime.core.message import Choice
 
 PLATFORM = "slack"
 CHOICE_ACTION = "choice:"
-"""The prefix of the id of a button that is a choice."""
+"""The prefix of the id of a choice's button."""
 ANSWER_ACTION = "answer:"
 """The prefix of the id of a button that opens a form for an answer."""
 MAX_NAME = 64
-"""Characters of a speaker's name that are shown."""
+"""The number of characters shown of a speaker's name."""
 
 _REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
@@ -39,7 +39,7 @@ class BotIdentity:
     scopes: frozenset[str] = frozenset()
 
     def knows(self, team: str | None) -> bool:
-        """Whether a person belongs to this workspace; people of another one take part in shared channels."""
+        """Whether a person belongs to this workspace; members of others take part in shared channels."""
         return team in (None, self.team_id)
 
 
@@ -54,14 +54,14 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """Under which name and icon a message appears."""
+    """The name and icon of a message."""
 
     username: str
     icon_emoji: str
 
 
 def channel_of(address: Address) -> str:
-    """The channel's id. Raises ValueError for what is not an address of ours."""
+    """The channel's id. Raises ValueError for an address that is not ours."""
     _, separator, channel = address.conversation.partition(":")
     if not separator or not channel:
         raise ValueError(f"{address.conversation!r} is not a workspace and a channel")
@@ -69,12 +69,12 @@ def channel_of(address: Address) -> str:
 
 
 def is_private(address: Address) -> bool:
-    """Slack's ids of conversations between two begin with D."""
+    """Whether this is a conversation of two, whose id starts with D."""
     return channel_of(address).startswith("D")
 
 
 def shown_name(speaker: Speaker) -> str | None:
-    """The name under which an agent appears; None for the gateway itself (id "")."""
+    """The name of an agent's messages; None for the gateway itself (id "")."""
     name = " ".join(speaker.name.split())[:MAX_NAME]
     return name if speaker.id and name else None
 
@@ -117,9 +117,10 @@ def _buttons(choices: Sequence[Choice]) -> dict[str, Any]:
 
 
 def plain_text(text: str, bot_user: str, names: Mapping[str, str]) -> str:
-    """The text without mentions of the bot, people and channels by name, links and special characters as typed.
+    """The text without mentions of the bot, with people and channels by name, and with links and special characters as
+    typed.
 
-    A comma or colon goes with a mention at the beginning.
+    A mention at the start takes its comma or colon along.
     """
     kept, position = "", 0
     for found in _REFERENCE.finditer(text):
@@ -139,12 +140,12 @@ def _after_address(text: str, position: int) -> int:
 
 
 def _joined(before: str, after: str) -> str:
-    """Without the second of two blanks between which a mention stood."""
+    """The text without the second of two spaces around a removed mention."""
     return before + (after[1:] if before[-1:].isspace() and after[:1] == " " else after)
 
 
 def _shown(target: str, label: str | None, names: Mapping[str, str]) -> str:
-    """A reference in angle brackets as a person reads it (docs.slack.dev, formatting message text)."""
+    """A reference in angle brackets as people read it (docs.slack.dev, formatting message text)."""
     if target.startswith("@"):
         return f"@{names.get(target[1:]) or label or target[1:]}"
     if target.startswith("#"):
@@ -162,5 +163,5 @@ def _unescaped(text: str) -> str:
 
 
 def mentioned_in(text: str) -> list[str]:
-    """The ids of those who are mentioned in a text of Slack's."""
+    """The ids of the people mentioned in a text of Slack's."""
     return _MENTION.findall(text)

@@ -1,4 +1,4 @@
-"""Text that mrkdwn shows as it is. Pure."""
+"""Escapes for text that mrkdwn shall show literally. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _FULL_WIDTH = str.maketrans("&<>", "\uff06\uff1c\uff1e")
 
 
 def escape(text: str) -> str:
-    """Text that Slack shows as it is (docs.slack.dev/messaging/formatting-message-text, escaping)."""
+    """Text that Slack shows literally (docs.slack.dev/messaging/formatting-message-text, escaping)."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def full_width(text: str) -> str:
-    """Text with full-width forms in the place of characters that need escapes."""
+    """Text with full-width forms instead of characters that need escapes."""
     return text.translate(_FULL_WIDTH)
 
 
@@ -25,7 +25,7 @@ def bold(text: str) -> str:
 
 
 def is_link(url: str) -> bool:
-    """Whether Slack takes it as the target of a link."""
+    """Whether Slack accepts it as a link's target."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -34,5 +34,5 @@ def is_link(url: str) -> bool:
 
 
 def link_target(url: str) -> str:
-    """The target of a link in angle brackets."""
+    """A link's target for angle brackets."""
     return url.replace("&", "&amp;").replace("<", "%3C").replace(">", "%3E").replace("|", "%7C").replace(" ", "%20")

@@ -52,12 +52,12 @@ class Happening:
 
     @property
     def people(self) -> list[str]:
-        """The ids of the one who did it and of those who are mentioned."""
+        """The ids of the author and of the people mentioned."""
         return [self.user, *mentioned_in(self.text)]
 
 
 def team_in(body: _Json) -> str:
-    """The workspace whose installation an event, a command or a press is for."""
+    """The workspace whose installation an event, a command or a press concerns."""
     for authorization in body.get("authorizations") or ():
         if authorization.get("team_id"):
             return str(authorization["team_id"])
@@ -66,7 +66,7 @@ def team_in(body: _Json) -> str:
 
 
 def happening_in(event: _Json, bot: BotIdentity) -> Happening | None:
-    """A person's event, or None. Raises KeyError, TypeError or AttributeError for other shapes."""
+    """A person's event, or None. Raises KeyError, TypeError or AttributeError for other forms."""
     kind, subtype = event.get("type"), event.get("subtype")
     if kind in _REACTIONS:
         found = _reaction(event)
@@ -108,7 +108,7 @@ def _said(act: Act, message: _Json, event: _Json) -> Happening:
 
 
 def _change(event: _Json) -> Happening | None:
-    """A change of the text. Others, such as previews of links that came with it, are nobody's doing."""
+    """A change of the text. Other changes, such as previews of links, have no author."""
     message, before = event["message"], event.get("previous_message") or {}
     if message.get("subtype") == "tombstone":
         return _deletion({**event, "deleted_ts": message["ts"]})
@@ -195,7 +195,7 @@ def inbound_of(
 
 
 def _attachments(files: tuple[_Json, ...], team: str) -> Iterator[Attachment]:
-    """The files of a message; one from another organisation's channel comes with nothing but its id."""
+    """The files of a message. One from another organisation's channel has only an id."""
     for file in files:
         if file.get("mode") != "tombstone":
             yield Attachment(
@@ -207,7 +207,7 @@ def _attachments(files: tuple[_Json, ...], team: str) -> Iterator[Attachment]:
 
 
 def _quote(message: _Json) -> Quote | None:
-    """The message that somebody shares with this one."""
+    """The message that a person shares with this one."""
     for shared in message.get("attachments") or ():
         if shared.get("is_msg_unfurl") or shared.get("is_share"):
             text = str(shared.get("text") or shared.get("fallback") or "")

@@ -1,4 +1,4 @@
-"""Slash commands, presses and forms in our words, and the forms we show. Pure: no I/O, no library of Slack's."""
+"""Slash commands, presses and forms in our words, and our own forms. Pure: no I/O, no library of Slack's."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from runtime.core.texts import Texts
 
 SLASH_COMMAND: Final = "/parley"
 FORM: Final = "parley_new"
-"""The form in which a longer first message is written."""
+"""The form for a longer first message."""
 ANSWER_FORM: Final = "parley_answer"
-"""The form in which a question is answered."""
+"""The form for the answer to a question."""
 MAX_FORM_LABEL: Final = 2000
 """Most characters above a form's text field (Block Kit reference, input block)."""
 FORM_CHARS: Final = 3000
@@ -41,7 +41,7 @@ class SlashCommand:
 
 
 def slash_command_in(body: _Json, commands: Collection[str]) -> SlashCommand:
-    """The command; its name is empty where it is none of ours but something to say. Raises KeyError."""
+    """The command; its name is empty if the text is no command of ours but a message. Raises KeyError."""
     name, _, argument = (body.get("text") or "").strip().partition(" ")
     known = name.casefold() or "help"
     if known not in commands:
@@ -51,7 +51,7 @@ def slash_command_in(body: _Json, commands: Collection[str]) -> SlashCommand:
 
 
 def pressed(body: _Json, event_id: str, bot: BotIdentity, now: datetime) -> Inbound | None:
-    """The choice that somebody pressed, or None. Raises KeyError, TypeError or AttributeError for other shapes."""
+    """The choice that a person pressed, or None. Raises KeyError, TypeError or AttributeError for other forms."""
     action = _action(body, CHOICE_ACTION)
     if action is None:
         return None
@@ -75,13 +75,13 @@ def pressed(body: _Json, event_id: str, bot: BotIdentity, now: datetime) -> Inbo
 
 
 def _thread_of(body: _Json) -> str | None:
-    """The thread of the message below which something was pressed: Slack tells it in one of two places."""
+    """The thread of the message with the pressed button, which Slack gives in one of two places."""
     told = body["container"].get("thread_ts") or (body.get("message") or {}).get("thread_ts")
     return None if told is None else str(told)
 
 
 def _action(body: _Json, kind: str) -> _Json | None:
-    """The button of this kind that was pressed."""
+    """The pressed button of this kind."""
     if body.get("type") != "block_actions":
         return None
     return next((one for one in body["actions"] if one["action_id"].startswith(kind)), None)
@@ -103,7 +103,7 @@ class Wish:
 
 
 def wish_in(body: _Json) -> Wish | None:
-    """The press of a button that opens a form for an answer, or None. Raises as `pressed`."""
+    """A press of a button that opens a form for an answer, or None. Raises as `pressed`."""
     action = _action(body, ANSWER_ACTION)
     if action is None:
         return None
@@ -116,7 +116,7 @@ def wish_in(body: _Json) -> Wish | None:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A form that was sent: what was written in it, by whom and for which channel or thread."""
+    """A submitted form: its text, its author, and its channel or thread."""
 
     text: str
     channel: str
@@ -129,7 +129,7 @@ class Submission:
 
 
 def submission_in(body: _Json) -> Submission | None:
-    """The form, or None for something else. Raises KeyError, TypeError or AttributeError for other shapes."""
+    """The submitted form, or None for another event. Raises KeyError, TypeError or AttributeError for other forms."""
     if body.get("type") != "view_submission" or body["view"]["callback_id"] not in (FORM, ANSWER_FORM):
         return None
     view, user = body["view"], body["user"]
@@ -141,12 +141,12 @@ def submission_in(body: _Json) -> Submission | None:
 
 
 def new_form(channel: str, texts: Texts) -> dict[str, Any]:
-    """A form with room for the longer beginning of a conversation."""
+    """A form for a longer start of a conversation."""
     return _form(FORM, channel, texts("forms.new"), texts("forms.about"), texts)
 
 
 def answer_form(wish: Wish, texts: Texts) -> dict[str, Any]:
-    """A form with room for an answer."""
+    """A form for an answer."""
     label = texts("forms.answering")
     return _form(ANSWER_FORM, f"{wish.channel}/{wish.thread or ''}/{wish.choice}", label, label, texts)
 
@@ -172,7 +172,7 @@ def _form(name: str, place: str, title: str, label: str, texts: Texts) -> dict[s
 
 
 def in_form(text: str) -> dict[str, Any]:
-    """Words below the field of a form that is not taken (docs.slack.dev, modals: displaying errors in views)."""
+    """Words below the field of a refused form (docs.slack.dev, modals: displaying errors in views)."""
     return {"response_action": "errors", "errors": {"text": text}}
 
 
@@ -181,5 +181,5 @@ def _label(text: str, most: int) -> dict[str, str]:
 
 
 def only_you(text: str) -> dict[str, Any]:
-    """Words that only the person sees who gave a command."""
+    """Words that only the author of a command sees."""
     return {"response_type": "ephemeral", "text": text}

@@ -45,7 +45,7 @@ def _formatted(source: str) -> str:
 
 @dataclass(slots=True)
 class _Mark:
-    """A mark that was opened. `sign` is empty where an equal one is open around it."""
+    """A mark that was opened. `sign` is empty inside an equal one."""
 
     sign: str
     begins_at: int = 0
@@ -53,7 +53,7 @@ class _Mark:
 
 @dataclass(slots=True)
 class _Link:
-    """A link that was opened: its target, and whether Slack takes that as one."""
+    """A link that was opened: its target, and whether Slack accepts it."""
 
     url: str
     shown: bool
@@ -75,7 +75,7 @@ class _Writer(MarkdownWriter):
         return "".join(self._parts).rstrip()
 
     def _quote(self, tokens: Sequence[Token]) -> None:
-        """A quotation is written apart and each of its lines marked."""
+        """Write a quotation separately and mark each of its lines."""
         lines = _written(tokens).split("\n")
         self._write("\n".join(line if line.startswith(">") else f"> {line}".rstrip() for line in lines))
 
@@ -83,7 +83,7 @@ class _Writer(MarkdownWriter):
         self._write("```\n" + escape(code.replace("```", f"`{_EDGE}`{_EDGE}`")) + "\n```")
 
     def _plain(self, text: str) -> None:
-        """The text with addresses as links, which Slack would not make itself in a text that notifies nobody."""
+        """The text with addresses as links, which Slack would not create in a text that notifies nobody."""
         position = 0
         for found in () if self._links else _BARE_URL.finditer(text):
             self._write(escape(text[position : found.start()]) + f"<{link_target(found.group())}>")
@@ -91,13 +91,13 @@ class _Writer(MarkdownWriter):
         self._write(escape(text[position:]))
 
     def _code(self, code: str) -> None:
-        """Code with a grave accent for each backtick, which would end it."""
+        """Code, with a grave accent for each backtick, since a backtick would end it."""
         self._before_mark()
         self._write("`" + escape(code.replace("`", "\u02cb")) + "`")
         self._at_edge = True
 
     def _line_break(self) -> None:
-        """Inside a link there is none."""
+        """Write a line break, except inside a link."""
         if self._links:
             self._write(" ")
             return
@@ -161,7 +161,7 @@ class _Writer(MarkdownWriter):
             self._parts.append(_EDGE)
 
     def _write(self, text: str) -> None:
-        """Write text. Inside a mention it is the name, which Slack shows itself."""
+        """Write text. Inside a mention, write nothing: Slack shows the name itself."""
         if not any(link.mention for link in self._links):
             super()._write(text)
 

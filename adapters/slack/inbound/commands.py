@@ -1,4 +1,4 @@
-"""The slash command and its form: what they begin, and what the person is told at once."""
+"""The slash command and its form: their effects, and the immediate answer to the person."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from runtime.core.errors import NotDelivered
 from runtime.core.texts import Texts
 
 DONE: Final = "\u2713"
-"""The answer to a person whose command was taken."""
+"""The answer to an accepted command."""
 
 Answer = tuple[Inbound | None, Mapping[str, Any] | None]
-"""Something for the gateway, and words for the person."""
+"""An event for the gateway, and words for the person."""
 
 
 class Commanding:
-    """Slack does not repeat commands and forms: what fails is said to the person, who may try again."""
+    """Commands and forms. Slack does not repeat them, so the person is told of a failure and may try again."""
 
     def __init__(
         self, threads: Threads, clock: Clock, commands: Mapping[str, str], texts: Texts, admits: Admits
@@ -46,12 +46,12 @@ class Commanding:
         self._threads = threads
         self._clock = clock
         self.commands = commands
-        """Ours, with what they do."""
+        """Our commands with their descriptions."""
         self._texts = texts
         self._admits = admits
 
     async def command(self, delivery: Delivery, workspace: Workspace) -> Answer:
-        """`/parley …`. Raises KeyError for other shapes, RateLimited and OutcomeUncertain where Slack fails us."""
+        """`/parley …`. Raises KeyError for other forms, RateLimited and OutcomeUncertain when Slack fails."""
         given = slash_command_in(delivery.body, self.commands)
         if given.name == "help":
             lines = [f"`{SLASH_COMMAND} {name}` {what}" for name, what in self.commands.items()]
@@ -68,7 +68,7 @@ class Commanding:
         return self._inbound(given, delivery, workspace.bot, at, given.name or None), only_you(DONE)
 
     async def submission(self, delivery: Delivery, workspace: Workspace) -> Answer:
-        """The content of a form: the beginning of a conversation, or an answer. Words are shown in the form."""
+        """The content of a form: the start of a conversation, or an answer. Errors appear in the form."""
         sent = submission_in(delivery.body)
         if sent is None or not sent.text:
             return None, None
@@ -85,7 +85,7 @@ class Commanding:
             return None, in_form(str(error))
 
     async def answering(self, delivery: Delivery, workspace: Workspace) -> bool:
-        """Open a form for an answer, where that was asked for by somebody who may; False where it was not."""
+        """Open a form for an answer, if an admitted person asked for it; returns whether it did."""
         wish = wish_in(delivery.body)
         if wish is None:
             return False
@@ -95,7 +95,7 @@ class Commanding:
         return True
 
     async def _said(self, given: SlashCommand, delivery: Delivery, workspace: Workspace, sent: Submission) -> Inbound:
-        """A person's answer, shown to the others where the question is."""
+        """A person's answer, shown to the others below the question."""
         said = blocks_of(with_mentions(given.argument, {}), given.user_name)
         answer = await workspace.api.send(given.channel, sent.thread, said, None, delivery.event_id)
         at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", sent.thread)
@@ -105,14 +105,14 @@ class Commanding:
     async def _refusal(
         self, given: SlashCommand, delivery: Delivery, bot: BotIdentity, thread: str | None = None
     ) -> str | None:
-        """The words for a person without access; in private the gateway tells them."""
+        """The words for a person without access; in private the gateway tells them itself."""
         if given.channel.startswith("D"):
             return None
         at = Address(PLATFORM, f"{bot.team_id}:{given.channel}", thread)
         return await self._admits(self._inbound(given, delivery, bot, at, given.name or None))
 
     async def _beginning(self, given: SlashCommand, delivery: Delivery, workspace: Workspace) -> Answer:
-        """A conversation in a new thread, under the person's text."""
+        """A conversation in a new thread below the person's text."""
         if not given.argument:
             await workspace.api.open_form(given.trigger_id, new_form(given.channel, self._texts))
             return None, None

@@ -15,22 +15,22 @@ from adapters.recent import Recent
 from runtime.core.errors import AuthFailed
 
 MOST_WAITING: Final = 1000
-"""Deliveries that may wait to be read; one more is left for Slack to send again."""
+"""The number of deliveries that may wait to be read; Slack sends further ones again."""
 DONE_REMEMBERED: Final = 10_000
-"""Confirmed deliveries that are known when Slack sends them once more: it does so for up to 6 minutes."""
+"""The number of confirmed deliveries remembered, because Slack repeats them for up to 6 minutes."""
 
 Kind = Literal["events_api", "slash_commands", "interactive"]
-"""What it is about, by the names that Socket Mode has for it."""
+"""The kind of a delivery, in the names of Socket Mode."""
 
 Confirm = Callable[[bool, Mapping[str, Any] | None], Awaitable[None]]
-"""Tells Slack whether a delivery is safe, perhaps with words for the person who caused it. Never raises."""
+"""Tells Slack whether a delivery is stored, perhaps with words for its author. Never raises."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Something that happened. `again` says that Slack has sent it before."""
+    """A delivery. `again`: Slack has sent it before."""
 
     event_id: str
     body: Mapping[str, Any]
@@ -39,7 +39,7 @@ class Delivery:
 
 
 class Deliveries:
-    """The deliveries of one time of listening."""
+    """The deliveries of one period of listening."""
 
     def __init__(self) -> None:
         self._arrived, self._waiting = anyio.create_memory_object_stream[Delivery](MOST_WAITING)
@@ -48,7 +48,7 @@ class Deliveries:
         self._failure: AuthFailed | None = None
 
     async def take(self, delivery: Delivery, confirm: Confirm) -> None:
-        """Something came; `confirm` is called once, now or when it was read."""
+        """A delivery has arrived. `confirm` is called once, now or after reading."""
         if delivery.event_id in self._done:
             await confirm(True, None)
         elif delivery.event_id in self._pending:
@@ -57,7 +57,7 @@ class Deliveries:
             await self._keep(delivery, confirm)
 
     async def next(self) -> Delivery:
-        """The next delivery that was not seen before. Raises AuthFailed once `fail` was called."""
+        """The next new delivery. Raises AuthFailed after `fail` was called."""
         try:
             return await self._waiting.receive()
         except anyio.EndOfStream:
@@ -66,18 +66,20 @@ class Deliveries:
             raise self._failure from None
 
     async def acknowledge(self, delivery: Delivery, words: Mapping[str, Any] | None = None) -> None:
-        """It is safe: tell Slack so, as often as it has sent it. What does not get there comes again."""
+        """Confirm a stored delivery to Slack, as often as Slack has sent it. Slack repeats it if the confirmation is
+        lost.
+        """
         self._done.keep(delivery.event_id, True)
         for confirm in self._pending.pop(delivery.event_id, ()):
             await confirm(True, words)
 
     async def leave(self, delivery: Delivery) -> None:
-        """It is not safe: Slack shall send it again."""
+        """The delivery is not stored: Slack shall send it again."""
         for confirm in self._pending.pop(delivery.event_id, ()):
             await confirm(False, None)
 
     def fail(self, failure: AuthFailed | None) -> None:
-        """Nothing more comes."""
+        """No more deliveries come."""
         self._failure = failure
         self._arrived.close()
 

@@ -24,7 +24,7 @@ from runtime.core.errors import AuthFailed
 
 CLOSING_TAKES_S: Final = 1.0
 SHORT_LIFE_S: Final = 5.0
-"""A connection that ends earlier is followed by another at once only the first time, then after a pause."""
+"""A connection that ends earlier than this is followed by another at once only the first time, then after a pause."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class EventSocket:
         self._socket: aiohttp.ClientWebSocketResponse | None = None
 
     async def listen(self, first_url: str) -> None:
-        """Bring deliveries for ever; ends when the token is refused, which their reader is told."""
+        """Receive deliveries until cancelled; ends when the token is refused, which the reader is told."""
         url = first_url
         failure: AuthFailed | None = None
         try:
@@ -64,7 +64,7 @@ class EventSocket:
             self._deliveries.fail(failure)
 
     async def _converse_patiently(self, url: str) -> None:
-        """One connection, and a pause after it where the next one is likely to end as soon."""
+        """One connection, and a pause after it if the next would probably end as soon."""
         began_at_s = self._clock.monotonic()
         try:
             await self._converse(url)
@@ -83,7 +83,7 @@ class EventSocket:
             await self._patience.pause("Connections for events end as soon as they begin")
 
     async def _converse(self, url: str) -> None:
-        """One connection, to its end. Raises aiohttp's errors and OSError, TimeoutError among them."""
+        """One connection, up to its end. Raises aiohttp's errors and OSError, including TimeoutError."""
         timeout = aiohttp.ClientWSTimeout(ws_close=CLOSING_TAKES_S)
         async with aiohttp.ClientSession() as session:
             with anyio.fail_after(self._call_timeout_s):

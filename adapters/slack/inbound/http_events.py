@@ -19,14 +19,14 @@ from adapters.slack.inbound.deliveries import Deliveries, delivery_of
 from runtime.core.clock import Clock
 
 SAFE_WITHIN_S: Final = 2.5
-"""The time for a delivery to become safe. Slack waits for 3 s; after a failure it sends the same event again."""
+"""The time limit for storing a delivery. Slack waits for 3 s and repeats the event after a failure."""
 
 _LATER: Final = HttpAnswer(503, b"Not safe yet; please send it again.\n")
 _TAKEN: Final = HttpAnswer(200)
 
 
 class _Now(SlackClock):
-    """The time, for the library's check of how old a request is."""
+    """The current time, for the library's check of a request's age."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -42,7 +42,7 @@ class HttpEvents:
         self._verifier = SignatureVerifier(signing_secret, _Now(clock))
 
     async def answer(self, request: HttpRequest, deliveries: Deliveries | None) -> HttpAnswer:
-        """401 for what is not Slack's, 503 for what is not safe yet, else 200."""
+        """401 for a request that is not Slack's, 503 for a delivery that is not stored in time, else 200."""
         if request.method != "POST" or not self._is_slacks(request):
             return HttpAnswer(401, b"This is not signed with the app's signing secret.\n")
         found = _content(request)

@@ -24,10 +24,10 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
 
 AFTERWARDS_WITHIN_S: Final = 2.0
-"""What is done beside an event, such as a thread's title, may hold up the next for so long."""
+"""The time that work after an event, such as a thread's title, may delay the next event."""
 MAX_TITLE: Final = 80
 MAX_PROMPTS: Final = 4
-"""Prompts that an assistant's thread shows (assistant.threads.setSuggestedPrompts)."""
+"""The number of prompts in an assistant's thread (assistant.threads.setSuggestedPrompts)."""
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Receiver:
         self._people = Recent[str, Person](REMEMBERED)
 
     async def inbound(self, deliveries: Deliveries) -> AsyncGenerator[Inbound, None]:
-        """People's events, without end. A delivery is confirmed when the next item is asked for."""
+        """People's events, without end. A delivery is confirmed when the next item is requested."""
         while True:
             delivery = await deliveries.next()
             try:
@@ -76,7 +76,7 @@ class Receiver:
             _log.info("Something beside a message could not be done on Slack", extra={"error": str(error)})
 
     async def _read(self, delivery: Delivery) -> Heard:
-        """Raises RateLimited or OutcomeUncertain where it cannot be told now what it is."""
+        """The decoded delivery. Raises RateLimited or OutcomeUncertain if Slack has to be asked and does not answer."""
         try:
             team = team_in(delivery.body)
             if (delivery.body.get("event") or {}).get("type") in ("app_uninstalled", "tokens_revoked"):
@@ -156,7 +156,7 @@ class Receiver:
         return Heard(inbound, afterwards=partial(workspace.api.set_title, happening.channel, happening.thread, title))
 
     async def _placed(self, happening: Happening, workspace: Workspace) -> Happening:
-        """The event with its thread, as remembered, else as Slack knows."""
+        """The event with its thread, from memory or from Slack."""
         conversation = f"{workspace.bot.team_id}:{happening.channel}"
         place = self._threads.place(conversation, happening.ts)
         if place is None:
@@ -178,7 +178,7 @@ class Receiver:
         return happening.thread is not None and await self._is_ours(key, happening, workspace)
 
     async def _is_ours(self, key: str, happening: Happening, workspace: Workspace) -> bool:
-        """Whether the bot takes part in the thread: as remembered, else as Slack knows."""
+        """Whether the bot takes part in the thread, from memory or from Slack."""
         if happening.starter == workspace.bot.user_id:
             return True
         known = self._threads.ours.get(key)
@@ -199,7 +199,7 @@ class Receiver:
         }
 
     async def _person(self, user: str, workspace: Workspace) -> Person | None:
-        """A person; None where Slack does not answer now."""
+        """A person; None if Slack does not answer now."""
         key = f"{workspace.bot.team_id}:{user}"
         person = self._people.get(key)
         if person is None:

@@ -1,4 +1,4 @@
-"""Under which icon each agent appears: its own in its conversation, as long as there are icons left."""
+"""The icon of each agent: its own in its conversation, as long as there are icons left."""
 
 from __future__ import annotations
 

@@ -23,13 +23,13 @@ EMOJI: Final[Mapping[Mark, str]] = {
     "stopped": "octagonal_sign",
     "failed": "warning",
 }
-"""What our marks look like, by Slack's names."""
+"""Our marks by Slack's emoji names."""
 
 _log = logging.getLogger(__name__)
 
 
 class Indicators:
-    """Remembers what it showed, to take it away again."""
+    """Indicators, remembered so that they can be removed."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
@@ -38,11 +38,11 @@ class Indicators:
         self._marks = Recent[str, Mark](REMEMBERED)
 
     def posted(self, to: Address) -> None:
-        """A message of ours appeared: Slack takes a status away with it."""
+        """A message of ours appeared, which removes the status at Slack."""
         self._statuses.forget(to.key)
 
     async def status(self, to: Address, doing: str | None, face: Face | None, workspace: Workspace) -> None:
-        """Say under a thread what is being done."""
+        """Show the current activity below a thread."""
         if to.thread is None:
             return
         self._statuses.keep(to.key, True)
@@ -52,13 +52,15 @@ class Indicators:
         await self.work(to, workspace)
 
     async def work(self, to: Address, workspace: Workspace) -> None:
-        """Somebody answers in a thread: show a stop button, where the app is an agent. Never raises."""
+        """A speaker works on an answer in a thread: show a stop button if the app is an agent. Never raises."""
         if workspace.is_agent and to.key not in self._working:
             await self._session(to, "processing", workspace)
             self._working.keep(to.key, True)
 
     async def clear(self, to: Address, workspace: Workspace) -> None:
-        """Slack takes a status away with our next message, but not with the edit that finishes one. Never raises."""
+        """Remove the status. Slack does that with our next message, but not with the edit that finishes one. Never
+        raises.
+        """
         if to.thread is None or to.key not in self._statuses:
             return
         try:
@@ -68,13 +70,13 @@ class Indicators:
             _log.info("A status stays until Slack takes it away", extra={"error": str(error)})
 
     async def rest(self, to: Address, workspace: Workspace) -> None:
-        """The answer is there: take the stop button away. Never raises."""
+        """The answer is complete: remove the stop button. Never raises."""
         if to.key in self._working:
             self._working.forget(to.key)
             await self._session(to, "active", workspace)
 
     async def mark(self, to: Address, message: str, mark: Mark | None, workspace: Workspace) -> None:
-        """Put a mark on a message in place of ours that is there, or of any where that is not known."""
+        """Put a mark on a message in place of our current one, or of any of ours where that is unknown."""
         key, channel = f"{to.conversation}/{message}", channel_of(to)
         before = self._marks.get(key)
         stale = [before] if before is not None else list(EMOJI) if mark is None else []

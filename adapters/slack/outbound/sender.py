@@ -29,15 +29,15 @@ from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 
 LOOK_BACK_S: Final = 86_400.0
-"""The time range of the search for a message that may have been posted already."""
+"""The period in which a message that may have been posted is searched for."""
 FILE_MESSAGE: Final = "file:"
-"""With what our name of a message begins that is a file: Slack does not tell the message's own."""
+"""The prefix of our id for a message with a file, because Slack does not tell the message's own id."""
 
 _log = logging.getLogger(__name__)
 
 
 class Sender:
-    """See the ports of `adapters.adapter`, method by method."""
+    """The methods of the ports in `adapters.adapter` that send."""
 
     def __init__(self, workspaces: Workspaces, threads: Threads, clock: Clock, texts: Texts) -> None:
         self._workspaces = workspaces
@@ -54,8 +54,8 @@ class Sender:
     async def send(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, final: bool, reply_to: str | None = None
     ) -> str:
-        """Send a message. Where an earlier attempt may have posted it, look for that first. Its thread shows what it
-        answers.
+        """Send a message. If an earlier attempt may have posted it, search for it first. Its thread shows the answered
+        message.
         """
         workspace = await self._workspaces.of(team_of(to))
         message = await self._posted_before(to, text, speaker, nonce, workspace)
@@ -93,7 +93,7 @@ class Sender:
         check_shown(await self._show(to, message, blocks, nonce, workspace), blocks, None)
 
     async def delete(self, to: Address, message: str, /, *, speaker: Speaker) -> None:
-        """A file is deleted with its message."""
+        """Delete a message. A file is deleted with its message."""
         workspace = await self._workspaces.of(team_of(to))
         try:
             if message.startswith(FILE_MESSAGE):
@@ -104,12 +104,14 @@ class Sender:
             return
 
     async def react(self, to: Address, message: str, mark: Mark | None, /) -> None:
-        """One mark of ours at a time."""
+        """Show one mark of ours at a time."""
         workspace = await self._workspaces.of(team_of(to))
         await self._signs.mark(to, message, mark, workspace)
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
-        """A new message in the channel or direct conversation, under which the thread is. It is looked for first."""
+        """Post a message in the channel or direct conversation, below which the thread opens. It is searched
+        for first.
+        """
         channel = replace(to, thread=None)
         self._doubtful.keep(nonce, True)
         try:
@@ -127,14 +129,14 @@ class Sender:
         await workspace.api.tell_alone(channel_of(to), to.thread, person_id.rpartition(":")[2], text)
 
     async def link(self, to: Address, /) -> str | None:
-        """The address of the message under which a thread is."""
+        """The address of the message below which a thread is."""
         if to.thread is None:
             return None
         workspace = await self._workspaces.of(team_of(to))
         return await workspace.api.permalink(channel_of(to), to.thread)
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
-        """A task in the speaker's stream, else a status under the thread; outside of threads Slack shows nothing."""
+        """Show a task in the speaker's stream, else a status below the thread; outside threads Slack shows nothing."""
         if to.thread is None:
             return
         workspace = await self._workspaces.of(team_of(to))
@@ -148,7 +150,7 @@ class Sender:
     async def open_stream(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """Open a stream. Where an earlier attempt may have opened it, look for that first, and continue by edits:
+        """Open a stream. If an earlier attempt may have opened it, search for it first, and continue by edits:
         StreamOver.
         """
         workspace = await self._workspaces.of(team_of(to))
@@ -170,12 +172,12 @@ class Sender:
         return message
 
     async def append(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
-        """An end that may be the beginning of a mention is kept back until the next piece."""
+        """Append text. An end that may be the start of a mention is held back until the next piece."""
         workspace = await self._workspaces.of(team_of(to))
         await self._streams.append(to, message, text, workspace)
 
     async def close_stream(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
-        """The message carries its nonce from now on."""
+        """Close the stream. From now on the message carries its nonce."""
         workspace = await self._workspaces.of(team_of(to))
         await self._streams.close(to, message, text, workspace)
         self._streams.answered(to, speaker)
@@ -184,7 +186,7 @@ class Sender:
     async def upload(
         self, to: Address, file: File, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None
     ) -> str:
-        """Upload a file. It appears under the bot's name, so the speaker's name is above its text."""
+        """Upload a file. It appears under the bot's name, so the speaker's name stands above its text."""
         workspace = await self._workspaces.of(team_of(to))
         file_id = self._uploads.get(nonce)
         if file_id is None:
@@ -197,7 +199,7 @@ class Sender:
         return f"{FILE_MESSAGE}{file_id}"
 
     async def download(self, url: str, /, *, max_bytes: int) -> bytes:
-        """Asks Slack where the file is, each time: its addresses change."""
+        """Download a file. Slack is asked for its address each time, because addresses change."""
         team, separator, file_id = url.removeprefix(FILE_URL).partition(":")
         if not url.startswith(FILE_URL) or not separator:
             raise NotDelivered(f"{url} is not the address of a file on Slack")
@@ -207,7 +209,7 @@ class Sender:
     async def _show(
         self, to: Address, message: str, blocks: Sequence[Mapping[str, Any]], nonce: str, workspace: Workspace
     ) -> AsyncSlackResponse:
-        """Edit a message, also one that is an open stream."""
+        """Edit a message, even one that is an open stream."""
         if message.startswith(FILE_MESSAGE):
             raise MessageGone("Slack does not allow changes to the text beside a file")
         try:
@@ -219,7 +221,7 @@ class Sender:
     async def _posted_before(
         self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace
     ) -> str | None:
-        """The message, if it is there already: after an unclear outcome of ours, or of another process before us."""
+        """The message, if it already exists after an unclear outcome, ours or an earlier process's."""
         if nonce not in self._doubtful and to.key in self._threads.spoken_in:
             return None
         since_s = self._clock.now().timestamp() - LOOK_BACK_S
@@ -284,10 +286,10 @@ class Sender:
         return str(answer["ts"])
 
     def _face(self, to: Address, speaker: Speaker, workspace: Workspace) -> Face | None:
-        """The speaker's own name and icon, where the app may give them."""
+        """The speaker's own name and icon, if the app may use them."""
         return self._faces.of(to, speaker) if workspace.own_names else None
 
 
 def _heading(speaker: Speaker, workspace: Workspace) -> str | None:
-    """The speaker's name above the text, where the message cannot appear under it."""
+    """The speaker's name above the text, if the message cannot appear under it."""
     return None if workspace.own_names else shown_name(speaker)

@@ -23,13 +23,13 @@ from runtime.core.address import Address, Speaker
 from runtime.core.errors import StreamOver
 
 MAX_OPEN: Final = 1000
-"""Streams that are known at a time; one that nobody closed is dead after five minutes."""
+"""The number of streams remembered; one that nobody closed is dead after five minutes."""
 LIKENESS_CHARS: Final = 40
-"""The length of the beginning by which a stream of unknown outcome is recognised."""
+"""The length of the start by which a stream of unknown outcome is recognised."""
 MAX_PLAN_TITLE: Final = 100
-"""Characters of a plan's title that are shown; Slack tells no limit."""
+"""The number of characters shown of a plan's title; Slack names no limit."""
 MAX_HELD: Final = 300
-"""A mention whose end has not arrived is kept back for at most this many characters."""
+"""The number of characters for which an incomplete mention is held back."""
 
 _PINGS = re.compile(r"<(?=[!@#])|(?<!\w)@(?=(?:here|channel|everyone)\b)")
 _UNFINISHED = re.compile(r"(?:\[@?[^\]\n]*(?:\](?:\([^)\s]*)?)?|<|<?(?<!\w)@\w{0,8})\Z")
@@ -59,7 +59,7 @@ class Streams:
     async def open(
         self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace, recipient: Recipient | None
     ) -> str:
-        """Begin. Raises StreamOver where no stream is available: outside of threads, or for nobody in particular."""
+        """Open a stream. Raises StreamOver where none is available: outside threads, or without a particular reader."""
         if to.thread is None or not workspace.can_stream or not (is_private(to) or recipient):
             raise StreamOver("Slack streams only in threads, and in channels only for a person who was heard there")
         face = self._faces.of(to, speaker) if workspace.own_names else None
@@ -81,7 +81,7 @@ class Streams:
         return message
 
     async def append(self, to: Address, message: str, text: str, workspace: Workspace) -> None:
-        """Raises StreamOver also for a stream of another process."""
+        """Append text. Raises StreamOver, also for a stream of another process."""
         opened = self._known(message)
         shown, held = _cut(opened.held + text, to)
         if shown:
@@ -90,7 +90,7 @@ class Streams:
         opened.held = held
 
     async def close(self, to: Address, message: str, text: str, workspace: Workspace) -> None:
-        """Everything that was given is shown after that."""
+        """Close the stream, which then shows everything that was given."""
         opened = self._known(message)
         done = () if opened.task is None else (_ended(opened.task),)
         with self._unless_over(message):
@@ -99,9 +99,9 @@ class Streams:
         self._open.pop(message, None)
 
     async def do(self, to: Address, speaker: Speaker, doing: str | None, workspace: Workspace) -> bool:
-        """Show in the speaker's open stream what is being done; False where there is none.
+        """Show an activity in the speaker's open stream; False without a stream.
 
-        What was done first since the speaker's last answer (`answered`) is the title above all of it.
+        The first activity since the speaker's last answer (`answered`) is the title above the others.
         """
         key = _who(to, speaker)
         if doing is not None and key not in self._plans:
@@ -122,7 +122,7 @@ class Streams:
         return True
 
     def answered(self, to: Address, speaker: Speaker) -> None:
-        """An answer of the speaker's is there: what is done next is something else."""
+        """The speaker has answered: the next activity starts something new."""
         self._plans.forget(_who(to, speaker))
 
     def _plan(self, to: Address, speaker: Speaker) -> tuple[Plan, ...]:
@@ -136,7 +136,7 @@ class Streams:
             await workspace.streams.stop(channel_of(to), message, "", nonce)
 
     def is_likely(self, message: Mapping[str, Any], text: str, to: Address, speaker: Speaker) -> bool:
-        """Whether a message of ours is a stream with this beginning, left open by a call of unknown outcome."""
+        """Whether a message of ours is a stream with this start, left open by a call of unknown outcome."""
         same = message.get("username") == shown_name(speaker)
         shown = str(message.get("text") or "")[:LIKENESS_CHARS]
         begins = bool(shown) and harmless(text, to).startswith(shown)
@@ -150,7 +150,7 @@ class Streams:
 
     @contextmanager
     def _unless_over(self, message: str) -> Iterator[None]:
-        """A stream that Slack takes for over is over here too."""
+        """Note that a stream is over when Slack says so."""
         try:
             yield
         except StreamOver:
@@ -163,7 +163,7 @@ def _who(to: Address, speaker: Speaker) -> str:
 
 
 def harmless(text: str, to: Address) -> str:
-    """Text that pings nobody but those whom it mentions by our links."""
+    """Text that pings only the people that it mentions by our links."""
     shown, position = "", 0
     for link in MENTION_LINK.finditer(text):
         mention = mention_of(link[2], team_of(to))
@@ -177,7 +177,7 @@ def _disarmed(text: str) -> str:
 
 
 def _cut(text: str, to: Address) -> tuple[str, str]:
-    """The part that can be shown, and the end that may be the beginning of a mention."""
+    """The part that can be shown, and an end that may be the start of a mention."""
     tail = _UNFINISHED.search(text)
     if tail is None or len(tail[0]) > MAX_HELD:
         return harmless(text, to), ""

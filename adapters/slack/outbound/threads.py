@@ -1,4 +1,4 @@
-"""A memory of threads. All of it can be asked for again, or done without."""
+"""A memory of threads. All of it can be asked for again or dispensed with."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from adapters.slack.codec.addresses import PLATFORM
 from runtime.core.address import Address
 
 REMEMBERED: Final = 10_000
-"""The number of remembered threads, people and messages each; the rest is asked for again."""
+"""The number of threads, of people and of messages remembered; others are asked for again."""
 
 
 class Threads:
-    """`ours`: threads we take part in, or do not; `spoken_in`: those we spoke in, since this process began."""
+    """`ours`: whether we take part in a thread; `spoken_in`: threads we spoke in since this process started."""
 
     def __init__(self) -> None:
         self.ours = Recent[str, bool](REMEMBERED)
@@ -38,11 +38,11 @@ class Threads:
             self._latest.keep(_message_key(at.conversation, recipient.user), at)
 
     def recipient(self, at: Address) -> Recipient | None:
-        """The person who was heard last in a conversation."""
+        """The last person to write in a conversation."""
         return self._recipients.get(at.key)
 
     def latest(self, conversation: str, user: str) -> Address | None:
-        """The thread in which a person was heard last in a channel."""
+        """The thread of the last message of a person in a channel."""
         return self._latest.get(_message_key(conversation, user))
 
     def place(self, conversation: str, message: str) -> Address | None:
@@ -50,7 +50,7 @@ class Threads:
         return self._places.get(_message_key(conversation, message))
 
     def placed(self, conversation: str, message: str, thread: str | None) -> Address:
-        """Slack told where a message is."""
+        """Slack told the place of a message."""
         place = Address(PLATFORM, conversation, thread)
         self._places.keep(_message_key(conversation, message), place)
         return place

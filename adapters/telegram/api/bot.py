@@ -1,7 +1,11 @@
-"""The Bot API over python-telegram-bot: each call with a time limit, each failure in our words, none repeated."""
+"""The Bot API over python-telegram-bot: each call with a time limit, each failure in our words, none repeated, and no
+token in any log.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,11 +15,10 @@ from typing import Any, Final, cast
 import anyio
 from telegram import Bot, BotCommand, InputFile
 from telegram.error import TelegramError
-from telegram.request import RequestData
+from telegram.request import HTTPXRequest, RequestData
 
 from adapters.adapter import File
-from adapters.telegram.api.failures import translated
-from adapters.telegram.api.transport import UNREADABLE, Parameters, Transport, transport
+from adapters.telegram.api.failures import FloodWait, translated
 from adapters.telegram.codec.addresses import BotIdentity
 from adapters.telegram.codec.attachments import kind_of
 from adapters.telegram.codec.markup import Rendered
@@ -24,13 +27,69 @@ from runtime.core.message import Choice
 
 OFFICIAL_SERVER: Final = "https://api.telegram.org/bot"
 UPDATE_TYPES: Final = ("message", "edited_message", "callback_query", "message_reaction", "my_chat_member")
-"""The updates we ask for. Reactions come only where they are named."""
+"""The requested kinds of updates. Telegram sends reactions only if they are named."""
 
 SLOWEST_UPLOAD_BYTES_PER_S: Final = 100_000
-"""Files get a longer time limit, for lines of this speed."""
+"""The slowest line for which a file's time limit is enough."""
+
+UNTOLD_PAUSE_S: Final = 5.0
+"""The pause after flood control without a time."""
+
+UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
+"""The exceptions of an unexpected answer, also in the library."""
 
 _TOKEN: Final = re.compile(r"[^\s/?#]+")
+_TOKEN_IN_URL: Final = re.compile(r"/bot[^\s/?#]+")
 _NO_PREVIEW: Final = {"is_disabled": True}
+
+
+def _hide_token(record: logging.LogRecord) -> bool:
+    """Hide the token. httpx logs the address of every request, and Telegram's addresses contain it."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(_TOKEN_IN_URL.sub("/bot…", str(a)) if "/bot" in str(a) else a for a in record.args)
+    return True
+
+
+logging.getLogger("httpx").addFilter(_hide_token)
+
+
+class Transport(HTTPXRequest):
+    """The library's transport, except that a 429 raises an error of ours."""
+
+    async def do_request(
+        self, url: str, method: str, request_data: RequestData | None = None, *args: Any, **kwargs: Any
+    ) -> tuple[int, bytes]:
+        code, payload = await super().do_request(url, method, request_data, *args, **kwargs)
+        if code == 429:
+            raise FloodWait(_retry_after_s(payload))
+        return code, payload
+
+
+class Parameters:
+    """The parameters of a call, with the documented properties of the library's RequestData, which cannot be made from
+    outside.
+
+    Values that are None are left out, files are sent beside the others.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def contains_files(self) -> bool:
+        """Whether a file is uploaded."""
+        return bool(self.multipart_data)
+
+    @property
+    def json_parameters(self) -> dict[str, str]:
+        """Everything but files: texts unchanged, other values as JSON."""
+        plain = {name: value for name, value in self._values.items() if not isinstance(value, InputFile)}
+        return {name: value if isinstance(value, str) else json.dumps(value) for name, value in plain.items()}
+
+    @property
+    def multipart_data(self) -> dict[str, Any]:
+        """The files."""
+        return {name: value.field_tuple for name, value in self._values.items() if isinstance(value, InputFile)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +107,10 @@ class Target:
 
 
 class BotApi:
-    """The calls that are needed. Errors: AuthFailed only from `me` and `updates`.
+    """The calls that Parley needs. Errors: AuthFailed only from `me` and `updates`.
 
-    Polling has its own connection, so that a waiting poll is never in the way of a message. Answers with a message are
-    handed on as the server wrote them: the library refuses a message of which it does not know one detail, when it has
-    long been posted.
+    Polling has its own connection, so a waiting poll never delays a message. Answers with a message are passed on as
+    the server wrote them, because the library refuses a posted message over a single unknown detail.
     """
 
     def __init__(self, token: str, *, base_url: str | None, call_timeout_s: float, poll_timeout_s: float) -> None:
@@ -60,8 +118,8 @@ class BotApi:
             raise AuthFailed("The Telegram token does not look like one (digits, a colon, letters); @BotFather has it")
         self._call_timeout_s = call_timeout_s
         self._poll_timeout_s = poll_timeout_s
-        self._calls = transport(64, call_timeout_s)
-        self._polls = transport(2, call_timeout_s)
+        self._calls = _transport(64, call_timeout_s)
+        self._polls = _transport(2, call_timeout_s)
         server = base_url or OFFICIAL_SERVER
         self._bot = Bot(
             token,
@@ -88,14 +146,14 @@ class BotApi:
             return BotIdentity(user.id, user.username or "", user.full_name, agent, hears_all)
 
     async def set_webhook(self, url: str, secret: str) -> None:
-        """Have updates sent to this address. What waits is sent there as well."""
+        """Have updates sent to this address, including those that are waiting."""
         with self._call("setWebhook"):
             await self._bot.set_webhook(
                 url, secret_token=secret, allowed_updates=UPDATE_TYPES, drop_pending_updates=False
             )
 
     async def remove_webhook(self) -> None:
-        """While there is a webhook, updates cannot be fetched. What has not been fetched stays."""
+        """Remove the webhook, since updates cannot be fetched beside it. Updates that were not fetched stay."""
         with self._call("deleteWebhook"):
             await self._bot.delete_webhook(drop_pending_updates=False)
 
@@ -117,13 +175,13 @@ class BotApi:
             return int(answer["message_thread_id"])
 
     async def offer_commands(self, commands: Mapping[str, str], language: str | None = None) -> None:
-        """Show the commands in the menu: to everybody, or to those whose language this is (two letters)."""
+        """Show the commands in the menu: to everybody, or to people with this language (two letters)."""
         with self._call("setMyCommands"):
             shown = [BotCommand(name, text) for name, text in commands.items()]
             await self._bot.set_my_commands(shown, language_code=language)
 
     async def updates(self, offset: int | None) -> list[Mapping[str, Any]]:
-        """Wait for new messages and return them; acknowledges every update before `offset`. Also raises PollTaken.
+        """Wait for new updates and return them; acknowledges every update before `offset`. Also raises PollTaken.
 
         They come as the server wrote them: `Bot.get_updates` refuses a whole batch for one update that it cannot read.
         """
@@ -136,26 +194,28 @@ class BotApi:
             return answer
 
     async def send(self, target: Target, page: Rendered) -> Mapping[str, Any]:
-        """The message as it was posted."""
+        """Post a text; returns the message as posted."""
         text = {"text": page.text, "entities": _entities(page), "link_preview_options": _NO_PREVIEW}
         return await self._posted("sendMessage", target.parameters | text)
 
     async def send_rich(self, target: Target, markdown: str) -> Mapping[str, Any]:
-        """The message as it was posted. Also raises UnknownMethod."""
+        """Post a rich message; returns it as posted. Also raises UnknownMethod."""
         return await self._posted("sendRichMessage", target.parameters | {"rich_message": _rich(markdown)})
 
     async def edit(self, chat_id: int, message: int, page: Rendered) -> Mapping[str, Any]:
-        """The message as it is now. Also raises NotModified, and MessageGone where there is nothing to edit."""
+        """Edit a text; returns the message as it is now. Also raises NotModified, and MessageGone for a missing
+        message.
+        """
         text = {"text": page.text, "entities": _entities(page), "link_preview_options": _NO_PREVIEW}
         return await self._posted("editMessageText", {"chat_id": chat_id, "message_id": message, **text})
 
     async def edit_rich(self, chat_id: int, message: int, markdown: str) -> Mapping[str, Any]:
-        """As `edit`. A server that does not know rich messages misses the text."""
+        """As `edit`. A server that does not know rich messages reports a missing text."""
         rich = {"chat_id": chat_id, "message_id": message, "rich_message": _rich(markdown)}
         return await self._posted("editMessageText", rich)
 
     async def upload(self, target: Target, file: File, caption: Rendered) -> Mapping[str, Any]:
-        """The message as it was posted; pictures, films and sound are shown as such."""
+        """Post a file; returns the message as posted. Pictures, films and sound are shown as such."""
         kind = kind_of(file)
         text = {"caption": caption.text, "caption_entities": _entities(caption)} if caption.text else {}
         content = InputFile(file.data, filename=file.name, attach=False)
@@ -163,14 +223,14 @@ class BotApi:
         return await self._posted(f"send{kind}", target.parameters | text | {kind.lower(): content}, needed_s)
 
     async def draft(self, chat_id: int, thread_id: int | None, draft_id: int, page: Rendered) -> None:
-        """Also raises UnknownMethod."""
+        """Show a draft. Also raises UnknownMethod."""
         text = {"text": page.text, "entities": _entities(page)}
         place = {"chat_id": chat_id, "message_thread_id": thread_id, "draft_id": draft_id}
         with self._call("sendMessageDraft"):
             await self._ask(self._calls, "sendMessageDraft", place | text)
 
     async def offer(self, chat_id: int, message: int, rows: Sequence[Sequence[Choice]]) -> None:
-        """Show buttons under a message; none takes them away. Also raises NotModified and MessageGone."""
+        """Show buttons below a message; no rows remove them. Also raises NotModified and MessageGone."""
         keyboard = [[{"text": choice.label, "callback_data": choice.id} for choice in row] for row in rows]
         data = {"chat_id": chat_id, "message_id": message, "reply_markup": {"inline_keyboard": keyboard}}
         with self._call("editMessageReplyMarkup"):
@@ -185,7 +245,7 @@ class BotApi:
             await self._bot.set_message_reaction(chat_id, message, reaction=[emoji] if emoji else [])
 
     async def delete(self, chat_id: int, message: int) -> None:
-        """Also raises MessageGone."""
+        """Delete a message. Also raises MessageGone."""
         with self._call("deleteMessage"):
             await self._bot.delete_message(chat_id, message)
 
@@ -194,7 +254,7 @@ class BotApi:
             await self._bot.send_chat_action(chat_id, "typing", message_thread_id=thread_id)
 
     async def download(self, file_id: str, max_bytes: int) -> bytes:
-        """The content of a file. Raises NotDelivered where it is longer, or not available."""
+        """The content of a file. Raises NotDelivered when it is too long or not available."""
         with self._call("getFile"):
             file = await self._bot.get_file(file_id)
             if (file.file_size or 0) > max_bytes or not file.file_path:
@@ -212,13 +272,13 @@ class BotApi:
             return dict(answer)
 
     async def _ask(self, transport: Transport, method: str, data: Mapping[str, Any], **timeouts: float) -> Any:
-        """The result of a method, as the server wrote it."""
+        """The result of a method, in the server's form."""
         given = cast("RequestData", Parameters(data))
         return await transport.post(f"{self._bot.base_url}/{method}", given, **timeouts)
 
     @contextmanager
     def _call(self, method: str, *, at_setup: bool = False, timeout_s: float | None = None) -> Iterator[None]:
-        """One call: its time limit, and its failure as one of our errors."""
+        """One call, with its time limit and with its failure as one of our errors."""
         limit_s = timeout_s or self._call_timeout_s
         try:
             with anyio.fail_after(limit_s):
@@ -232,7 +292,7 @@ class BotApi:
 
 
 def _rich(markdown: str) -> dict[str, Any]:
-    """Nothing is detected in the text: a user name that an agent writes is no mention."""
+    """A rich message in which nothing is detected, so a user name written by an agent is no mention."""
     return {"markdown": markdown, "skip_entity_detection": True}
 
 
@@ -244,3 +304,20 @@ def _entities(page: Rendered) -> list[dict[str, Any]]:
         | ({"user": {"id": e.person, "is_bot": False, "first_name": "-"}} if e.person else {})
         for e in page.entities
     ]
+
+
+def _transport(connections: int, timeout_s: float) -> Transport:
+    return Transport(
+        connection_pool_size=connections,
+        read_timeout=timeout_s,
+        write_timeout=timeout_s,
+        connect_timeout=timeout_s,
+        pool_timeout=timeout_s,
+    )
+
+
+def _retry_after_s(payload: bytes) -> float:
+    try:
+        return float(json.loads(payload)["parameters"]["retry_after"])
+    except UNREADABLE:
+        return UNTOLD_PAUSE_S

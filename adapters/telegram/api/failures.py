@@ -30,7 +30,7 @@ from runtime.core.errors import (
 )
 
 UNREACHABLE_PAUSE_S: Final = 1.0
-"""After how long a call is worth repeating that could not even be sent."""
+"""The pause before the repetition of a call that could not even be sent."""
 
 _GONE: Final = (
     "message to edit not found",
@@ -62,19 +62,19 @@ class NoTopic(NotDelivered):
 
 
 class UnknownMethod(NotDelivered):
-    """This server does not know the method: it is older than the method is, or not Telegram's."""
+    """This server does not know the method: it is older than the method, or not Telegram's."""
 
 
 class NotModified(AdapterError):
-    """The message shows exactly this already."""
+    """The message already shows exactly this."""
 
 
 class PollTaken(AdapterError):
-    """Somebody else fetches this bot's updates: another process with the token, or a webhook."""
+    """Another process or a webhook fetches this bot's updates."""
 
 
 class FloodWait(TelegramError):
-    """HTTP 429, before the library makes a RetryAfter of it, whose making warns on every use."""
+    """HTTP 429, raised before the library creates its RetryAfter, which warns on every use."""
 
     def __init__(self, retry_after_s: float) -> None:
         super().__init__(f"flood control, {retry_after_s:g} s")

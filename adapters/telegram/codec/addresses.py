@@ -14,7 +14,7 @@ GENERAL_TOPIC: Final = 1
 """The thread id of a forum's first topic, which messages there do not carry and sends must not name."""
 
 FIRST_SUPERGROUP: Final = -(10**12)
-"""Supergroups and channels are numbered below it. Only they number messages alike for every bot."""
+"""The upper end of the ids of supergroups and channels. Only they give a message one number for all bots."""
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -53,17 +53,17 @@ class OurBots:
 
 
 def address_of(chat_id: int, thread_id: int | None, private_with: int | None = None) -> Address:
-    """The conversation of a chat, or of a topic in it.
+    """The conversation of a chat or of a topic in it.
 
-    A private chat with an agent's bot (its id) is a separate one: Telegram gives it the same number as the person's
-    chats with all other bots.
+    A private chat with an agent's bot (its id) is a separate conversation, because Telegram gives it the same number as
+    the person's chats with all other bots.
     """
     conversation = str(chat_id) if private_with is None else f"{chat_id}@{private_with}"
     return Address(PLATFORM, conversation, None if thread_id is None else str(thread_id))
 
 
 def topic_of(message: Json) -> int | None:
-    """The topic of a message. A reply in an ordinary group has a thread id too, which is none."""
+    """The topic of a message. A reply in an ordinary group has a thread id too, but no topic."""
     thread_id = message.get("message_thread_id") if message.get("is_topic_message") else None
     return None if thread_id in (None, GENERAL_TOPIC) else int(thread_id)
 
@@ -73,7 +73,7 @@ def chat_id_of(address: Address) -> int:
 
 
 def private_bot_of(address: Address) -> int | None:
-    """The agent's bot with which this is a private chat; None for every other conversation."""
+    """The agent's bot of a private chat; None for every other conversation."""
     bot_id = address.conversation.partition("@")[2]
     return int(bot_id) if bot_id else None
 
@@ -83,13 +83,13 @@ def thread_id_of(address: Address) -> int | None:
 
 
 def is_private(address: Address) -> bool:
-    """Telegram numbers people above zero and groups below."""
+    """Whether the chat is private: Telegram numbers people above zero and groups below."""
     return chat_id_of(address) > 0
 
 
 @dataclass(frozen=True, slots=True)
 class MessageId:
-    """A message's number, and the agent's bot whose message it is or that alone knows it by this number."""
+    """A message's number, and the agent's bot that owns the message or alone knows it by this number."""
 
     number: int
     bot_id: int | None = None

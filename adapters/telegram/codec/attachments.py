@@ -1,4 +1,4 @@
-"""Files that come with messages, and the kinds in which we send them."""
+"""Files that come with messages, and the kinds under which files are sent."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _SENT_AS: Mapping[str, str] = {
     "audio/mp4": "Audio",
     "audio/ogg": "Voice",
 }
-"""What Telegram plays or shows in the chat (Bot API, sendPhoto, sendVideo, sendAudio, sendVoice)."""
+"""The kinds that Telegram plays or shows in the chat (Bot API, sendPhoto, sendVideo, sendAudio, sendVoice)."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileRef:
-    """A file on Telegram's servers: ids are good for the bot that was told them. `bot_id` None is the main bot."""
+    """A file on Telegram's servers. Its id is valid for the bot that received it. `bot_id` None is the main bot."""
 
     file_id: str
     bot_id: int | None = None
@@ -56,7 +56,7 @@ class FileRef:
 
 
 def kind_of(file: File) -> str:
-    """The form in which the file is sent: `Photo`, `Video`, `Audio`, `Voice` or `Document`."""
+    """The kind under which a file is sent: `Photo`, `Video`, `Audio`, `Voice` or `Document`."""
     kind = _SENT_AS.get(file.media_type.partition(";")[0].strip().casefold(), "Document")
     return "Document" if kind == "Photo" and len(file.data) > MAX_PHOTO_BYTES else kind
 
@@ -80,7 +80,7 @@ def _attachment(file: Json, name: str, media_type: str, bot_id: int | None) -> A
 
 
 def albums(updates: Sequence[Json]) -> list[list[Json]]:
-    """The updates in order, those of one album (files sent together are a message each) in one list."""
+    """The updates in order, with those of one album in one list. Telegram sends each file of an album as a message."""
     bundles: list[list[Json]] = []
     for update in updates:
         album = _album(update)

@@ -1,19 +1,25 @@
-"""A person's text without the parts that only address somebody."""
+"""A person's text without the parts that only name its addressee."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from adapters.recent import Recent
 from adapters.telegram.codec.addresses import BotIdentity, Json, OurBots
 from adapters.telegram.codec.markup import Entity
 
 
+class Names(Protocol):
+    """People's names by their lower-case user names."""
+
+    def get(self, username: str, /) -> str | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A text. `to` are the bots that it is for; mentioned people are in it as `@Name`."""
+    """A text. `to` are the bots it is meant for; mentioned people are in it as `@Name`."""
 
     text: str
     command: str | None = None
@@ -23,15 +29,15 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A piece of the text that is put in another's place."""
+    """A piece of the text to be replaced."""
 
     entity: Entity
     becomes: str = ""
     to: BotIdentity | None = field(default=None)
 
 
-def said(text: str, entities: Sequence[Json], us: OurBots, people: Recent[str, str]) -> Said:
-    """Read a text with its entities; `people` are names by user name."""
+def said(text: str, entities: Sequence[Json], us: OurBots, people: Names) -> Said:
+    """Read a text with its entities."""
     units = text.encode("utf-16-le")
     known = [(Entity(raw["type"], raw["offset"], raw["length"]), raw) for raw in entities]
     changes = [found for entity, raw in known if (found := _mention(entity, raw, units, us, people)) is not None]
@@ -50,8 +56,8 @@ def said(text: str, entities: Sequence[Json], us: OurBots, people: Recent[str, s
     )
 
 
-def _mention(entity: Entity, raw: Json, units: bytes, us: OurBots, people: Recent[str, str]) -> _Change | None:
-    """The reading of a mention of one of our bots, or of a person."""
+def _mention(entity: Entity, raw: Json, units: bytes, us: OurBots, people: Names) -> _Change | None:
+    """The change for a mention of one of our bots, or of a person."""
     piece = _piece(units, entity)
     if entity.kind == "text_mention":
         bot = us.by_id.get(raw["user"]["id"])
@@ -70,7 +76,7 @@ def _piece(units: bytes, entity: Entity) -> str:
 
 
 def _changed(units: bytes, changes: Sequence[_Change]) -> str:
-    """The text with its changes; what is cut out takes the white space and the comma or colon along."""
+    """The text with its changes. A removed piece takes its white space and a comma or colon along."""
     text, position = "", 0
     after_cut = False
     for change in sorted(changes, key=lambda c: c.entity.offset):

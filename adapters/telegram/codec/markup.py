@@ -1,32 +1,50 @@
-"""CommonMark as Telegram shows it: bare text and formatting entities, which cannot be half open.
+"""CommonMark as Telegram shows it: bare text and formatting entities, which every server knows and which cannot be half
+open, or a rich message.
 
 Entities count in UTF-16 code units (Bot API, MessageEntity), and so does the limit of a message.
 """
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from markdown_it.token import Token
 
+from adapters.markdown.bounds import TooMuchMarkdown
 from adapters.markdown.text_length import measure_utf16
 from adapters.markdown.writer import MarkdownWriter, MarkKind, parsed
+from adapters.telegram.codec.addresses import topic_of
+from adapters.telegram.limits import MAX_CAPTION_UNITS, MAX_MESSAGE_UNITS
+from runtime.core.address import Speaker
+
+Rich = Literal["auto", "always", "never"]
+
+MAX_NAME: Final = 64
+"""The number of characters shown of a speaker's name."""
+
+_TASK: Final = re.compile(r"^[ \t]*[-*+] \[[ xX]\] ", re.MULTILINE)
+_PERSON_LINK: Final = re.compile(r"\]\(<?person:telegram:(\d+)>?\)")
+_OTHER_PERSON_LINK: Final = re.compile(r"\[([^\[\]]*)\]\(<?person:[^()<>]*>?\)")
+_RESERVED: Final = re.compile(r"([\\`*_\[\]<>#|~])")
 
 MAX_ENTITIES = 100
-"""Entities of one message that Telegram honours (Bot API limits, `telegram.constants.MessageLimit`)."""
+"""The number of entities in one message that Telegram accepts (Bot API limits, `telegram.constants.MessageLimit`)."""
 
 _LINK_SCHEMES = frozenset({"http", "https", "mailto", "tel"})
-"""Not tg: its links to `user?id=` mention people."""
+"""The schemes of links. Without tg, whose links to `user?id=` mention people."""
 
 _PERSON = re.compile(r"person:telegram:(\d+)")
 """The target of a link that mentions a person."""
 
 _USER_NAME = re.compile(r"(?<!\w)@(?=\w{2})")
 _BREAK = "@\u2060"
-"""An @ that mentions nobody: a word joiner is not seen, and is no part of a user name."""
+"""An @ that mentions nobody, followed by an invisible word joiner, which no user name contains."""
 
 _SPACE, _HARD_SPACE = " ".encode("utf-16-le"), "\u00a0".encode("utf-16-le")
 
@@ -56,7 +74,9 @@ class Rendered:
     entities: tuple[Entity, ...] = ()
 
     def respaced(self) -> Rendered:
-        """A text that looks the same and differs for Telegram: its last space outside of code does not break."""
+        """A text that looks the same but differs for Telegram: its last space outside of code becomes a
+        no-break space.
+        """
         units = self.text.encode("utf-16-le")
         code = [e for e in self.entities if e.kind in ("pre", "code")]
         at = len(units)
@@ -87,7 +107,7 @@ def bare(text: str) -> Rendered:
 
 
 def with_heading(name: str, body: Rendered) -> Rendered:
-    """The text under a bold line with its speaker's name: a bot cannot change its own for one message."""
+    """The text under a bold line with its speaker's name, since a bot cannot change its own name for one message."""
     heading = measure_utf16(name)
     moved = (replace(entity, offset=entity.offset + heading + 1) for entity in body.entities)
     entities = (Entity("bold", 0, heading), *moved)
@@ -96,7 +116,7 @@ def with_heading(name: str, body: Rendered) -> Rendered:
 
 @dataclass(slots=True)
 class _Open:
-    """A piece that has begun. `shown` is False where an equal one is already open around it, or it has no meaning."""
+    """A piece that has started. `shown` is False inside an equal one, and for a piece without meaning."""
 
     kind: str
     offset: int
@@ -105,7 +125,7 @@ class _Open:
 
 
 class _Writer(MarkdownWriter):
-    """Writes bare text, and notes where its pieces of formatting begin and end."""
+    """Writes bare text and records the ranges of its formatting."""
 
     INDENT = "  "
 
@@ -116,7 +136,7 @@ class _Writer(MarkdownWriter):
         self._entities: list[Entity] = []
 
     def rendered(self) -> Rendered:
-        """The written text without white space at its end, which Telegram would cut off as well."""
+        """The written text without white space at its end, which Telegram would remove as well."""
         text = "".join(self._parts).rstrip()
         end = measure_utf16(text)
         fitting = (replace(e, length=min(e.length, end - e.offset)) for e in self._entities if e.offset < end)
@@ -179,7 +199,7 @@ class _Writer(MarkdownWriter):
         self._entities.append(Entity(kind, offset, self._units - offset, language=language))
 
     def _write(self, text: str) -> None:
-        """Write text that is no code; only inside the mention of a person an @ may stay unbroken."""
+        """Write text outside code. Only inside a person's mention an @ may stay unbroken."""
         mentioned = any(piece.shown and _PERSON.fullmatch(piece.url or "") for piece in self._open)
         super()._write(text if mentioned else _USER_NAME.sub(_BREAK, text))
 
@@ -189,9 +209,72 @@ class _Writer(MarkdownWriter):
 
 
 def _is_link(url: str) -> bool:
-    """Whether Telegram takes it as the target of a link."""
+    """Whether Telegram accepts it as a link's target."""
     try:
         parts = urlsplit(url)
     except ValueError:
         return False
     return parts.scheme in _LINK_SCHEMES and bool(parts.netloc or parts.path)
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPage:
+    """CommonMark under its speaker's name; `name` is empty where none is shown."""
+
+    markdown: str
+    name: str = ""
+
+    @classmethod
+    def of(cls, text: str, speaker: Speaker, *, named: bool) -> RenderedPage:
+        """The gateway itself (id "") has no heading."""
+        name = bare(" ".join(speaker.name.split())[:MAX_NAME]).text
+        return cls(text, name if named and speaker.id else "")
+
+    def rendered(self) -> Rendered:
+        """The text with entities. If columns or marks make it too long for Telegram, it is shown as written."""
+        room = MAX_MESSAGE_UNITS - (measure_utf16(self.name) + 1 if self.name else 0)
+        body = render(self.markdown)
+        if measure_utf16(body.text) > room:
+            body = bare(self.markdown)
+        if measure_utf16(body.text) > room:
+            body = Rendered(self.markdown.replace("@", "\uff20"))
+        return with_heading(self.name, body) if self.name else body
+
+    def rich(self) -> str:
+        """The text as Markdown for a rich message."""
+        text = _OTHER_PERSON_LINK.sub(r"\1", _PERSON_LINK.sub(r"](tg://user?id=\1)", self.markdown))
+        name = _RESERVED.sub(r"\\\1", self.name)
+        return f"**{name}**\n\n{text}" if name else text
+
+    def may_be_rich(self) -> bool:
+        """Whether it contains nothing that could be a link of Telegram's own, which may mention anybody."""
+        return "tg:" not in html.unescape(self.markdown).replace("\\", "").casefold()
+
+    def gains(self) -> bool:
+        """Whether a rich message shows it better: tables and task lists have no entities."""
+        try:
+            tables = "|" in self.markdown and any(token.type == "table_open" for token in parsed(self.markdown))
+        except TooMuchMarkdown:
+            return False
+        return tables or bool(_TASK.search(self.markdown))
+
+    def fits_caption(self) -> bool:
+        """Whether it fits as the caption of a file."""
+        return not self.markdown.strip() or measure_utf16(self.rendered().text) <= MAX_CAPTION_UNITS
+
+
+def shows_it(answer: Mapping[str, Any], page: Rendered | None, thread_id: int | None) -> str | None:
+    """The difference between a page and the message that Telegram shows; None when there is none.
+
+    `page` None is a rich message, whose text is not compared. Telegram removes white space at the ends and invisible
+    characters, so only visible text counts.
+    """
+    if topic_of(answer) != thread_id:
+        return f"it is in topic {topic_of(answer)}, not in {thread_id}"
+    if page is not None and _visible(answer.get("text", "")) != _visible(page.text):
+        return f"it shows {len(answer.get('text', ''))} characters of {len(page.text)}, or others"
+    return None
+
+
+def _visible(text: str) -> str:
+    return "".join(character for character in text if unicodedata.category(character)[0] in "LNPS")

@@ -1,4 +1,4 @@
-"""The feed of people's events: handed from the reader of updates to their consumer, with a receipt."""
+"""The feed of people's events, from the receiver of updates to their consumer, with a receipt."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Given:
 
 
 class Feed:
-    """One consumer, any number of givers; what is given waits with its giver, so nothing piles up here."""
+    """One consumer and any number of givers. An item waits with its giver, so nothing accumulates here."""
 
     def __init__(self) -> None:
         self._send, self._receive = anyio.create_memory_object_stream[_Given | Exception](0)
@@ -42,12 +42,12 @@ class Feed:
         return given.kept
 
     async def fail(self, error: Exception) -> None:
-        """End it: the consumer gets the error in place of an item."""
+        """End the feed: the consumer gets the error in place of an item."""
         with suppress(anyio.BrokenResourceError):  # it went away by itself
             await self._send.send(error)
 
     async def items(self) -> AsyncGenerator[Inbound, None]:
-        """The consumer's end; to be iterated once, and closed."""
+        """The consumer's end, to be iterated once and closed."""
         try:
             async for given in self._receive:
                 if isinstance(given, Exception):
@@ -62,6 +62,6 @@ class Feed:
                 given.done.set()
 
     def close(self) -> None:
-        """Let go of both ends."""
+        """Close both ends."""
         self._send.close()
         self._receive.close()

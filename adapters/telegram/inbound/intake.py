@@ -17,8 +17,18 @@ from anyio.abc import TaskGroup
 
 from adapters.adapter import NOT_UNDERSTOOD, HttpAnswer, HttpRequest, Inbound
 from adapters.telegram.bots import OurBot
+from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import Json
-from adapters.telegram.inbound.decode import Reader, closed_topic_of, migration_of, place_of
+from adapters.telegram.codec.envelope import envelope_of
+from adapters.telegram.inbound.decode import (
+    Ignored,
+    Membership,
+    Moved,
+    Pressed,
+    Receiver,
+    TopicClosed,
+    decode,
+)
 from adapters.telegram.inbound.feed import Feed
 from adapters.telegram.inbound.polling import poll
 from adapters.telegram.outbound.message_ids import MessageIds
@@ -28,7 +38,7 @@ from runtime.core.errors import AdapterError, AuthFailed, StorageUnavailable
 HOOKS: Final = "/hooks/telegram"
 SECRET_HEADER: Final = "x-telegram-bot-api-secret-token"
 MAX_WAIT_S: Final = 20.0
-"""A request that is not taken by then is refused, and Telegram sends it again."""
+"""The time limit for taking a request, after which it is refused and Telegram sends it again."""
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +54,7 @@ class Webhook:
 
     @classmethod
     def of(cls, url: str, token: str, bot_id: int | None) -> Webhook:
-        """`url` is the main bot's; an agent's bot has its id behind it."""
+        """The webhook of a bot. `url` is the main bot's; an agent's bot appends its id."""
         secret = hmac.digest(token.encode(), b"parley webhook", hashlib.sha256).hex()
         return cls(url if bot_id is None else f"{url.rstrip('/')}/{bot_id}", secret)
 
@@ -59,20 +69,24 @@ class Webhook:
 
 
 class Intake:
-    """One connection: from the moment that somebody consumes `feed` until `tasks` is cancelled."""
+    """One connection, from the start of consuming `feed` until `tasks` is cancelled."""
 
-    def __init__(self, feed: Feed, clock: Clock, tasks: TaskGroup, numbers: MessageIds) -> None:
+    def __init__(self, feed: Feed, clock: Clock, tasks: TaskGroup, numbers: MessageIds, memory: ChatState) -> None:
         self.feed = feed
+        self._memory = memory
         self._clock = clock
         self._tasks = tasks
         self._numbers = numbers
 
-    async def poll(self, bot: OurBot, reader: Reader) -> None:
-        """Ask for one bot's updates. A refused token of the main bot ends the connection, and so does storage that is
-        gone; a refused token of another bot ends that bot."""
+    async def poll(self, bot: OurBot, receiver: Receiver) -> None:
+        """Fetch one bot's updates.
+
+        The connection ends when the main bot's token is refused or the storage is unavailable; another bot's refused
+        token ends only that bot.
+        """
         await bot.api.open_polling()
         try:
-            await poll(bot.api, self._clock, partial(self.take, bot, reader))
+            await poll(bot.api, self._clock, partial(self.take, bot, receiver))
         except AuthFailed as error:
             if bot.agent is None:
                 await self.feed.fail(error)
@@ -83,25 +97,46 @@ class Intake:
             with anyio.CancelScope(shield=True):
                 await bot.api.close_polling()
 
-    async def receive(self, bot: OurBot, reader: Reader, request: HttpRequest) -> HttpAnswer:
-        """Take the update that a request brings. What cannot be read is no reason to send it again."""
+    async def receive(self, bot: OurBot, receiver: Receiver, request: HttpRequest) -> HttpAnswer:
+        """Take the update in a request. One that cannot be read is refused for good."""
         try:
             update = json.loads(request.body)
             int(update["update_id"])
         except NOT_UNDERSTOOD:
             return HttpAnswer(400)
         with anyio.move_on_after(MAX_WAIT_S):
-            if await self.take(bot, reader, [update]):
+            if await self.take(bot, receiver, [update]):
                 return HttpAnswer(200)
         return HttpAnswer(503)
 
-    async def take(self, bot: OurBot, reader: Reader, updates: Sequence[Json]) -> bool:
-        """Return True once what the updates bring is durable, or is nothing to us."""
-        item = await self._read(bot, reader, updates)
-        if item is None:
-            return True
-        seen = reader.memory.seen
-        if reader.us.several:
+    async def take(self, bot: OurBot, receiver: Receiver, updates: Sequence[Json]) -> bool:
+        """Return True once the content of the updates is stored, or if they have none for us."""
+        envelopes = [envelope for envelope in map(envelope_of, updates) if envelope is not None]
+        for envelope in envelopes:
+            if envelope.is_new:
+                self._numbers.heard(envelope.chat_id, envelope.number, bot.id)
+        match decode(updates, receiver, await self._memory.known(envelopes)):
+            case Inbound() as item:
+                return await self._given(receiver, item)
+            case Pressed(query_id, pressed):
+                self._tasks.start_soon(self._answered, bot, query_id)
+                return pressed is None or await self._given(receiver, pressed)
+            case Moved(old, new):
+                await self._memory.note_moved(old, new)
+            case TopicClosed(chat_id, topic) if bot.agent is None:
+                await self._memory.forget_topics(chat_id, topic)
+            case Membership(chat_id, present):
+                bot.absent_from.discard(self._memory.home(chat_id))
+                if not present and bot.agent is None:
+                    await self._memory.forget_topics(chat_id)
+            case Ignored("not understood", detail):
+                _log.warning("An update of Telegram's is not understood and is ignored", extra={"error": detail})
+        return True
+
+    async def _given(self, receiver: Receiver, item: Inbound) -> bool:
+        """Pass an item on. In a group, the first of our bots that delivers it does."""
+        seen = self._memory.seen
+        if receiver.us.several:
             if item.event_id in seen:
                 return True
             seen.keep(item.event_id, None)
@@ -109,31 +144,6 @@ class Intake:
         if not kept:
             seen.forget(item.event_id)
         return kept
-
-    async def _read(self, bot: OurBot, reader: Reader, updates: Sequence[Json]) -> Inbound | None:
-        try:
-            for update in updates:
-                await self._note(bot, reader, update)
-            return reader.read(updates)
-        except NOT_UNDERSTOOD as error:
-            _log.warning("An update of Telegram's is not understood and is ignored", extra={"error": repr(error)})
-            return None
-
-    async def _note(self, bot: OurBot, reader: Reader, update: Json) -> None:
-        """Remember what an update tells of chats, and let the button go that waits for an answer."""
-        memory = reader.memory
-        if (moved := migration_of(update)) is not None:
-            await memory.note_moved(*moved)
-        if (closed := closed_topic_of(update)) is not None and bot.agent is None:
-            await memory.forget_topics(*closed)
-        if "my_chat_member" in update:
-            bot.absent_from.discard(memory.home(update["my_chat_member"]["chat"]["id"]))
-        if (place := place_of(update)) is not None:
-            await memory.look_up(*place)
-        if "message" in update:
-            self._numbers.heard(int(update["message"]["chat"]["id"]), int(update["message"]["message_id"]), bot.id)
-        if "callback_query" in update:
-            self._tasks.start_soon(self._answered, bot, str(update["callback_query"]["id"]))
 
     async def _answered(self, bot: OurBot, query_id: str) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Asking one bot's server for updates, for ever."""
+"""Polling one bot's server for updates, without end."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from runtime.core.errors import AdapterError, AuthFailed, RateLimited
 FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 10.0
 SHORTEST_POLL_S: Final = 0.3
-"""A poll that brings nothing takes at least this long."""
+"""The shortest duration of a poll without updates."""
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 Take = Callable[[Sequence[Json]], Awaitable[bool]]
-"""Takes an update, or an album's updates, and returns True once what they bring is durable."""
+"""Takes an update, or an album's updates, and returns True once their content is stored."""
 
 
 async def poll(api: BotApi, clock: Clock, take: Take) -> None:
-    """Take updates in order until one is not taken. An offset acknowledges all before it, and is only sent once every
-    update before it was taken. Raises AuthFailed when the token is refused."""
+    """Take updates in order until one is not taken. Raises AuthFailed when the token is refused.
+
+    An offset acknowledges all updates before it and is sent only once each of them was taken.
+    """
     offset: int | None = None
     while True:
         known, asked_at = offset, clock.monotonic()
@@ -42,7 +44,7 @@ async def poll(api: BotApi, clock: Clock, take: Take) -> None:
 
 
 async def until_answered(clock: Clock, call: Callable[[], Awaitable[_Answer]]) -> _Answer:
-    """The call, again and again with growing pauses until Telegram answers. Raises AuthFailed only."""
+    """Repeat the call with growing pauses until Telegram answers. Raises AuthFailed only."""
     pause_s = FIRST_PAUSE_S
     while True:
         try:

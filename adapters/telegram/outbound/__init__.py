@@ -1,1 +1,1 @@
-"""Pages of ours in Telegram's chats."""
+"""Sending to Telegram's chats."""

@@ -27,16 +27,17 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, OutcomeUncertain, ShownDiffers
 
 TRIES: Final = 3
-"""The number of unknown numbers tried for a lost message. Chosen: each try is a call, and while the bot's other
-chats rest it is the first."""
+"""The number of candidates tried for a lost message. Chosen: each try is a call, and while the bot's other chats are
+silent the first one succeeds.
+"""
 SEARCHED_S: Final = 120.0
-"""A lost message is not looked for later than this, seconds. Chosen: longer than its post is put off by retries."""
+"""The time for which a lost message is searched for, in seconds. Chosen: longer than retries delay its post."""
 MAX_LOST: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A place in a chat. `bot` is the agent's bot that posts there, None for the main one."""
+    """A place in a chat. `bot` is the agent's bot that posts there, None the main one."""
 
     chat_id: int
     thread_id: int | None
@@ -58,7 +59,7 @@ class Lost:
 
 
 class _Row:
-    """Numbers that count up together. Nothing is known before `anchored`."""
+    """A row of rising numbers. Nothing is known before `anchored`."""
 
     def __init__(self) -> None:
         self.known: Recent[int, None] = Recent(MAX_RECENT)
@@ -71,7 +72,7 @@ class _Row:
 
 
 class MessageIds:
-    """Nobody else makes calls by our bots unless `granted` says so."""
+    """The numbers of messages. No other node makes calls by our bots unless `granted` says so."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -81,13 +82,13 @@ class MessageIds:
         self._lost: Recent[tuple[int, int | None, str], Lost] = Recent(MAX_LOST)
 
     def granted(self, share: float) -> None:
-        """Another node may post when our share is not the whole."""
+        """Our share of the calls. Another node may post when it is not the whole."""
         self._alone = share >= 1.0
         if not self._alone:
             self._forget()
 
     def heard(self, chat_id: int, number: int, bot: int | None) -> None:
-        """A message of somebody's."""
+        """Another author's message has this number."""
         row = self._row(chat_id, bot)
         if row is not None:
             row.note(number)
@@ -103,7 +104,7 @@ class MessageIds:
 
     @asynccontextmanager
     async def posting(self, spot: Spot, nonce: str | None) -> AsyncIterator[None]:
-        """Around a post, whose `nonce` is None where it is not looked for; `posted` tells how it ended well."""
+        """Enclose a post; `nonce` is None if the post is not searched for. `posted` reports success."""
         row = self._row(spot.chat_id, spot.bot)
         since = row.highest if row is not None and row.anchored and self._alone else None
         try:
@@ -118,7 +119,7 @@ class MessageIds:
             raise
 
     def posted(self, spot: Spot, number: int, nonce: str | None) -> None:
-        """We have a message of this number."""
+        """A message of ours has this number."""
         row = self._row(spot.chat_id, spot.bot)
         lost = None if nonce is None else self._lost.get(self._key(spot, nonce))
         if lost is not None:
@@ -158,14 +159,14 @@ class MessageIds:
         return number
 
     def left_copy(self, spot: Spot, nonce: str) -> bool:
-        """Whether a second copy of the post with this nonce may exist; to be asked once."""
+        """Whether a second copy of the post with this nonce may exist. Ask only once."""
         key = self._key(spot, nonce)
         lost = self._lost.get(key)
         self._lost.forget(key)
         return lost is not None and lost.copied
 
     def _lose(self, spot: Spot, nonce: str, since: int | None) -> None:
-        """Count the earlier attempts as the new message's possible numbers, unless they were passed since."""
+        """Record a lost post. Earlier attempts keep their candidates unless those were passed since."""
         key, now = self._key(spot, nonce), self._clock.monotonic()
         lost = self._lost.get(key)
         if lost is None:
@@ -175,7 +176,7 @@ class MessageIds:
         lost.tried = {number for number in lost.tried if since is not None and number <= since}
 
     def _open_in(self, spot: Spot) -> list[Lost]:
-        """Posts that are lost in the chat, in whatever topic and by whatever bot of ours that counts alike."""
+        """The lost posts in the chat, in any topic and by any bot of ours that shares its numbers."""
         mine = _bot_in(spot.chat_id, spot.bot)
         return [
             lost
@@ -199,7 +200,7 @@ class MessageIds:
         return spot.chat_id, _bot_in(spot.chat_id, spot.bot), nonce
 
     def _row(self, chat_id: int, bot: int | None) -> _Row | None:
-        """The row of numbers; None in ordinary groups, where every bot has separate numbers, which become others."""
+        """The row of numbers; None in ordinary groups, where each bot has separate numbers that change."""
         if chat_id < 0 and chat_id > FIRST_SUPERGROUP:
             return None
         key = (chat_id if chat_id < 0 else 0, _bot_in(chat_id, bot))
@@ -216,5 +217,5 @@ class MessageIds:
 
 
 def _bot_in(chat_id: int, bot: int | None) -> int | None:
-    """The bot whose numbers they are; in a group everybody's."""
+    """The bot that owns the numbers; None in a group, where all share them."""
     return bot if chat_id > 0 else None

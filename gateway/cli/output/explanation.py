@@ -29,10 +29,10 @@ _COLOURS: Mapping[str, str] = {
 }
 
 _BY: Mapping[str, str] = {"rules": "dim", "model": "bold red"}
-"""The colours of who decided what a step means, told only where a model was asked."""
+"""The colour for who decided what a step means; shown only where a model was asked."""
 
 _WIDTH = 120
-"""Columns where no terminal says how many it has."""
+"""The number of columns where no terminal reports it."""
 
 _BULLETS = ("- ", "* ", "+ ")
 
@@ -120,7 +120,7 @@ def _line(location: str, span: Span, text: str, parts: Sequence[Part]) -> Line:
 
 
 def _required(program: Program, agent: AgentSpec) -> dict[str, list[str]]:
-    """The parameters without a default of the playbooks that an agent can call, by the names that it calls them by."""
+    """The required parameters of the playbooks that an agent can call, by the names that the agent uses."""
     return {
         prefix + playbook.name: [param.name for param in playbook.params if param.default is None]
         for owner in program.agents
@@ -131,7 +131,7 @@ def _required(program: Program, agent: AgentSpec) -> dict[str, list[str]]:
 
 
 def _author_words(file: str, line: int) -> str:
-    """A step as its author wrote it, with its continuation lines; "" where the file cannot be read."""
+    """A step as its author wrote it, with continuation lines; "" if the file cannot be read."""
     rows = _rows(file)
     if not 0 < line <= len(rows):
         return ""

@@ -71,12 +71,12 @@ def _playbooks(program: Program) -> Iterator[tuple[AgentSpec, PlaybookSpec]]:
 
 
 def _name(program: Program, agent: AgentSpec, playbook: PlaybookSpec) -> str:
-    """The name of a playbook, with its agent's where there are several agents."""
+    """The name of a playbook, preceded by its agent's where there are several agents."""
     return playbook.name if len(program.agents) == 1 else f"{agent.name}.{playbook.name}"
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first names of many."""
+    """The first few names of a long list."""
     more = len(names) - _SHOWN
     return _listed([*names[:_SHOWN], f"{more} more"] if more > 1 else names)
 

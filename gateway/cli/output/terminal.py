@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FAILED = 1
 BAD_INPUT = 2
-"""Exit code for a program or a setting that only its author can mend."""
+"""The exit code for a program or a setting that only its author can correct."""
 
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="Settings file (default: ./parley.toml).")]
 
@@ -27,13 +27,13 @@ def say(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """One line on standard error: what is not the result."""
+    """One line on standard error, for everything but the result."""
     typer.echo(text, err=True)
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Errors of ours end the command with their text: code 2 where the user's input is wrong, else 1."""
+    """End the command with the text of a Parley error: code 2 for wrong input by the user, else 1."""
     try:
         yield
     except ParleyError as error:
@@ -54,14 +54,14 @@ def load_settings(config: Path | None, flags: dict[str, Any] | None = None) -> S
 
 
 def extension_calls(settings: Settings) -> Collection[str]:
-    """What extensions let programs call, by name. Raises ConfigError."""
+    """The calls that extensions add for programs, by name. Raises ConfigError."""
     from gateway.extensions.loading import load_extensions
 
     return load_extensions(settings.extensions.modules).calls.keys()
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> ParleyError | None:
-    """The first error of ours in a group; None when the group has anything else, which is a fault to be shown whole."""
+    """The first Parley error in a group; None when the group contains any other error, which must be shown in full."""
     found: BaseException = group
     while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from runtime.core.errors import ConfigError
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[TextIO]:
-    """A file to write, readable for its owner alone; it takes its name when everything is written.
+    """A file to write, readable by its owner only, which takes its name once it is complete.
 
     Raises ConfigError where it cannot be written.
     """

@@ -37,7 +37,7 @@ _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
 
 @dataclass
 class Breakpoint:
-    """One of them. `hits` counts how often its condition held where execution came by."""
+    """A breakpoint. `hits` counts how often execution passed it while its condition held."""
 
     id: int
     condition: str = ""
@@ -46,13 +46,15 @@ class Breakpoint:
     hits: int = 0
 
     def counts(self) -> bool:
-        """Note that execution came by; whether that is one of the times that are wanted."""
+        """Count a pass of execution, and return whether it is one that should stop."""
         self.hits += 1
         return not self.hit_condition or _hit_rule(self.hit_condition)(self.hits)
 
 
 def _hit_rule(text: str) -> Callable[[int], bool]:
-    """`3` is the third time alone; `>= 3`, `> 3`, `< 3`, `<= 3` are as they read, `% 3` is every third time."""
+    """The test of a hit condition: `3` is the third pass alone, `% 3` every third; `>= 3`, `> 3`, `< 3` and `<= 3` read
+    as written.
+    """
     found = _HITS.match(text)
     if found is None:
         raise DebugError(f"{text!r} is not a hit count; write 3, >= 3, < 3 or % 3")
@@ -62,7 +64,7 @@ def _hit_rule(text: str) -> Callable[[int], bool]:
 
 @dataclass
 class Wishes:
-    """All that one editor wants, as it said last."""
+    """The breakpoints and filters of one editor, in their latest form."""
 
     sources: Sources
     filters: set[str] = field(default_factory=set)
@@ -72,7 +74,7 @@ class Wishes:
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def set_lines(self, source: str | int, wanted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The breakpoints of a source in the place of those that it had; what became of each, in order."""
+        """Replace the breakpoints of a source; returns the outcome of each, in order."""
         self._lines[source] = {}
         return [self._set_line(source, one) for one in _few(wanted)]
 
@@ -92,7 +94,9 @@ class Wishes:
         return {"id": made.id, "verified": True, "line": place.line, **moved}
 
     def set_names(self, wanted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Breakpoints of playbooks as they are called, `Playbook` or `Agent.Playbook`; likewise."""
+        """Replace the breakpoints on playbooks, given as `Playbook` or `Agent.Playbook`; returns the outcome of each,
+        in order.
+        """
         self._names = {}
         return [self._set_name(one) for one in _few(wanted)]
 
@@ -116,7 +120,7 @@ class Wishes:
         return Breakpoint(next(iter(self._ids)), condition, hits, message)
 
     def at(self, places: Iterable[Place], names: Iterable[str]) -> list[Breakpoint]:
-        """The breakpoints at which execution has come."""
+        """The breakpoints that execution has reached."""
         here = [self._lines.get(place.source, {}).get(place) for place in places]
         here += [self._names.get(name) for name in names]
         return [one for one in here if one is not None]

@@ -1,4 +1,4 @@
-"""One editor that debugs: what it asks for, and what it is told."""
+"""One connected editor: its requests, and the events it receives."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from gateway.observability.debugger.wire import Request, Wire
 from runtime.core.errors import DebugError
 
 FIRST_LIMIT_S = 30.0
-"""The time for a new connection to say what it wants."""
+"""The time for a new connection to send its first request."""
 
 MAX_SAID_CHARS = 10_000
-"""The length of an utterance on the debug console."""
+"""The longest utterance on the debug console."""
 
 ABILITIES: Mapping[str, Any] = {
     "supportsConfigurationDoneRequest": True,
@@ -56,15 +56,15 @@ class Desk(Protocol):
     threads: Threads
 
     def reserve(self, editor: Editor, /) -> bool:
-        """Be the one editor; False when another is."""
+        """Become the only editor; False if there is another."""
         ...
 
     def attach(self, editor: Editor, /) -> None:
-        """From now on sessions come by the editor's breakpoints."""
+        """From now on sessions stop at the editor's breakpoints."""
         ...
 
     def detach(self, editor: Editor, /) -> None:
-        """Let everything that is stopped continue."""
+        """Let every stopped session continue."""
         ...
 
 
@@ -82,7 +82,7 @@ class Editor:
         self._handlers: Mapping[str, Handler] = {}
 
     async def run(self) -> None:
-        """Answer until it leaves. Raises DebugProtocolError for what is not the protocol."""
+        """Answer requests until the editor leaves. Raises DebugProtocolError for bytes outside the protocol."""
         request: Request | None = None
         with anyio.move_on_after(FIRST_LIMIT_S):
             request = await self._wire.read()
@@ -178,7 +178,7 @@ class Editor:
         self._over = True
 
     def dismiss(self) -> None:
-        """The gateway stops."""
+        """Say goodbye, because the gateway stops."""
         self._wire.event("terminated")
 
     # -- what it wants to stop at
@@ -229,7 +229,7 @@ class Editor:
     # -- what it is told
 
     def stands(self, watch: SessionWatch, why: Why, /) -> None:
-        """Report that a session, with all its agents, has stopped because of one of them."""
+        """Report that a session has stopped, with all its agents, because of one of them."""
         assert watch.stand is not None
         self._inspection.references.forget(watch)
         first = watch.stand.agent
@@ -259,16 +259,16 @@ class Editor:
         self._wire.event("continued", threadId=number, allThreadsContinued=False)
 
     def came(self, watch: SessionWatch, agent: str, /) -> None:
-        """An agent has come into memory."""
+        """An agent was loaded into memory."""
         self._wire.event("thread", reason="started", threadId=self._desk.threads.number(watch, agent))
 
     def went(self, watch: SessionWatch, agent: str, /) -> None:
-        """It has left memory."""
+        """An agent has left memory."""
         self._inspection.references.forget(watch)
         self._wire.event("thread", reason="exited", threadId=self._desk.threads.number(watch, agent))
 
     def said(self, watch: SessionWatch, agent: str, text: str, /, *, category: str = "stdout") -> None:
-        """An agent has said something, or the gateway itself (agent ""), or a log point."""
+        """Show what an agent said, or the gateway itself (agent ""), or a log point."""
         known = watch.journal.state.agents.get(agent)
         who = "Parley" if known is None else known.klass
         cut = text if len(text) <= MAX_SAID_CHARS else f"{text[:MAX_SAID_CHARS]}…"

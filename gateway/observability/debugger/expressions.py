@@ -1,4 +1,4 @@
-"""Expressions of the debugger, evaluated in the sandbox for code from models: without effects, within limits."""
+"""Expressions of the debugger, evaluated in the sandbox for model-written code: without effects, within limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DOLLAR = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\$(?=[A-Za-z_])""
 
 
 class Expressions:
-    """Evaluates over the variables of a frame; nothing can be called that has an effect."""
+    """Evaluates over the variables of a frame. No function with an effect can be called."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
@@ -41,7 +41,7 @@ class Expressions:
             raise DebugError(str(error)) from error
 
     async def filled(self, template: str, names: Mapping[str, Any]) -> str:
-        """A text with the values of its `{expressions}`; what cannot be evaluated says why."""
+        """A text with the values of its `{expressions}`; one that cannot be evaluated shows the reason."""
         text, at = "", 0
         for one in placeholders(template):
             text += template[at : one.start] + await self._shown(one.said, names)

@@ -1,4 +1,4 @@
-"""Requests of an editor that only look: threads, stacks, variables, sources."""
+"""Read-only requests of an editor: threads, stacks, variables, sources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Body = dict[str, Any]
 
 
 class Inspection:
-    """Answers questions; nothing changes by it. `compiled`: stacks show the PBAsm rather than the author's files."""
+    """Answers questions and changes nothing. With `compiled` stacks show the PBAsm instead of the author's files."""
 
     def __init__(self, threads: Threads, sources: Sources, expressions: Expressions) -> None:
         self.compiled = False
@@ -84,7 +84,7 @@ class Inspection:
         }
 
     def variables(self, request: Request) -> Body:
-        """The contents of a scope or a value, in pages if that is wanted."""
+        """The contents of a scope or a value, in pages if requested."""
         watch, value = self.references.get(request.number("variablesReference"))
         if not isinstance(value, list | Mapping):
             raise DebugError("this number is of a frame, not of variables")
@@ -104,7 +104,7 @@ class Inspection:
         return {"result": body.pop("value"), **{key: one for key, one in body.items() if key not in _NOT_OF_RESULTS}}
 
     def source(self, request: Request) -> Body:
-        """The text of a PBAsm."""
+        """The text of a PBAsm listing."""
         given = request.arguments.get("source")
         number = given.get("sourceReference") if isinstance(given, dict) else None
         program = self._sources.program(number or request.number("sourceReference"))
@@ -138,7 +138,7 @@ _NOT_OF_RESULTS = ("name", "evaluateName")
 
 
 def source_of(request: Request) -> str | int:
-    """The source that a request is about: a file by its real path, a PBAsm by its number."""
+    """The source of a request: a file by its real path, a PBAsm listing by its number."""
     given = request.arguments.get("source")
     if isinstance(given, dict):
         number, path = given.get("sourceReference"), given.get("path")

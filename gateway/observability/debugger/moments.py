@@ -33,7 +33,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Stepping:
-    """Continuing to a nearby moment from a frame of an agent. `fine` stops at every statement."""
+    """A step from a frame of an agent to a nearby moment. `fine` stops at every statement."""
 
     how: Literal["next", "in", "out"]
     frame: str

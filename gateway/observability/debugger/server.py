@@ -1,4 +1,4 @@
-"""The debug server: a port of this machine at which one editor at a time debugs the sessions of this node."""
+"""The debug server: a local port at which one editor at a time debugs the sessions of this node."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class DebugAddress:
 
     @classmethod
     def read(cls, text: str, *, waits: bool = False) -> DebugAddress:
-        """The address of `HOST:PORT`, `PORT` or `[::1]:PORT`. Raises ConfigError for one of another machine."""
+        """The address in `HOST:PORT`, `PORT` or `[::1]:PORT`. Raises ConfigError for one of another machine."""
         host, _, port = text.strip().rpartition(":")
         host = host.strip("[]") or "127.0.0.1"
         if not (port.isascii() and port.isdigit() and int(port) < 65_536):
@@ -79,12 +79,12 @@ class Debugger:
 
     @property
     def line(self) -> str:
-        """The line that tells people where to attach."""
+        """The line that tells people where to connect their editor."""
         waits = "; nothing is executed until then" if self._waits else ""
         return f"attach to {self.address.host} port {self.port}{waits}"
 
     def watch(self, watched: Watched) -> StepWatcher:
-        """A session has come into memory."""
+        """A session was loaded into memory."""
         made = SessionWatch(watched, self)
         self.threads.add(made)
         return made
@@ -103,7 +103,7 @@ class Debugger:
         return self._editor is None and self._came.is_set()
 
     async def expected(self) -> None:
-        """Return when the editor has come that is waited for."""
+        """Return when the expected editor has connected."""
         await self._came.wait()
 
     def reserve(self, editor: Editor, /) -> bool:
@@ -131,7 +131,7 @@ class Debugger:
             self._bus.publish("debugger.detached")
 
     def close(self) -> None:
-        """Let everything that is stopped continue and end debugging, because the gateway stops."""
+        """Let every stopped session continue and end debugging, because the gateway stops."""
         self._came.set()
         editor = self._reserved
         if editor is not None:

@@ -1,4 +1,4 @@
-"""The debugger's view of one session: it receives the session's moments, and stops it where that is wanted."""
+"""The debugger's view of one session: it receives the session's moments and stops the session where requested."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Why:
 
 @dataclass
 class Stand:
-    """A stop of a session at a moment of one of its agents; at none when it was paused."""
+    """A stop of a session at a moment of one of its agents; without one after a pause."""
 
     agent: str
     moment: Moment | None = None
@@ -47,7 +47,7 @@ class Stand:
 
 
 class Attached(Protocol):
-    """The editor that debugs."""
+    """The editor that is attached."""
 
     @property
     def wishes(self) -> Wishes: ...
@@ -74,18 +74,18 @@ class Post(Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether nobody debugs, and no editor is waited for."""
+        """Whether no editor is attached or expected."""
         ...
 
     async def expected(self) -> None:
-        """Return when an editor that is to come before anything is executed has come."""
+        """Return when the editor that must connect before execution has connected."""
         ...
 
     def left(self, watch: SessionWatch, /) -> None: ...
 
 
 class SessionWatch:
-    """A step watcher. The whole session stops when one of its agents does."""
+    """A step watcher. When one of its agents stops, the whole session stops."""
 
     def __init__(self, watched: Watched, post: Post) -> None:
         self.conversation = watched.conversation
@@ -162,7 +162,7 @@ class SessionWatch:
             await self._at(self._moment("failed", frame, about=f"{type(error).__name__}: {error}"))
 
     def noted(self, fact: Content, /) -> None:
-        """See `StepWatcher`. Tells what agents say, and of agents that come."""
+        """See `StepWatcher`. Reports what agents say, and new agents."""
         if isinstance(fact, FrameReturned | CallDropped | AgentStopped):
             self.places = {frame: place for frame, place in self.places.items() if frame in self.journal.state.frames}
         editor = self._post.editor
@@ -201,7 +201,7 @@ class SessionWatch:
             editor.stands(self, Why("pause", "Paused"))
 
     def go_on(self, stepping: Stepping | None = None) -> None:
-        """Continue, perhaps only to a nearby moment."""
+        """Continue, perhaps only up to a nearby moment."""
         self._stepping = stepping
         stand, self.stand = self.stand, None
         if stand is not None:
@@ -215,7 +215,7 @@ class SessionWatch:
     # -- between the two
 
     async def _inside(self, frame: Frame, call: Call) -> None:
-        """Come by a step that a `for` or an `if` of a reply begins."""
+        """Pass a step that a `for` or an `if` of a reply starts."""
         index, statements = call.pos.partition(".")[0], frame.state.statements
         if call.name != "Step" or not index.isdigit() or int(index) >= len(statements):
             return
@@ -230,7 +230,7 @@ class SessionWatch:
         return tuple(self._post.sources.places(self.program, spot))
 
     async def _at(self, moment: Moment) -> None:
-        """Pass a moment, and stay at it while that is wanted. Cancelled when the frame is stopped meanwhile."""
+        """Pass a moment, and stay at it while a stop is wanted. Cancelled when the frame is stopped meanwhile."""
         await self._post.expected()
         await self._others()
         why = await self._reason(moment)
@@ -316,7 +316,7 @@ _WORDS = {"called": "A playbook is called", "returned": "A playbook has returned
 
 
 def _is_again(spec: PlaybookSpec, before: Step | None, step: Step) -> bool:
-    """Whether a step is on the same line as the one before it, or is the way back to the line of its loop."""
+    """Whether a step is on the same line as the previous one, or the return to the line of its loop."""
     if before is not None and before.span == step.span and before.line < step.line:
         return True
     loop = spec.step(step.line.rpartition(".")[0])
@@ -324,7 +324,7 @@ def _is_again(spec: PlaybookSpec, before: Step | None, step: Step) -> bool:
 
 
 def _location(source: str) -> str | None:
-    """The step that a statement says it begins."""
+    """The step that a statement says it starts."""
     match ast.parse(source).body:
         case [
             ast.Expr(value=ast.Await(value=ast.Call(func=ast.Name(id="Step"), args=[ast.Constant(value=str(said))])))

@@ -45,7 +45,7 @@ class _Lines:
     continued: set[int] = field(default_factory=set)
 
     def nearest(self, line: int) -> int | None:
-        """The line of the spot that a line belongs to, else of the next one, else of the last."""
+        """The line of the spot that a line belongs to, else of the next spot, else of the last."""
         numbers = sorted(self.spots)
         at = bisect_right(numbers, line)
         if at and (numbers[at - 1] == line or self._continues(numbers[at - 1], line)):
@@ -82,17 +82,17 @@ class Sources:
             self._places.setdefault((program.digest, spot), []).append(place)
 
     def knows(self, source: str | int) -> bool:
-        """Whether some spot is in this source."""
+        """Whether this source has a spot."""
         return source in self._lines
 
     def nearest(self, place: Place) -> Place | None:
-        """The spot at which a breakpoint of a line is set; None in a source without anything to execute."""
+        """The spot for a breakpoint on a line; None in a source without executable lines."""
         lines = self._lines.get(place.source)
         line = lines.nearest(place.line) if lines is not None else None
         return None if line is None else Place(place.source, line)
 
     def lines(self, source: str | int, first: int, last: int) -> list[int]:
-        """The lines of a source, from `first` to `last`, at which execution can stop."""
+        """The lines from `first` to `last` at which execution can stop."""
         found = self._lines.get(source)
         return [] if found is None else [line for line in sorted(found.spots) if first <= line <= last]
 
@@ -115,7 +115,7 @@ class Sources:
         )
 
     def number(self, program: Program) -> int:
-        """By which number the PBAsm of a program is asked for."""
+        """The number of a program's PBAsm listing."""
         return next(number for number, known in enumerate(self._programs, 1) if known.digest == program.digest)
 
     def program(self, number: int) -> Program | None:
@@ -146,14 +146,14 @@ def _spots(program: Program) -> Iterator[tuple[Spot, Span]]:
 
 
 def _calls(source: str, span: Span) -> Iterable[Span]:
-    """The lines of Python on which something is awaited, where host calls are made."""
+    """The lines of Python that await something: host calls are made there."""
     for number, line in enumerate(source.splitlines(), span.line):
         if "await " in line and not line.lstrip().startswith("#"):
             yield Span(span.file, number)
 
 
 def _compiled(program: Program) -> Program:
-    """The program as its PBAsm has it, so that spans are lines there."""
+    """The program read from its own PBAsm, so that spans are lines of the listing."""
     try:
         return notation.read(program.pbasm, f"{program.name}.pbasm")
     except ProgramError:
@@ -169,7 +169,7 @@ def _text_of(path: Path) -> str:
 
 
 def _continued(text: str) -> set[int]:
-    """The lines of a list's item after its first: indented, and not items themselves."""
+    """The lines of a list item after its first: indented, and no items themselves."""
     rows = enumerate(text.splitlines(), 1)
     return {
         number for number, row in rows if row[:1] in (" ", "\t") and row.strip() and row.strip()[:2] not in _BULLETS

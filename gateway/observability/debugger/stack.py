@@ -28,7 +28,7 @@ def stack_of(watch: SessionWatch, agent: str, sources: Sources, *, compiled: boo
 
 
 def innermost(watch: SessionWatch, agent: str) -> str | None:
-    """The top frame of an agent's stack: the one that has stopped, else the latest."""
+    """The top frame of an agent's stack: the stopped one, else the latest."""
     frames = watch.journal.state.frames
     stand = watch.stand
     if stand is not None and stand.moment is not None and stand.agent == agent and stand.moment.frame in frames:

@@ -1,4 +1,4 @@
-"""The sessions in memory, and the numbers by which an editor knows their agents: one thread each."""
+"""The sessions in memory, and the thread number of each agent for the editor."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from gateway.observability.debugger.session_watch import SessionWatch
 from runtime.core.errors import DebugError
 
 MAX_THREADS = 10_000
-"""Numbers that are remembered of agents that left memory; a number is never given twice."""
+"""The number of agents outside memory whose thread numbers are remembered; a number is never given twice."""
 
 
 class Threads:
-    """Numbers agents. An agent whose session comes back into memory has the number that it had."""
+    """Numbers agents. An agent whose session returns to memory keeps its number."""
 
     def __init__(self) -> None:
         self._watches: list[SessionWatch] = []
@@ -20,11 +20,11 @@ class Threads:
         self._last = 0
 
     def add(self, watch: SessionWatch) -> None:
-        """A session has come into memory."""
+        """A session was loaded into memory."""
         self._watches.append(watch)
 
     def remove(self, watch: SessionWatch) -> None:
-        """It has left."""
+        """A session has left memory."""
         if watch in self._watches:
             self._watches.remove(watch)
 
@@ -54,7 +54,7 @@ class Threads:
         self._numbers = {key: number for key, number in self._numbers.items() if key[0] in here}
 
     def find(self, number: int) -> tuple[SessionWatch, str]:
-        """The agent of a thread. Raises DebugError when it is not here."""
+        """The agent of a thread. Raises DebugError when it is not in memory."""
         for known, watch, agent in self:
             if known == number:
                 return watch, agent
@@ -62,5 +62,5 @@ class Threads:
 
     @staticmethod
     def name(watch: SessionWatch, agent: str) -> str:
-        """The name that people see: `Host (agent 1000) in web:lobby`."""
+        """The name for people: `Host (agent 1000) in web:lobby`."""
         return f"{watch.journal.state.agents[agent].klass} (agent {agent}) in {watch.conversation}"

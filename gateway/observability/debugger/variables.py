@@ -14,13 +14,13 @@ from runtime.tape.frame_state import SHARED, FrameState
 from runtime.tape.state import SessionState
 
 MAX_SHOWN_CHARS = 1000
-"""The length of a value in a line; the parts of a value can be unfolded."""
+"""The longest value on one line; its parts can be unfolded."""
 
 MAX_AT_ONCE = 1000
 """The number of a value's parts shown at once."""
 
 MAX_REFERENCES = 100_000
-"""Values that an editor has unfolded while sessions stand."""
+"""The number of values that an editor may unfold while sessions are stopped."""
 
 
 def names_of(state: SessionState, frame: FrameState, spec: PlaybookSpec | None) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def names_of(state: SessionState, frame: FrameState, spec: PlaybookSpec | None) 
 
 
 def arguments_of(frame: FrameState, spec: PlaybookSpec | None) -> dict[str, Any]:
-    """The arguments that are not variables of the agent."""
+    """The arguments that are no variables of the agent."""
     kept = {param.name for param in spec.params if param.state} if spec is not None else set()
     return {name: value for name, value in frame.kwargs.items() if name not in kept}
 
@@ -48,13 +48,13 @@ def shared_by(state: SessionState, frame: FrameState) -> dict[str, Any] | None:
 
 @dataclass
 class References:
-    """The numbers by which an editor asks again for values and frames, while their session is stopped."""
+    """The numbers by which an editor refers to values and frames while their session is stopped."""
 
     _of: dict[int, tuple[object, Any]] = field(default_factory=dict)
     _next: Iterator[int] = field(default_factory=lambda: count(1))
 
     def give(self, owner: object, what: Any) -> int:
-        """A number for something of `owner`."""
+        """A number for an object of `owner`."""
         if len(self._of) >= MAX_REFERENCES:
             raise DebugError("too many values are unfolded; continue or step to close them")
         number = next(self._next)
@@ -62,7 +62,7 @@ class References:
         return number
 
     def get(self, number: int) -> tuple[Any, Any]:
-        """The owner and what was given that number. Raises DebugError when it is void."""
+        """The owner and the object of a number. Raises DebugError when it is void."""
         try:
             return self._of[number]
         except KeyError:
@@ -88,7 +88,7 @@ def shown(references: References, owner: object, name: str, value: Any) -> dict[
 def parts(
     references: References, owner: object, value: Any, first: int, most: int, wanted: str | None
 ) -> list[dict[str, Any]]:
-    """The parts of a value: `most` of them (0: all) from `first`; only those that are `wanted`, named or indexed."""
+    """The parts of a value: `most` of them (0: all) from `first`; only the `wanted` kind, named or indexed."""
     if wanted is not None and wanted != ("indexed" if isinstance(value, list) else "named"):
         return []
     pairs: Iterator[tuple[str, Any]]

@@ -23,7 +23,7 @@ MAX_HEAD_BYTES = 512
 MAX_BODY_BYTES = 1 << 20
 MAX_UNSENT = 10_000
 MAX_UNSENT_BYTES = 32 << 20
-"""The limits of unread output for an editor, in messages and in bytes; an editor over them counts as gone."""
+"""The limits of unread output for an editor, in messages and in bytes. An editor beyond them counts as gone."""
 
 MAX_DEPTH = 60
 """The nesting depth of a message."""
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request of an editor. `arguments` are as they came."""
+    """A request of an editor. `arguments` are unchanged."""
 
     seq: int
     command: str
@@ -79,7 +79,7 @@ class Wire:
         self._send, self._unsent = anyio.create_memory_object_stream[bytes](MAX_UNSENT)
 
     async def read(self) -> Request | None:
-        """The next request; None at the end. Raises DebugProtocolError for anything that is none."""
+        """The next request; None at the end. Raises DebugProtocolError for anything else."""
         try:
             head = await self._buffer.receive_until(_END, MAX_HEAD_BYTES)
             return _request(await self._buffer.receive_exactly(_length(head)))
@@ -93,11 +93,11 @@ class Wire:
         self._put({"type": "event", "event": name, "body": body})
 
     def answer(self, request: Request, body: Mapping[str, Any] | None = None) -> None:
-        """Give what was asked for."""
+        """Answer a request."""
         self._put({**_response(request), "success": True, "body": dict(body or {})})
 
     def refuse(self, request: Request, error: str) -> None:
-        """Say why it is not given."""
+        """Refuse a request, with the reason."""
         shown = {"id": 1, "format": "{error}", "variables": {"error": error}}
         self._put({**_response(request), "success": False, "message": error, "body": {"error": shown}})
 
@@ -117,11 +117,11 @@ class Wire:
             self._on_overflow()
 
     def finish(self) -> None:
-        """Send nothing more than what waits."""
+        """Send only what is already waiting."""
         self._send.close()
 
     async def write(self) -> None:
-        """Send what waits, until nothing more comes or nobody reads it."""
+        """Send what waits, until nothing more comes or nobody reads."""
         with self._send, self._unsent, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async for message in self._unsent:
                 await self._stream.send(message)

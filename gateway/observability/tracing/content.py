@@ -11,14 +11,14 @@ from gateway.observability.tracing import names
 from runtime.llm.client import ChatMessage
 
 MAX_CHARS = 50_000
-"""A longer text is cut."""
+"""The longest text; longer ones are cut."""
 
 _JSON = "application/json"
 _TEXT = "text/plain"
 
 
 class Content:
-    """Attributes with content; none while it is off."""
+    """Attributes with content; empty while content is off."""
 
     def __init__(self, masking: Masking, *, on: bool) -> None:
         self._masking = masking

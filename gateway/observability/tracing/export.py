@@ -1,4 +1,4 @@
-"""Export of spans in the background. A collector that is away costs spans and nothing else."""
+"""Export of spans in the background. An unavailable collector costs spans and nothing else."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Tell(Protocol):
 
 
 class Shipping(SpanProcessor):
-    """Keeps finished spans until they are sent. `dropped` of them never were."""
+    """Keeps finished spans until they are sent. `dropped` counts those that never were."""
 
     def __init__(self, exporter: SpanExporter, tell: Tell) -> None:
         self.dropped = 0
@@ -61,7 +61,7 @@ class Shipping(SpanProcessor):
             self._full.set()
 
     async def run(self) -> None:
-        """Send what comes, for ever."""
+        """Send spans as they come, until cancelled."""
         while True:
             await self._arrived.wait()
             with anyio.move_on_after(GATHERED_S):
@@ -69,7 +69,7 @@ class Shipping(SpanProcessor):
             await self._send()
 
     async def flush(self) -> None:
-        """Send what is left, within a time limit, and end the connection. What is not sent by then is dropped."""
+        """Send the remaining spans within a time limit and end the connection. The rest is dropped."""
         with anyio.move_on_after(FLUSHED_WITHIN_S, shield=True):
             while self._waiting and not self._failing:
                 await self._send()
@@ -112,7 +112,7 @@ class Shipping(SpanProcessor):
 
 
 class _Remarks(logging.Handler):
-    """Keeps what the library says last, and keeps it from standard error: we say it, once."""
+    """Keeps the library's last remark and keeps it off standard error, because Parley reports it once."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -125,6 +125,6 @@ class _Remarks(logging.Handler):
         self.last = record.getMessage()
 
     def end(self) -> None:
-        """Leave the library as it was."""
+        """Restore the library."""
         self._logger.removeHandler(self)
         self._logger.propagate = self._propagated

@@ -1,4 +1,6 @@
-"""The ids of spans: of the first of each root frame derived, so that any node can point to it; of others by chance."""
+"""The ids of spans. That of a root frame's first span is derived, so that any node can link to it; the others are
+random.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from opentelemetry.trace import SpanContext, TraceFlags
 
 
 class SpanIds(IdGenerator):
-    """Gives the next trace and the next span an id that was asked for, once."""
+    """Gives the next trace and the next span a requested id, once."""
 
     def __init__(self) -> None:
         self.next_trace: int | None = None
@@ -27,13 +29,13 @@ class SpanIds(IdGenerator):
 
 
 def first_span(session: str, root: str) -> SpanContext:
-    """The place of the first span of a root frame, on whichever node and however long ago."""
+    """The position of a root frame's first span, on any node and at any time."""
     digest = blake2b(f"{session}\0{root}".encode(), digest_size=24).digest()
     trace, span = int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big")
     return SpanContext(trace or 1, span or 1, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 
 
 def is_chosen(session: str, share: float) -> bool:
-    """Whether a session is among the `share` of all that are traced: the same answer on every node, at every time."""
+    """Whether a session is among the traced `share` of all: the same answer on every node, at every time."""
     digest = blake2b(session.encode(), digest_size=8, person=b"parley.share").digest()
     return int.from_bytes(digest, "big") < share * 2**64

@@ -1,4 +1,4 @@
-"""The open spans: stretches of work, and the frames in them."""
+"""Open spans: stretches of work, and the frames in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opentelemetry.trace import Span, SpanContext, Status, StatusCode, set_span_
 from gateway.observability.tracing import names
 
 MAX_REMEMBERED = 1_000
-"""Pages on their way, and frames that have ended, that are remembered."""
+"""The number of pages on their way and of ended frames that are remembered."""
 
 Key = tuple[str, str]
 """A frame, or a page, by its session and its id there."""
@@ -53,18 +53,18 @@ class OpenFrame:
 
 
 def make_room(remembered: dict[Key, Any]) -> None:
-    """Forget the oldest where there are too many."""
+    """Forget the oldest entries beyond the limit."""
     if len(remembered) >= MAX_REMEMBERED:
         del remembered[next(iter(remembered))]
 
 
 def root_of(frame: str) -> str:
-    """The frame that nobody called, below which a frame is."""
+    """The root frame above a frame."""
     return frame.partition(":")[0]
 
 
 def nanoseconds(at: datetime) -> int:
-    """A time as spans have it, since 1970."""
+    """A time in nanoseconds since 1970, as spans have it."""
     return int(at.timestamp() * 1_000_000) * 1_000
 
 

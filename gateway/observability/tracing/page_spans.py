@@ -1,4 +1,4 @@
-"""The spans of what is shown on platforms, which may be under way when its frame has ended."""
+"""Spans of pages on platforms. A page may still be on its way when its frame has ended."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PageSpans:
         return {"page.opened": self._begin} | dict.fromkeys(("page.finished", "page.failed", "page.closed"), self._end)
 
     def end_all(self) -> None:
-        """End every span that is open."""
+        """End every open span."""
         for page in self._open.values():
             page.end()
         self._open.clear()

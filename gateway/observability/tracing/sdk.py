@@ -1,4 +1,4 @@
-"""Tracing by OpenTelemetry: the only module that knows its SDK's parts together. Imported when it is switched on."""
+"""Tracing by OpenTelemetry: the only module that knows the SDK's parts together. Imported only when tracing is on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCOPE = "parley"
 
 @dataclass(frozen=True, slots=True)
 class TracingOptions:
-    """`endpoint` is the URL to post to, `headers` what is sent along; see gateway/settings/tracing.py."""
+    """`endpoint` is the URL to post to, `headers` are sent along; see gateway/settings/tracing.py."""
 
     endpoint: str
     headers: Mapping[str, str]
@@ -37,7 +37,7 @@ class TracingOptions:
 
 @asynccontextmanager
 async def traced(options: TracingOptions, bus: Bus, masking: Masking) -> AsyncIterator[Shipping]:
-    """Tell of all that happens on `bus` within the context; at its end every span ends, and is sent if it can be."""
+    """Export the events of `bus` as spans within the context. At its end every span ends and is sent if possible."""
     exporter = OTLPSpanExporter(
         endpoint=options.endpoint,
         headers=dict(options.headers),
@@ -60,7 +60,7 @@ async def traced(options: TracingOptions, bus: Bus, masking: Masking) -> AsyncIt
 
 
 def tracer_of(shipping: Shipping, ids: SpanIds, node: str) -> Tracer:
-    """A tracer whose spans go to `shipping`. The standard variables may say more of the resource, or another name."""
+    """A tracer whose spans go to `shipping`. The standard variables may add to the resource or rename it."""
     resource = Resource.create({"service.version": VERSION, "service.instance.id": node})
     if str(resource.attributes.get("service.name", "")).startswith("unknown_service"):
         resource = resource.merge(Resource({"service.name": SCOPE}))

@@ -1,4 +1,4 @@
-"""The set-up of tracing. Its libraries are imported only if tracing is on."""
+"""The set-up of tracing and metrics. Their libraries are imported only if they are on."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from runtime.core.errors import ConfigError
 
 @asynccontextmanager
 async def telling_spans(settings: TracingSettings, bus: Bus, masking: Masking, node: str) -> AsyncIterator[None]:
-    """Tell the collector that `settings` name what happens on `bus`; without OpenTelemetry a warning, and no spans.
+    """Export the events of `bus` to the collector of the settings; without OpenTelemetry only a warning.
 
-    Raises ConfigError when nobody says where the collector is.
+    Raises ConfigError if no collector is configured.
     """
     if not settings.on:
         yield
@@ -42,7 +42,7 @@ async def telling_spans(settings: TracingSettings, bus: Bus, masking: Masking, n
 
 
 def counting(settings: MetricsSettings, bus: Bus, gauges: Gauges) -> Scrape | None:
-    """Count what happens on `bus`, for who knows the token; None while there is none."""
+    """Count the events of `bus` for requests with the token; None if no token is set."""
     if settings.token is None:
         return None
     from gateway.observability.metrics import CONTENT_TYPE, Metrics

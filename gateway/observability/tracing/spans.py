@@ -38,10 +38,10 @@ from gateway.observability.tracing.page_spans import PageSpans
 from runtime.core.events import Event
 
 MAX_OPEN_S = 3_600.0
-"""A stretch that lasts longer is sent in parts."""
+"""The longest stretch; longer ones are sent in parts."""
 
 SHORT_WAIT_S = 60.0
-"""A frame that waits for no longer is not taken to have stopped working."""
+"""A frame that waits for at most this long still counts as working."""
 
 
 class Publisher(Protocol):
@@ -62,7 +62,7 @@ class Spans:
         self._stretches: dict[Key, Stretch] = {}
         self._pages = PageSpans(tracer, lambda key: self._frames.get(key) or self._ended.get(key))
         self._ended: dict[Key, OpenFrame] = {}
-        """Frames that have ended lately, which may have pages on their way."""
+        """Recently ended frames, which may still have pages on their way."""
         self._handlers: dict[str, Callable[[Key, OpenFrame, Event], None]] = {
             "frame.parked": self._on_parked,
             "frame.resumed": self._on_resumed,
@@ -81,7 +81,7 @@ class Spans:
         }
 
     def attach(self, bus: Publisher) -> Callable[[], None]:
-        """Hear `bus` until the returned function is called: then every span that is open ends."""
+        """Follow `bus` until the returned function is called, which ends every open span."""
         handlers = dict.fromkeys(self._handlers, self._hear)
         handlers |= dict.fromkeys(("frame.started", "frame.restored"), self._take_up)
         handlers |= self._pages.handlers
@@ -201,7 +201,7 @@ class Spans:
     # -- spans
 
     def _open(self, key: Key, known: OpenFrame, at: datetime) -> Span:
-        """The span of a frame; of one that waited, a new one that is linked to the earlier."""
+        """Open the span of a frame; after a wait, a new one with a link to the earlier."""
         if known.span is not None:
             return known.span
         began = known.since or at
@@ -260,7 +260,7 @@ class Spans:
         return None if calling is None else (caller_key, calling)
 
     def _park(self, key: Key, known: OpenFrame, at: datetime) -> None:
-        """It waits; and so does its caller, when it waits for nothing else."""
+        """The frame waits. So does its caller, if it waits for nothing else."""
         self._close(key, known, at)
         caller = self._caller(key, known)
         if caller is not None and not caller[1].at_work:
@@ -294,7 +294,7 @@ class Spans:
             stretch.program.end(nanoseconds(at))
 
     def _part_long_ones(self, now: datetime) -> None:
-        """End spans of work that is too long for one."""
+        """End the spans of work that takes too long for one span."""
         while self._stretches:
             (session, root), oldest = next(iter(self._stretches.items()))
             if (now - oldest.began).total_seconds() <= MAX_OPEN_S:

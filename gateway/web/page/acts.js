@@ -1,4 +1,4 @@
-/** What people do besides saying something, as frames; what cannot be sent now is said so and not kept. */
+/** People's acts other than messages, as frames. One that cannot be sent now is reported and not kept. */
 
 import { el, toast } from "./look.js";
 
@@ -39,7 +39,7 @@ export class Acts {
   }
 }
 
-/** Ask before what cannot be undone. */
+/** Ask before an act that cannot be undone. */
 function confirmed(question, text, yes) {
   const dialog = el("dialog", { class: "confirm", "aria-labelledby": "confirm-title" });
   const no = el("button", { value: "", class: "plain", autofocus: true }, "Cancel");
@@ -57,7 +57,7 @@ function confirmed(question, text, yes) {
   });
 }
 
-/** Files that are dragged over a place are offered to `take`. */
+/** Offer files that are dropped on an element to `take`. */
 export function acceptDrops(place, take) {
   const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
   place.addEventListener("dragover", (event) => {

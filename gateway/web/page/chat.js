@@ -1,4 +1,4 @@
-/** The page: who sits before it, which room and thread are open, and what of them is on the screen. */
+/** The page: its person, the open room and thread, and their display. */
 
 import { acceptDrops, Acts } from "./acts.js";
 import { Composer } from "./composer.js";
@@ -99,7 +99,7 @@ class Chat {
     });
   }
 
-  // Who and where
+  // Person and place
 
   become(me) {
     this.me = me;
@@ -140,7 +140,7 @@ class Chat {
     this.connection.send({ t: "join", room: id, version });
   }
 
-  // Showing
+  // Display
 
   show(message, count) {
     if (!message.thread) this.main.timeline.put(message, { count });
@@ -164,7 +164,7 @@ class Chat {
     this.showUnread();
   }
 
-  /** Who can be mentioned here; what mentions somebody new is drawn anew. */
+  /** Set who can be mentioned here, and redraw the messages that mention somebody new. */
   learnNames() {
     const names = new Map(this.room.names.map((each) => [each.name, each.id]));
     const fresh = [...names.keys()].some((name) => !known.names.has(name));
@@ -187,7 +187,7 @@ class Chat {
     this.showStop();
   }
 
-  /** While an agent works there is a button to stop it. */
+  /** Show a stop button while an agent works. */
   showStop() {
     const works = (thread) => this.typing.working(thread) || this.room.grows(thread);
     this.main.composer.setStoppable(works(null));

@@ -1,4 +1,4 @@
-/** Where a message is written: grows with its text, takes files, answers and changes what was said before. */
+/** The field for messages: it grows with its text, takes files, and serves for replies and edits. */
 
 import { el, icon, ICONS } from "./look.js";
 import { plainText } from "./markdown.js";
@@ -59,7 +59,7 @@ export class Composer {
     });
   }
 
-  /** Files to be sent with the message. */
+  /** Attach files to the message. */
   take(files) {
     this.showError("");
     this.uploads.add(files);
@@ -109,12 +109,12 @@ export class Composer {
     this.error.hidden = !text;
   }
 
-  /** The next message answers this one. */
+  /** Make the next message a reply to this one. */
   quote(message) {
     this.setContext({ quote: message }, `Replying to ${message.name}`, plainText(message.text));
   }
 
-  /** What is written becomes the new text of this message. */
+  /** Edit this message: the field's text replaces its text. */
   edit(message) {
     this.setContext({ edit: message }, "Editing your message", "");
     this.value = message.text;
@@ -130,7 +130,7 @@ export class Composer {
     this.focus();
   }
 
-  /** Neither answer nor edit any more. */
+  /** Leave the reply or the edit. */
   leave() {
     const editing = this.about?.edit;
     this.about = null;
@@ -139,7 +139,7 @@ export class Composer {
     this.focus();
   }
 
-  /** Send it; what is sent while a file is on its way goes when that is there, unless something is changed before. */
+  /** Send the message. If a file is still being uploaded, it is sent after that, unless the person changes it first. */
   submit() {
     const text = this.value.trim();
     const { files } = this.uploads;

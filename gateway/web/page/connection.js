@@ -1,4 +1,4 @@
-/** The WebSocket, kept up: it comes back by itself, soon at first and then more slowly. */
+/** The WebSocket. It reconnects on its own, soon at first and then at longer intervals. */
 
 const FIRST_DELAY_MS = 400;
 const LONGEST_DELAY_MS = 15_000;
@@ -27,13 +27,13 @@ export class Connection {
     this.now();
   }
 
-  /** Connect anew, as somebody else. */
+  /** Reconnect as another person. */
   restart() {
     this.forget();
     this.start();
   }
 
-  /** Try at once. */
+  /** Try to connect at once. */
   now() {
     if (this.stopped || this.socket) return;
     clearTimeout(this.timer);
@@ -81,7 +81,7 @@ export class Connection {
     this.deadline = setTimeout(() => this.drop(), ANSWER_WITHIN_MS);
   }
 
-  /** The connection is dead, whatever the browser thinks. */
+  /** Treat the connection as dead, even if the browser does not. */
   drop() {
     if (this.socket) this.lost(0);
   }

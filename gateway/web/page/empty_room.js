@@ -1,4 +1,4 @@
-/** What a room shows before anybody has spoken in it. */
+/** The content of a room before its first message. */
 
 import { el } from "./look.js";
 

@@ -1,4 +1,4 @@
-/** What the gateway says, frame by frame: into the room, and from there to the screen. */
+/** The gateway's frames: each changes the room, and the display follows. */
 
 import { toast } from "./look.js";
 
@@ -106,7 +106,7 @@ export class Frames {
     this.chat.showUnread();
   }
 
-  /** A room of the list; a new one stands behind the first. Its first message says that it was opened: nothing to read. */
+  /** A room of the list; a new one is second. Its first message only says that it was opened, so nothing is unread. */
   known(id) {
     const known = this.chat.rooms.find((room) => room.id === id);
     if (known) return known;

@@ -1,4 +1,4 @@
-/** What this browser keeps for a person: unsent messages, how far rooms were read, drafts. */
+/** The browser's storage for a person: unconfirmed messages, reading positions, drafts. */
 
 const memory = new Map();
 
@@ -15,7 +15,7 @@ function write(key, value) {
   try {
     localStorage.setItem(key, JSON.stringify(value));
   } catch {
-    // Storage is full or forbidden: this page still knows it.
+    // Storage is full or forbidden: only this page remembers it.
   }
 }
 
@@ -48,7 +48,7 @@ export class ReadMarks {
     this.key = `parley.read.${person}`;
   }
 
-  /** A room that is met for the first time counts as read. */
+  /** Count a room that is new to this browser as read. */
   of(room, seq) {
     const marks = read(this.key, {});
     if (room in marks) return marks[room];
@@ -61,14 +61,14 @@ export class ReadMarks {
     if ((marks[room] ?? -1) < seq) write(this.key, { ...marks, [room]: seq });
   }
 
-  /** Never further than the room itself: its store may have begun anew. */
+  /** Stay within the room's messages: its store may have been emptied. */
   limit(room, seq) {
     const marks = read(this.key, {});
     if (marks[room] > seq) write(this.key, { ...marks, [room]: seq });
   }
 }
 
-/** Half-written messages by place. */
+/** Drafts by place. */
 export class Drafts {
   constructor(person) {
     this.key = `parley.drafts.${person}`;
@@ -86,7 +86,7 @@ export class Drafts {
   }
 }
 
-/** A UUID; made here where the browser makes none, which it does only over https and on its own machine. */
+/** A UUID. The browser offers one only over https and on localhost; elsewhere it is made here. */
 export function newId() {
   if (crypto.randomUUID) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));

@@ -1,4 +1,4 @@
-/** Who sits here: asks for a name, and for the chat's password where there is one. */
+/** Logging in: asks for a name, and for the chat's password if it has one. */
 
 import { toast } from "./look.js";
 
@@ -24,14 +24,14 @@ async function askSession() {
       const response = await fetch("/session", { headers: { accept: "application/json" } });
       if (response.ok) return await response.json();
     } catch {
-      // Not there yet: told below, and asked again.
+      // Not reachable yet: say so below and ask again.
     }
     toast("The gateway cannot be reached. Trying again…");
     await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
   }
 }
 
-/** Ask for a name; null when an already known person changed their mind. */
+/** Ask for a name; null when a known person cancels. */
 export function askName(known) {
   document.getElementById("login-title").textContent = known ? "Change your name" : "Welcome to Parley";
   form.querySelector(".primary").textContent = known ? "Save" : "Start chatting";

@@ -1,4 +1,4 @@
-/** How people, agents and times look: small pure functions and DOM helpers. */
+/** The look of people, agents and times: small pure functions and DOM helpers. */
 
 /** A new element: `el("button", {class: "x", type: "button"}, "text", child…)`. */
 export function el(tag, attributes = {}, ...children) {
@@ -61,7 +61,7 @@ export function avatar(name, kind, key) {
   return picture;
 }
 
-/** By what someone is told apart: an agent by its name, so that it looks the same in every room. */
+/** The identity behind someone's picture: an agent's is its name, so that it looks the same in every room. */
 export function lookKey(by, name, kind) {
   return kind === "person" ? by : `agent ${name}`;
 }

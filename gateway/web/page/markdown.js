@@ -21,7 +21,7 @@ const marked = new Marked({
   },
 });
 
-/** Who may be highlighted when a text says @name: ids by name, and who reads this. Set by the page. */
+/** The people whose @name is highlighted: ids by name, and the reader's id. Set by the page. */
 export const known = { names: new Map(), me: null };
 
 const purifier = window.DOMPurify;
@@ -48,15 +48,15 @@ purifier.addHook("afterSanitizeAttributes", (node) => {
   }
 });
 
-// What formatting costs grows faster than the text with some of its marks, so it is done in pieces of these lengths in
-// characters, and a piece that has too much of it is shown as it is written.
+// The cost of formatting can grow faster than the text, because of some marks. So the text is formatted in pieces of
+// these lengths, in characters, and a piece with too many marks is shown as written.
 const PIECE = 4_000;
 const LONGEST_PIECE = 16_000;
 const MOST_EMPHASIS = 600;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const NESTED = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))){12}/m;
 
-/** The text in pieces that are formatted on their own: cut between blocks, else between lines, never in a code fence. */
+/** The text in pieces that are formatted separately: cut between blocks, else between lines, never in a code fence. */
 export function pieces(text) {
   const found = [];
   let start = 0;
@@ -100,7 +100,7 @@ function sanitised(text) {
   return fragment;
 }
 
-/** The beginning of the text as plain words in one line. */
+/** The start of the text as plain words on one line. */
 export function plainText(text) {
   return render(text.slice(0, PIECE)).textContent.replace(/\s+/g, " ").trim();
 }
@@ -155,8 +155,8 @@ function frameCode(pre) {
 }
 
 /**
- * Where a growing text may be cut so that what is before need not be rendered again: behind the last empty line that
- * is outside a code fence and is followed by a plain paragraph, heading or fence. `from` is an earlier cut.
+ * The position up to which a growing text need not be rendered again: after the last empty line that is outside a code
+ * fence and is followed by a plain paragraph, heading or fence. `from` is an earlier position.
  */
 export function settledLength(text, from) {
   let cut = from;

@@ -1,4 +1,4 @@
-/** What a message has besides its text: what it answers, files, choices, and the marks that people put on it. */
+/** The parts of a message besides its text: the answered message, files, choices, and people's reactions. */
 
 import { el, icon, ICONS } from "./look.js";
 import { plainText } from "./markdown.js";
@@ -14,7 +14,7 @@ export function sizeText(bytes) {
   return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
 }
 
-/** What the message answers; a press shows it. */
+/** The answered message, shortened; a press shows it in full. */
 export function drawQuote(quote, jump) {
   const name = el("span", { class: "quote-name" }, quote.name);
   const text = plainText(quote.text) || "…";
@@ -24,7 +24,7 @@ export function drawQuote(quote, jump) {
   return button;
 }
 
-/** The message's files, as links that save them; pictures are shown. */
+/** The message's files: links that save them, and visible pictures. */
 export function drawFiles(files) {
   const items = files.filter((file) => /^[0-9a-f]{64}$/.test(file.id)).map(drawFile);
   return el("ul", { class: "files", "aria-label": "Files" }, ...items);
@@ -42,7 +42,7 @@ function drawFile({ id, name, type, size }) {
   return el("li", {}, link);
 }
 
-/** The answers that a question offers. */
+/** The choices of a question. */
 export function drawChoices(message, press) {
   const buttons = message.choices.map((choice) => {
     const chosen = message.pressed === choice.id;
@@ -54,7 +54,7 @@ export function drawChoices(message, press) {
   return el("div", { class: "choices", role: "group", "aria-label": "Answers" }, ...buttons);
 }
 
-/** The marks on a message, each with how many put it there; a press adds or takes away one's own. */
+/** The reactions to a message with their counts; a press adds or removes the reader's own. */
 export function drawReactions(message, me, react) {
   const chips = message.reactions.map(({ mark, by }) => {
     const mine = by.some((person) => person.id === me);
@@ -67,7 +67,7 @@ export function drawReactions(message, me, react) {
   return el("div", { class: "reactions", role: "group", "aria-label": "Reactions", "aria-live": "off" }, ...chips);
 }
 
-/** The marks to choose from. `done(mark)` gets the chosen one, null when none was. */
+/** The picker for reactions. `done(mark)` gets the chosen one, or null. */
 export function drawPicker(marks, done) {
   const buttons = marks.map((mark) => {
     const button = el("button", { type: "button", class: "mark", "aria-label": `React with ${mark}` }, mark);

@@ -81,11 +81,11 @@ export class MessageView {
     return button;
   }
 
-  /** Choose a mark to put on the message. */
+  /** Let the reader choose a reaction. */
   pick(opener) {
     const close = (mark) => {
       const { picker } = this;
-      this.picker = null; // before it goes: taking it out moves the focus, which would close it once more
+      this.picker = null; // before its removal, which moves the focus and would close it a second time
       picker?.remove();
       this.toolbar.classList.remove("open");
       opener.setAttribute("aria-expanded", "false");
@@ -103,7 +103,7 @@ export class MessageView {
     this.picker.firstChild.focus();
   }
 
-  /** The message is like this now. */
+  /** Show the message's newest state. */
   update(message) {
     this.message = message;
     this.element.classList.toggle("live", Boolean(message.live));
@@ -125,7 +125,7 @@ export class MessageView {
     drawSoon(this);
   }
 
-  /** Draw what is new: settled pieces for good, as many as a frame has time for, then the end, which may change. */
+  /** Draw new text: settled pieces for good, as many as a frame has time for, then the end, which may change. */
   draw() {
     const began = performance.now();
     const { live, deleted } = this.message;
@@ -157,13 +157,13 @@ export class MessageView {
     this.body.replaceChildren();
   }
 
-  /** Draw the text from its beginning. */
+  /** Draw the text from its start. */
   redraw() {
     this.clear();
     drawSoon(this);
   }
 
-  /** What stands above and below the text; drawn anew only when it is different, so that the focus stays. */
+  /** Draw the parts above and below the text, but only if they have changed, so that the focus stays. */
   drawExtras() {
     const { quote, files, choices, reactions, pressed, pending, failed, replies } = this.message;
     const extras = JSON.stringify([quote, files, choices, reactions, pressed, pending, failed, replies]);
@@ -200,8 +200,8 @@ export class MessageView {
     }
   }
 
-  /** Set the day above it, and whether it continues what the same author said just before. What an agent answers is
-   * not repeated where it stands right above. */
+  /** Set the day above it, and whether it continues the same author's previous message. The message that an agent
+   * answers is not repeated directly below itself. */
   follow(previous) {
     const date = new Date(this.message.at);
     const before = previous && new Date(previous.at);

@@ -1,4 +1,4 @@
-/** What this page knows of the room it shows: messages by id, their threads, and how new that knowledge is. */
+/** The page's copy of the room that it shows: messages by id, their threads, and the version of the copy. */
 
 const PENDING_SEQ = 1e15;
 const FACES = 3;
@@ -18,7 +18,7 @@ export class Room {
     this.joined = false;
   }
 
-  /** Take what the gateway says of a message; returns it as it is kept here. */
+  /** Store the gateway's state of a message; returns the stored message. */
   take(message) {
     this.version = Math.max(this.version ?? 0, message.version);
     const known = this.messages.get(message.id);
@@ -30,7 +30,7 @@ export class Room {
     return kept;
   }
 
-  /** Change a growing message; null when it is not known here. */
+  /** Change a growing message; null when it is unknown. */
   grow({ id, add, cut = 0, done }) {
     const known = this.messages.get(id);
     if (!known) return null;
@@ -43,14 +43,14 @@ export class Room {
     return known;
   }
 
-  /** What grew when the connection was lost, and grows no more: all but `growing`. Returns what has changed. */
+  /** End all growing messages except `growing`, after a lost connection. Returns the changed ones. */
   endGrowth(growing) {
     const ended = [...this.messages.values()].filter((message) => message.live && !growing.has(message.id));
     for (const message of ended) message.live = false;
     return ended;
   }
 
-  /** A message of the person's own that the gateway has not confirmed. */
+  /** Add a message of the person's own that the gateway has not confirmed. */
   takeUnsent(message, me, place) {
     const known = this.messages.get(message.id);
     if (known) {
@@ -82,7 +82,7 @@ export class Room {
     return all.filter((each) => each.id === root || each.thread === root).sort((one, other) => one.seq - other.seq);
   }
 
-  /** The newest message of a person in one place, to be changed. */
+  /** The person's newest message in one place, for an edit. */
   lastOf(person, thread) {
     const own = [...this.messages.values()].filter((each) => each.kind === "person" && each.by === person);
     const here = own.filter((each) => each.thread === thread && !each.deleted && !each.pending && !each.failed);
@@ -94,7 +94,7 @@ export class Room {
     return [...this.messages.values()].some((each) => each.live && each.kind === "agent" && each.thread === thread);
   }
 
-  /** Who can be mentioned: agents first, then people. */
+  /** The names that can be mentioned: agents first, then people. */
   get names() {
     const found = new Map();
     for (const agent of this.agents) found.set(agent.name, { name: agent.name, kind: "agent", id: agent.by });
@@ -105,7 +105,7 @@ export class Room {
     return [...found.values()];
   }
 
-  /** The oldest kept message's place. */
+  /** The place of the oldest message here. */
   get firstSeq() {
     let first = PENDING_SEQ;
     for (const message of this.messages.values()) first = Math.min(first, message.seq);

@@ -1,4 +1,4 @@
-/** What this person says: kept until the gateway has it, and said again until then. */
+/** The person's messages, kept and sent again until the gateway confirms them. */
 
 import { newId } from "./keep.js";
 
@@ -11,7 +11,7 @@ export class Saying {
     this.refused = new Set();
   }
 
-  /** A new connection: what the gateway has not taken is said again. */
+  /** Send the unconfirmed messages again, after a new connection. */
   again() {
     this.refused.clear();
     for (const message of this.chat.unsent.all()) if (!message.failed) this.submit(message);
@@ -54,14 +54,14 @@ export class Saying {
     this.chat.settle();
   }
 
-  /** The gateway could not take it now. */
+  /** The gateway could not take the message now. */
   later(id) {
     this.refused.add(id);
     clearTimeout(this.retrying);
     this.retrying = setTimeout(() => this.retry(), RETRY_MS);
   }
 
-  /** The gateway will not take it. */
+  /** The gateway refused the message for good. */
   failed(id, text) {
     const kept = this.chat.unsent.find(id);
     if (!kept) return;

@@ -1,4 +1,4 @@
-/** The list of rooms, the switcher (Ctrl+K), who is here, and the drawer they live in on a phone. */
+/** The list of rooms, the switcher (Ctrl+K), the people in the room, and the drawer for all of these on a phone. */
 
 import { avatar, el, lookKey } from "./look.js";
 
@@ -129,7 +129,7 @@ class Switcher {
   }
 }
 
-/** Show who looks at the room. */
+/** Show the people who look at the room. */
 export function showPresence({ people, present, agents }) {
   const faces = [
     ...agents.map((agent) => ({ name: agent.name, kind: "agent", key: lookKey(agent.by, agent.name, "agent") })),

@@ -1,4 +1,4 @@
-/** The list over the field: commands after a slash, names after an @. */
+/** The list above the field: commands after a slash, names after an @. */
 
 import { el } from "./look.js";
 
@@ -25,7 +25,7 @@ export class Suggestions {
     return !this.list.hidden;
   }
 
-  /** Show what fits what stands before the cursor. */
+  /** Show the entries that match the text before the cursor. */
   update() {
     const before = this.input.value.slice(0, this.input.selectionEnd);
     this.items = this.commands(before) ?? this.names(before) ?? [];
@@ -77,7 +77,7 @@ export class Suggestions {
     this.input.focus();
   }
 
-  /** Whether the key was for the list. */
+  /** Handle a key; returns whether it was meant for the list. */
   key(event) {
     if (!this.open) return false;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {

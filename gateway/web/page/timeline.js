@@ -1,4 +1,4 @@
-/** Messages in their order, with a reading position that is respected. */
+/** Messages in order. New ones do not move the text that is being read. */
 
 import { el, icon, ICONS } from "./look.js";
 import { MessageView } from "./message_view.js";
@@ -41,7 +41,7 @@ export class Timeline {
     this.empty.hidden = true;
   }
 
-  /** Show a message, or what has become of it. `count` it as new when the reader is elsewhere. */
+  /** Show a message or its new state. `count` it as new if the reader is elsewhere. */
   put(message, { count = false } = {}) {
     const known = this.views.get(message.id);
     if (known && known.message.seq === message.seq) {
@@ -60,7 +60,7 @@ export class Timeline {
     if (count && !known && !this.stuck) this.setFresh(this.fresh + 1);
   }
 
-  /** Older messages go in above without moving what is being read. */
+  /** Insert older messages above, without moving the text that is being read. */
   prepend(messages) {
     const fromEnd = this.scroller.scrollHeight - this.scroller.scrollTop;
     for (const message of messages) this.put(message);
@@ -68,12 +68,12 @@ export class Timeline {
     if (!this.stuck) this.scroller.scrollTop = this.scroller.scrollHeight - fromEnd;
   }
 
-  /** Draw those messages afresh that `concerned` picks. */
+  /** Redraw the messages that `concerned` selects. */
   redraw(concerned) {
     for (const view of this.order) if (concerned(view.message)) view.redraw();
   }
 
-  /** Bring a message into sight; false when it is not here. */
+  /** Scroll to a message; false when it is not here. */
   reveal(id) {
     const view = this.views.get(id);
     if (!view) return false;
@@ -81,7 +81,7 @@ export class Timeline {
     view.element.scrollIntoView({ block: "center" });
     const row = view.element.querySelector(".row") ?? view.element;
     row.classList.remove("flash");
-    void row.offsetWidth; // so that the flash begins again
+    void row.offsetWidth; // so that the flash starts again
     row.classList.add("flash");
     row.focus({ preventScroll: true });
     return true;
@@ -114,13 +114,13 @@ export class Timeline {
     this.on.seen?.();
   }
 
-  /** Draw what has been put, without waiting for the next frame, so that heights are true. */
+  /** Draw inserted messages without waiting for the next frame, so that their heights are known. */
   drawNow() {
     for (const view of this.order) view.draw();
     if (this.stuck) this.jump();
   }
 
-  /** Ask for older messages when the start is in sight. */
+  /** Ask for older messages when the start is visible. */
   fill() {
     if (!this.more || this.asking || this.scroller.scrollTop > NEAR_START_PX) return;
     this.asking = true;
@@ -136,7 +136,7 @@ export class Timeline {
     this.top = this.scroller.scrollTop;
   }
 
-  /** Only the reader's way up leaves the end: what grew meanwhile does not. */
+  /** Leave the end only when the reader scrolls up, not when a text grows. */
   scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     const up = scrollTop < this.top;

@@ -1,11 +1,11 @@
-/** Who is writing, in the room and in its open thread. */
+/** The line that says who is writing, in the room and in its open thread. */
 
 import { el } from "./look.js";
 
 const LASTS_MS = 6000;
 
 export class TypingLine {
-  /** `changed()` is called when somebody began or stopped. */
+  /** `changed()` is called when somebody starts or stops. */
   constructor(changed) {
     this.changed = changed;
     this.who = new Map();
@@ -23,7 +23,7 @@ export class TypingLine {
     this.changed();
   }
 
-  /** Who says something has written it. A notice tells what became of the agents' work: who goes on says so again. */
+  /** A message ends its author's writing, a notice that of all agents: those who continue say so again. */
   said({ by, thread, kind }) {
     const place = thread ?? null;
     for (const [key, each] of [...this.who]) {

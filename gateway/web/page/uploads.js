@@ -1,10 +1,10 @@
-/** Files on their way: posted as soon as they are chosen, and sent with the next message. */
+/** Uploads: files are posted as soon as they are chosen, and sent with the next message. */
 
 import { el, icon, ICONS } from "./look.js";
 import { sizeText } from "./message_extras.js";
 
 export class Uploads {
-  /** `changed()` is called whenever something begins, ends or fails; `complain(text)` says what cannot be taken. */
+  /** `changed()` is called when an upload starts, ends or fails; `complain(text)` says why a file is refused. */
   constructor({ changed, complain }) {
     this.changed = changed;
     this.complain = complain;

@@ -84,6 +84,13 @@ class Calls:
         found = self._spec(name)
         return name in _READING if found is None else found.pure
 
+    def needs(self, name: str, parameter: str | int) -> bool:
+        """Whether a playbook in Python does not take "not given" for a parameter, by its name or position."""
+        found = self._spec(name)
+        if found is None or found.kind != "python":
+            return False
+        return any(param.needs_value for at, param in enumerate(found.params) if parameter in (at, param.name))
+
     async def _arguments(self, line: str, part: Call) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of a call: exact ones evaluated, the others asked for together."""
         params = self._params(part.name)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.language.instructions.expression import Expression
-from runtime.language.instructions.model import Code, Condition, Loop, Node, Side
+from runtime.language.instructions.model import Code, Condition, Instruction, Loop, Node, Side
 from runtime.language.instructions.wording import MEETING_ACTIVE
 
 LoopChanges = Mapping[str, Mapping[str, Any] | None]
@@ -32,6 +32,10 @@ class Course:
     def node(self, line: str) -> Node:
         """The instruction at a line, in its place."""
         return self._nodes[line]
+
+    def instructions(self) -> Iterator[Instruction]:
+        """All instructions."""
+        return (node.instruction for node in self._nodes.values())
 
     def into(self, line: str) -> Going:
         """Control goes below an instruction; past it where there is nothing."""

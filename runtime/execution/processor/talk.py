@@ -22,7 +22,7 @@ from runtime.execution.questions.question import Choice, Question, Understood, W
 from runtime.execution.triggers.kinds import Judged, may_hold_by
 from runtime.language.instructions.expression import Expression
 from runtime.language.instructions.model import Ask, Instruction, Prose, Say, Template, Variable
-from runtime.language.instructions.uses import calls, is_open, reads, sets
+from runtime.language.instructions.uses import arguments_of, calls, is_open, reads, sets
 
 MAX_ASKED_AGAIN = 3
 """A person is asked at most this often for what they did not give."""
@@ -158,9 +158,15 @@ class Talk:
             until=self._questioner.told(part.until.text, names) if isinstance(part.until, Prose) else "",
             triggers=triggers,
             correctable=correctable,
+            needed="skip" not in self._patterns and self._is_needed(types),
             unread=all(self._first_reader(frozenset({name})) == (None, None) for name in correctable),
         )
         return await self._understanding.of(line, part, awaited, heard, self._aside_task(part, heard))
+
+    def _is_needed(self, wanted: Collection[str]) -> bool:
+        """Whether a call of this playbook passes one of the values to a parameter that takes no "not given"."""
+        passed = (argument for one in self._course.instructions() for argument in arguments_of(one))
+        return any(name in wanted and self._calls.needs(call, parameter) for call, parameter, name in passed)
 
     def _by_message(self, heard: Sequence[Message]) -> dict[str, tuple[str, Mapping[str, str]]]:
         """The playbooks that what a person says may start, with the texts of their triggers and their parameters."""

@@ -1,4 +1,4 @@
-"""Lines that do something: say, ask, call, set, think, wait, return."""
+"""Lines that act: say, ask, call, set, think, wait, return."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _YIELD = re.compile(r"YLD\s+(?:for\s+)?(.+)\Z", re.IGNORECASE | re.DOTALL)
 
 
 WAITS = re.compile(r"(?:for\s+\"?[\w.$:@ -]{1,60}|\"?[\w.$:@-]+)\"?\.?\Z", re.IGNORECASE)
-"""Whom, or what, a wait can be for."""
+"""The possible sources of a wait."""
 
 
 DONE = re.compile(r"done\s+when\s+(.+)\Z", re.IGNORECASE | re.DOTALL)
@@ -90,14 +90,14 @@ _ANSWERED = re.compile(
 
 
 IS_DONE = "this is done: "
-"""Before what a talk is to come to, where nothing else says when it is done."""
+"""The words before the aim of a talk, if nothing else says when it is done."""
 
 _TALKED = re.compile(
     r"(?:help|chat|talk|converse|discuss|negotiate|interview|quiz|play|guide|walk|assist|support|advise|coach|teach"
     r"|have a (?:conversation|chat|talk)|engage|keep|work (?:out|through)|brainstorm)\b(?=\s+\w)",
     re.IGNORECASE,
 )
-"""What takes more than one message."""
+"""Verbs for talks of more than one message."""
 
 
 _SEVERAL = r"\$\w+(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)\$\w+(?!\s+(?:to|be|as|=)\s))*"
@@ -109,7 +109,7 @@ _DOES_MORE = re.compile(
     r"|[A-Za-z_][\w.]*\()",
     re.IGNORECASE,
 )
-"""Something else to be done, behind a value in words: "Draft $mail and send it"."""
+"""A further action after a value in words: "Draft $mail and send it"."""
 
 
 _ANOTHER = re.compile(r"(?:,|\band)\s+(?:set\s+)?\$\w+(?::\w+)?\s+(?:to|be|as|=)\s", re.IGNORECASE)
@@ -117,7 +117,7 @@ _ANOTHER = re.compile(r"(?:,|\band)\s+(?:set\s+)?\$\w+(?::\w+)?\s+(?:to|be|as|=)
 
 
 _KEEPS = re.compile(r"(?:save|store)\b(?!.*\b(?:as|in|into|to)\b)", re.IGNORECASE | re.DOTALL)
-"""What keeps a value, and makes none: "Save $order"."""
+"""Verbs that store a value and create none: "Save $order"."""
 
 
 _TAKES_PART = re.compile(
@@ -135,11 +135,11 @@ _MAKES = re.compile(
 
 
 GIVEN = "_given"
-"""The variable that holds what a call gave whose arguments are in words, until the next thing is done with it."""
+"""The variable with the result of a call whose arguments are in words, until it is used."""
 
 
 def actions_of(text: str) -> Iterator[Action]:
-    """A step of calls, assignments and waits, divided by semicolons; prose that is none of them is free as a whole."""
+    """A step of calls, assignments and waits, separated by semicolons; other prose makes the whole step free."""
     clauses = clauses_of(text)
     waits = [found[1].strip() for clause in clauses if (found := _YIELD.match(clause))]
     done = next((found[1].strip() for clause in clauses if (found := DONE.match(clause))), None)
@@ -168,7 +168,7 @@ def _why_free(text: str) -> str:
 
 
 def _talk(clauses: Sequence[str], sources: Sequence[str], done: str | None) -> list[Action]:
-    """`Say(a, words); Say(b, the same)`, perhaps with a wait; [] where the clauses are something else."""
+    """`Say(a, words); Say(b, the same)`, perhaps with a wait; [] if the clauses are something else."""
     said = [_said(clause) for clause in clauses]
     if not said or any(one is None for one in said):
         return []
@@ -196,7 +196,7 @@ def _takes_part(targets: Sequence[str], words: Words) -> bool:
 
 
 def _wanted(text: str, done: str | None) -> tuple[tuple[Variable, ...], Operand | None]:
-    """The values that are asked for, and when else the talk is done."""
+    """The values asked for, and any other end of the talk."""
     typed = {name: kind for name, kind in VARIABLE.findall(text) if kind}
     if done is None:
         return tuple(Variable(name, kind) for name, kind in typed.items()), None
@@ -213,7 +213,7 @@ def _wanted(text: str, done: str | None) -> tuple[tuple[Variable, ...], Operand 
 
 
 def _said(clause: str) -> tuple[str, str] | None:
-    """Target and words of `Say(target, words)`."""
+    """The target and the words of `Say(target, words)`."""
     match = _CALL.match(clause)
     if match is None or match[1] not in ("Say", "SendMessage"):
         return None
@@ -265,7 +265,7 @@ def _grown(found: re.Match[str]) -> Set | None:
 
 
 def _made(clause: str) -> Action:
-    """A step in words that makes the value of a variable, else one that is free."""
+    """A step in words that creates a variable's value; else a free one."""
     if _DOES_MORE.search(clause):
         return Free(Prose(clause), "it does more than make a value")
     names = list(dict.fromkeys(name for name, _ in VARIABLE.findall(clause)))
@@ -301,7 +301,7 @@ def _into_given(call: Call) -> Call:
 
 
 def _called(clause: str) -> Action | None:
-    """`Name(arguments)`, perhaps with words about it behind a colon."""
+    """`Name(arguments)`, perhaps with words about it after a colon."""
     clause = re.sub(r"\Aawait\s+|\Aself\.(?=[A-Z])", "", clause.strip())
     match = _CALL.match(clause)
     if match is None or match[1] in ("Say",):
@@ -365,7 +365,7 @@ def _one(found: Iterator[Action]) -> Action | None:
 
 
 def _source(text: str) -> str:
-    """The source of a wait, as `YLD for …` names it."""
+    """The source of a wait, in the words of `YLD for …`."""
     text = re.sub(r"\A(?:the\s+)(?=user|meeting|agent)", "", text.strip(), flags=re.IGNORECASE)
     return text.strip().strip('"')
 

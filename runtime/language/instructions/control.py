@@ -1,4 +1,4 @@
-"""Lines that say where control goes: conditions, loops and jumps."""
+"""Lines of control flow: conditions, loops and jumps."""
 
 from __future__ import annotations
 
@@ -121,20 +121,20 @@ def control_of(step: Step) -> Meaning:
 
 
 def _items(text: str) -> Operand:
-    """The items of a loop: `1 to 3` are 1, 2 and 3."""
+    """The items of a loop; `1 to 3` means 1, 2 and 3."""
     numbers = _FROM_TO.match(text)
     return exact(f"range({numbers[1]}, {numbers[2]} + 1)") if numbers else operand_of(text)
 
 
 def _one_of(each: re.Match[str]) -> Variable:
-    """The variable for an item that has none: `For each guest in $guests` sets `$guest`."""
+    """The variable for items that have none: `For each guest in $guests` sets `$guest`."""
     noun = next(found for found in (*each.groups(), each[0]) if found)
     free = noun.isidentifier() and re.search(rf"\${noun}\b", each[0]) is None
     return Variable(noun.lower() if free else "item")
 
 
 def _loop(text: str) -> Loop | None:
-    """A loop by its words; None for a line that is none."""
+    """A loop, by its words; None for another line."""
     limit = _LIMIT.search(text)
     at_most = None
     if _FOREVER.match(text):

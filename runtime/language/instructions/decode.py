@@ -30,7 +30,7 @@ _NEXT = re.compile(r"continue(?: (?:with|to) the next(?: \w+)?)?\s*\.?\Z", re.IG
 
 
 _ALONE = frozenset({Op.JMP, Op.RET, Op.YLD, Op.TNK, Op.QUE, Op.EXE})
-"""The codes of steps that mean the same wherever they stand."""
+"""The codes of steps with the same meaning everywhere."""
 
 _NOTE = re.compile(r"N(\d+)\b\s*(.*)", re.DOTALL)
 
@@ -42,7 +42,7 @@ def decode_playbook(playbook: PlaybookSpec) -> Code:
 
 @lru_cache(maxsize=1024)
 def _decoded(steps: tuple[Step, ...], notes: tuple[str, ...]) -> Code:
-    """Kept: what belongs to a program is shared by its sessions."""
+    """The decoded steps, cached, because a program's sessions share them."""
     code = Code({}, steps[0].line if steps else None)
     _place(steps, None, code, {found[1]: found[2] for note in notes if (found := _NOTE.match(note))})
     return code
@@ -66,7 +66,7 @@ def decode(step: Step, notes: dict[str, str] | None = None) -> Instruction:
 
 @lru_cache(maxsize=4096)
 def _parts_alone(op: Op, text: str) -> tuple[Meaning, ...]:
-    """What a step does whose code and text say it all: kept, for it is asked for several times."""
+    """The parts of a step that follow from its code and text alone; cached, because they are used several times."""
     return _looked_up(_parts(Step("", op, text, Span("", 0)), {}))
 
 

@@ -44,7 +44,7 @@ _FORMS: Sequence[tuple[re.Pattern[str], str]] = [
         (rf"ask {_WHOM}?(?P<what>(?:who|what|which \w+) (?:is|are|was) .+)", "{what}?"),
     )
 ]
-"""Sentences of authors, and what is said. In `what` "they" becomes "you", and "you" "I"."""
+"""Authors' sentences and their direct speech. In `what`, "they" becomes "you", and "you" becomes "I"."""
 
 _TURNED: Mapping[str, str] = {
     "they": "you",
@@ -61,14 +61,14 @@ _PRONOUN = re.compile(rf"\b(?:{'|'.join(_TURNED)})\b", re.IGNORECASE)
 
 
 def without_bookkeeping(text: str, wanted: Collection[str]) -> str:
-    """The words of a question without where its answer is kept: a model asks "who is coming", not "and keep it as …"."""
+    """A question without the variable for its answer: a model asks "who is coming", not "and keep it as …"."""
     bare = text.strip().rstrip(".")
     found = _KEPT_AS.search(bare)
     return bare[: found.start()] if found and found[1] in wanted else text
 
 
 def direct_speech(text: str, names: Mapping[str, Any]) -> str | None:
-    """The words of a message whose sentence says nearly all of them; None for others. `names` are the values."""
+    """The words of a message, if its sentence states nearly all of them; None for others. `names` are the values."""
     told = _valued(_MAY_LACK.sub("", _KEPT.sub("", text.strip().rstrip("."))), names)
     if told is None:
         return None
@@ -77,7 +77,7 @@ def direct_speech(text: str, names: Mapping[str, Any]) -> str | None:
 
 
 def _valued(text: str, names: Mapping[str, Any]) -> str | None:
-    """A text with the values of its variables, and the names of those that have none; None where one is no word."""
+    """A text with the values of its variables, and the names of unset ones; None if a value is no word."""
     found = [found[1] or found[2] for found in _VARIABLE.finditer(text)]
     if any(
         not isinstance(names.get(name, ""), str | int | float) or isinstance(names.get(name), bool) for name in found
@@ -92,7 +92,7 @@ def _valued(text: str, names: Mapping[str, Any]) -> str | None:
 
 
 def _sentence(clause: str) -> str | None:
-    """What one clause says; None where its words name the person in another way, or are of no known form."""
+    """The direct speech of one clause; None if it refers to the person in another way, or has an unknown form."""
     matches = ((pattern.fullmatch(clause.strip()), form) for pattern, form in _FORMS)
     parts, form = next(((found.groupdict(), form) for found, form in matches if found), ({}, ""))
     what = parts.get("what", "")

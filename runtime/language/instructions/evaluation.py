@@ -1,4 +1,4 @@
-"""Evaluating exact expressions: no model, no code of Python's, and bounds on what they may cost."""
+"""Evaluation of exact expressions, without a model or Python's code, within limits of cost."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from itertools import count
 from typing import Any
 
 MAX_SIZE = 1_000_000
-"""Longer texts, and lists of more values, are not made by an expression."""
+"""The longest text or list that an expression may create."""
 
 MAX_BITS = 10_000
-"""Integers of more bits are not made; Python writes no longer ones down."""
+"""The largest integer, in bits, since Python writes no longer ones in decimal."""
 
 _MAX_ROUNDS = 50_000
-"""All comprehensions of an expression together go through at most this many items."""
+"""The most items that all comprehensions of an expression may visit together."""
 
 _MAX_POWER = 1_000
 
@@ -25,7 +25,7 @@ _WIDE = re.compile(r"\d{4}")
 
 
 class NotComputable(ValueError):
-    """An expression has no value as things are: a variable is not set, or an operation does not fit its operands."""
+    """An expression has no value now: a variable is unset, or an operation does not fit its operands."""
 
 
 CONSTANTS: Mapping[str, Any] = {
@@ -34,7 +34,7 @@ CONSTANTS: Mapping[str, Any] = {
 
 
 class Lenient(Mapping[str, Any]):
-    """Names for conditions: one that is not set is None, and so is a field that is missing."""
+    """Names for conditions: an unset variable is None, and so is a missing field."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
@@ -53,7 +53,7 @@ class Lenient(Mapping[str, Any]):
 
 
 def call_name(node: ast.expr) -> str | None:
-    """`Name` or `Agent.Playbook`, when a called expression is written so."""
+    """`Name` or `Agent.Playbook`, if a called expression has that form."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -62,7 +62,7 @@ def call_name(node: ast.expr) -> str | None:
 
 
 def evaluate(tree: ast.expr, variables: Mapping[str, Any], results: Mapping[ast.Call, Any] | None = None) -> Any:
-    """The value of an expression, or of a part of one. Raises NotComputable."""
+    """The value of an expression or of a part of it. Raises NotComputable."""
     try:
         return _Evaluation(variables, results or {}, count(1)).value(tree)
     except NotComputable:
@@ -119,10 +119,10 @@ COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 
 
 class _Evaluation:
-    """One evaluation. What it makes on the way is within the bounds, too."""
+    """One evaluation, whose intermediate values are limited as well."""
 
     def __init__(self, names: Mapping[str, Any], results: Mapping[ast.Call, Any], rounds: Iterator[int]) -> None:
-        """`rounds` counts those of all comprehensions."""
+        """`rounds` counts the rounds of all comprehensions."""
         self._names = names
         self._lenient = isinstance(names, Lenient)
         self._results = results
@@ -252,7 +252,7 @@ class _Evaluation:
 
 
 def _whole(value: Any) -> Any:
-    """A value as data: tuples are lists. Raises NotComputable for one that is too large."""
+    """A value as data: tuples become lists. Raises NotComputable for one that is too large."""
     if isinstance(value, bool | float | None):
         return value
     if isinstance(value, complex):
@@ -271,7 +271,7 @@ def _whole(value: Any) -> Any:
 
 
 def size_of(value: Any) -> int:
-    """The number of values and characters in something; beyond MAX_SIZE it stops counting."""
+    """The number of values and characters in a value; counting stops beyond MAX_SIZE."""
     size, pending = 0, [value]
     while pending and size <= MAX_SIZE:
         one = pending.pop()
@@ -296,7 +296,7 @@ def _with(names: Mapping[str, Any], more: Mapping[str, Any]) -> Mapping[str, Any
 
 
 def _alike(left: Any, right: Any) -> tuple[Any, Any]:
-    """Two values that are compared; a text that is a number counts as one beside a number."""
+    """Two values for comparison; beside a number, a numeric text counts as a number."""
     if _is_number(left) and isinstance(right, str) and _NUMBER.fullmatch(right):
         return left, float(right)
     if _is_number(right) and isinstance(left, str) and _NUMBER.fullmatch(left):
@@ -315,7 +315,7 @@ def _formed(value: Any, form: str) -> str:
 
 
 def _check_growth(text: str, method: str, args: Sequence[Any]) -> None:
-    """Raises NotComputable where a method would make a text that is too long."""
+    """Raise NotComputable if a method would create a text that is too long."""
     made = 0
     if method == "join" and args and isinstance(args[0], list):
         made = sum(len(text) + len(str(one)) for one in args[0])
@@ -337,7 +337,7 @@ def _added(left: Any, right: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """A value within a text; nothing where it was not given."""
+    """A value inside a text; empty for None."""
     return "" if value is None else str(value)
 
 

@@ -1,4 +1,4 @@
-"""Explaining an instruction: what the runtime does alone, and what it asks a model."""
+"""Explanation of an instruction: the part of the runtime, and the questions to a model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from runtime.language.instructions.model import (
 
 
 class Kind(StrEnum):
-    """The executor of a part of a step: the runtime alone, or a model by its answer to a question of this kind."""
+    """The executor of a part of a step: the runtime alone, or a model that answers a question of this kind."""
 
     ALONE = "alone"
     WORDS = "words"
@@ -48,7 +48,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing that a step does, in words. `why` says why a free step is free."""
+    """One effect of a step, in words. `why` is the reason for a free step."""
 
     kind: Kind
     text: str
@@ -56,7 +56,7 @@ class Part:
 
 
 Required = Mapping[str, Sequence[str]]
-"""The parameters without a default of each playbook that can be called, by its name."""
+"""The required parameters of each callable playbook, by name."""
 
 
 def explain(instruction: Instruction, required: Required | None = None) -> tuple[Part, ...]:
@@ -65,8 +65,10 @@ def explain(instruction: Instruction, required: Required | None = None) -> tuple
 
 
 def as_worded(instruction: Instruction, defined: Collection[str]) -> Instruction:
-    """An instruction as it is executed by an agent whose Python defines these names: where words name Python in
-    braces and nothing of it is there, they are left to a model."""
+    """An instruction for an agent whose Python defines these names.
+
+    Braces that need missing Python names are left to a model.
+    """
     return replace(instruction, parts=tuple(_worded(part, defined) for part in instruction.parts))
 
 

@@ -20,11 +20,11 @@ from runtime.language.syntax.signature import parse_python
 
 _MAX_SOURCE = 2_000
 _MAX_DEPTH = 100
-"""What is nested deeper is prose."""
+"""The nesting depth beyond which a text counts as prose."""
 
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _DATE = re.compile(r"(?<![\w.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/(?:\d{2}|\d{4}))(?![\w.])")
-"""A date is no subtraction or division."""
+"""A date, which is no subtraction or division."""
 
 _NAME = re.compile(r"\$([A-Za-z_]\w*)")
 
@@ -46,7 +46,7 @@ class Expression:
 
     @property
     def called(self) -> frozenset[str]:
-        """The names of what it calls."""
+        """The names of the playbooks it calls."""
         return frozenset(name for call in self.calls if (name := call_name(call.func)))
 
     def __hash__(self) -> int:
@@ -56,13 +56,13 @@ class Expression:
         return isinstance(other, Expression) and self.source == other.source
 
     def evaluate(self, variables: Mapping[str, Any], results: Mapping[ast.Call, Any] | None = None) -> Any:
-        """The value. `results` are what its calls gave. Raises NotComputable."""
+        """The value. `results` are the results of its calls. Raises NotComputable."""
         return evaluate(self.tree, variables, results)
 
 
 @lru_cache(maxsize=4096)
 def read_expression(text: str) -> Expression | None:
-    """The expression that a text is, None where it is prose."""
+    """The expression in a text; None for prose."""
     source = text.strip()
     if not source or len(source) > _MAX_SOURCE:
         return None
@@ -71,7 +71,7 @@ def read_expression(text: str) -> Expression | None:
 
 @lru_cache(maxsize=4096)
 def read_condition(text: str) -> Expression | None:
-    """Read a condition, in which words such as `is at least` and `is empty` are exact too."""
+    """The condition in a text, where words such as `is at least` and `is empty` are exact too."""
     source = text.strip()
     if not source or len(source) > _MAX_SOURCE:
         return None
@@ -80,7 +80,9 @@ def read_condition(text: str) -> Expression | None:
 
 
 def _is_list_of_tests(tree: ast.expr) -> bool:
-    """Whether a condition has a literal where a test belongs, as in `$x == 3 or 4`: its author means something else."""
+    """Whether a condition has a literal in place of a test, as in `$x == 3 or 4`, which means something else to its
+    author.
+    """
     if isinstance(tree, ast.BoolOp):
         return any(_is_value(part) or _is_list_of_tests(part) for part in tree.values)
     return isinstance(tree, ast.Tuple)
@@ -92,7 +94,7 @@ def _is_value(tree: ast.expr) -> bool:
 
 @lru_cache(maxsize=4096)
 def read_placeholder(code: str, said: str) -> Expression | None:
-    """The expression between braces, which is `said` so, and in which a plain name is a variable's, too."""
+    """The expression between braces, written as `said`, in which a plain name is a variable too."""
     if not code or len(code) > _MAX_SOURCE:
         return None
     try:
@@ -107,7 +109,7 @@ def read_placeholder(code: str, said: str) -> Expression | None:
 
 
 def read_python(said: str, code: str, variables: tuple[str, ...]) -> Expression | None:
-    """An expression between braces that only the agent's Python can make something of; None where it is in words."""
+    """An expression between braces that only the agent's Python can evaluate; None for words."""
     try:
         tree = ast.parse(code, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -116,7 +118,7 @@ def read_python(said: str, code: str, variables: tuple[str, ...]) -> Expression 
 
 
 def _read(source: str, code: str, more: frozenset[str] = frozenset()) -> Expression | None:
-    """`more` are names that are written without `$`."""
+    """The expression; `more` are names written without `$`."""
     filled = frozenset(_NAME.findall("".join(_FILLED_IN.findall(code))))
     code, more = _TEXT.sub(_with_values, code), more | filled
     marked = _marked(code)
@@ -141,7 +143,7 @@ def _read(source: str, code: str, more: frozenset[str] = frozenset()) -> Express
 
 
 def _with_values(found: re.Match[str]) -> str:
-    """A text that has `{$x}` in it as Python writes one with values; every other one as it is."""
+    """A text with `{$x}` in it as a Python f-string; every other text unchanged."""
     pieces = _FILLED_IN.split(found["text"])
     if len(pieces) == 1:
         return found[0]
@@ -151,7 +153,7 @@ def _with_values(found: re.Match[str]) -> str:
 
 
 def _marked(code: str) -> tuple[str, frozenset[str]] | None:
-    """The code with plain names, and the names that were written with `$`; None where a `$` is no name's."""
+    """The code with plain names, and the names that had a `$`; None if a `$` belongs to no name."""
     bare = _STRING.sub("", code)
     plain = plain_names(code)
     return None if "$" in _STRING.sub("", plain) else (plain, frozenset(_NAME.findall(bare)))
@@ -210,7 +212,7 @@ _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Po
 
 
 def _is_foreign(node: ast.AST) -> bool:
-    """Whether a part has no meaning here, though it is Python."""
+    """Whether a part of valid Python has no meaning here."""
     match node:
         case ast.Attribute(attr=attr):
             return attr.startswith("_")
@@ -224,7 +226,7 @@ def _is_foreign(node: ast.AST) -> bool:
 
 
 class _Reader:
-    """Checks a tree, and collects what it reads and calls."""
+    """Checks a tree, and collects the names it reads and calls."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names

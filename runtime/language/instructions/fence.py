@@ -1,4 +1,6 @@
-"""What the words of a free step let a model do: which playbooks it may call, whom it may speak to, what it may set."""
+"""The limits that a free step's words set for a model: the playbooks to call, the agents to address, the variables to
+set.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ _REASONS: Mapping[str, re.Pattern[str]] = {
     )
     for name in names
 }
-"""Built-in calls that do more than talk, read and remember, each with the words that give a reason for it."""
+"""Built-in calls beyond talking, reading and remembering, each with the words that give a reason for it."""
 
 _VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 _MADE = re.compile(
@@ -50,7 +52,7 @@ class Fence:
     makes: tuple[str, ...]
 
     def refuses_call(self, name: str) -> str | None:
-        """Why something is not called here; None where it may be."""
+        """The reason why a call is not allowed here; None if it is."""
         if name in self.others:
             return f"this step does not name {name}; {self.may_call()}"
         if name in _REASONS and name not in self.reasons:
@@ -58,24 +60,26 @@ class Fence:
         return None
 
     def refuses_change(self, name: str) -> str | None:
-        """Why a variable is not set here; None where it may be."""
+        """The reason why a variable may not be set here; None if it may."""
         if name in self.guarded:
             return f"this step does not speak of ${name}; it sets what its words name"
         return None
 
     def refuses_speech(self, name: str) -> str | None:
-        """Why an agent, or a declared human, is not spoken to here; None where they may be. `name` is the class."""
+        """The reason why an agent or a declared human may not be addressed here; None if they may. `name` is
+        the class.
+        """
         if name in self.strangers:
             return f"this step does not name {name}, and speaks to whom it names, and to the people here"
         return None
 
     def may_call(self) -> str:
-        """What may be called, in words."""
+        """The allowed calls, in words."""
         return f"it may call {', '.join(sorted(self.playbooks))}" if self.playbooks else "it calls no playbook"
 
 
 def fence_of(text: str, notes: Sequence[str], agent: AgentSpec, program: Program, triggered: Collection[str]) -> Fence:
-    """The fence of a free step. `triggered` are the playbooks that a model starts where their trigger fits."""
+    """The fence of a free step. `triggered` are the playbooks that a model starts when their trigger fits."""
     words = "\n".join((text, *notes))
     callable_now = dict(_callable(agent, program))
     strangers = [other for other in program.agents if other.name != agent.name]
@@ -96,8 +100,9 @@ def fence_of(text: str, notes: Sequence[str], agent: AgentSpec, program: Program
 
 
 def _left_to_models(agent: AgentSpec, program: Program, playbooks: Mapping[str, PlaybookSpec]) -> set[str]:
-    """The agent's own playbooks, and tools of servers, that no step names and no trigger starts: they are there for a
-    model."""
+    """The agent's own playbooks, and tools of servers, that no step names and no trigger starts: they are meant for a
+    model.
+    """
     said = "\n".join(step.text for playbook in agent.playbooks for step in playbook.walk_steps())
     open_to_all = {"", *program.remote_agents}
     there = {name: one for name, one in playbooks.items() if _owner(name) in open_to_all and not one.triggers}
@@ -105,7 +110,7 @@ def _left_to_models(agent: AgentSpec, program: Program, playbooks: Mapping[str, 
 
 
 def _owner(name: str) -> str:
-    """The agent of `Agent.Playbook`, "" for one's own."""
+    """The agent of `Agent.Playbook`; "" for the agent's own playbook."""
     return name.rpartition(".")[0]
 
 
@@ -119,12 +124,12 @@ def _callable(agent: AgentSpec, program: Program) -> Iterator[tuple[str, Playboo
 
 
 _BETWEEN = r"(?:[\s_-]+(?:a|an|the|their)\b)?[\s_-]*"
-"""What may stand between the words of a name."""
+"""The separators between the words of a name."""
 
 
 @lru_cache(maxsize=4096)
 def _spelt(name: str) -> re.Pattern[str]:
-    """A name however it is spelt: FindOrder, find_order, "find the order"."""
+    """A name in any spelling: FindOrder, find_order, "find the order"."""
     words = [re.escape(word) for word in _parts(name)]
     return re.compile(rf"\b{_BETWEEN.join(words)}(?:s|es)?\b", re.IGNORECASE)
 
@@ -134,7 +139,7 @@ def _parts(name: str) -> list[str]:
 
 
 def names_playbook(words: str, playbook: str) -> bool:
-    """Whether words name a playbook, however they spell it."""
+    """Whether words name a playbook, in any spelling."""
     return _spelt(playbook).search(words) is not None
 
 
@@ -147,7 +152,7 @@ def _mentions(words: str, *names: str) -> bool:
 
 
 def _variables(agent: AgentSpec) -> Iterator[str]:
-    """The variables that the text of an agent speaks of."""
+    """The variables that an agent's text mentions."""
     for playbook in agent.playbooks:
         yield from (param.name for param in playbook.params if param.state)
         texts = [*(step.text for step in playbook.walk_steps()), *(trigger.text for trigger in playbook.triggers)]

@@ -19,7 +19,7 @@ PROSE_OF: Mapping[type, str] = {
     Loop: "over",
     Think: "about",
 }
-"""The operand of an instruction that may be prose with calls in it."""
+"""The operand of an instruction that may be prose with calls."""
 
 _TESTS = (Condition, Jump, Loop)
 
@@ -28,7 +28,7 @@ _CALL = re.compile(r"(?<![\w.$])[A-Z]\w*(?:\.[A-Z]\w*)?(?=\()")
 _ONLY_MAYBE = re.compile(
     r"\b(?:if|unless|when|whenever|once|until|or|otherwise|else|instead|not|never|without)\b|n't\b", re.IGNORECASE
 )
-"""Words by which a call may be one that is not to be made."""
+"""Words that make a call conditional or hypothetical."""
 
 _RESULT_OF = re.compile(
     r"(?:\bwhat|\baccording to|\busing|\b(?:result|value|output|answer|outcome)s? (?:of|from))\s+\Z", re.IGNORECASE
@@ -50,7 +50,7 @@ class Lookup:
 
 @lru_cache(maxsize=2048)
 def lookups(text: str) -> tuple[Lookup, ...]:
-    """The exact calls in a text, in order; calls in quotes are words, unless they are in braces."""
+    """The exact calls in a text, in order. Calls in quotes are words, unless they are in braces."""
     return tuple(_found(text))
 
 
@@ -71,7 +71,7 @@ def _found(text: str) -> Iterator[Lookup]:
 
 
 def named_in(words: str) -> tuple[Lookup, ...]:
-    """The calls whose results words are about, and not the calls themselves."""
+    """The calls whose results the words are about, rather than the calls themselves."""
     sure = not _ONLY_MAYBE.search(_without_calls(words))
     return tuple(one for one in lookups(words) if one.braced or (sure and _is_result(words, one)))
 
@@ -87,13 +87,13 @@ def _without_calls(text: str) -> str:
 
 
 def calls_before(part: Meaning) -> tuple[Expression, ...]:
-    """The calls of an instruction's prose that are made before a model is asked."""
+    """The calls in an instruction's prose that are made before a model is asked."""
     prose = getattr(part, PROSE_OF.get(type(part), ""), None)
     return prose.calls if isinstance(prose, Prose) else ()
 
 
 def with_lookups(part: _Part) -> _Part:
-    """An instruction that knows which calls of its prose are made before a model is asked."""
+    """An instruction that knows which calls in its prose are made before a model is asked."""
     operand = PROSE_OF.get(type(part), "")
     prose = getattr(part, operand, None)
     if not isinstance(prose, Prose):

@@ -1,4 +1,4 @@
-"""Instructions: what a line of PBAsm has the runtime do, and what it has to ask a model."""
+"""Instructions: the runtime's part in a line of PBAsm, and its questions to a model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Template:
 
     parts: tuple[str | Expression, ...]
     otherwise: str = ""
-    """What a model is told instead where one of the expressions names Python that the agent does not have."""
+    """The text for a model if an expression names Python that the agent does not have."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -106,7 +106,7 @@ class Think:
 
 
 class Side(StrEnum):
-    """The part of a branch that a condition begins."""
+    """The side of a branch that a condition starts."""
 
     IF = "if"
     ELSE_IF = "else if"
@@ -183,7 +183,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A heading: what is below it is executed."""
+    """A heading: the steps below it are executed."""
 
     text: str
 
@@ -202,7 +202,7 @@ Meaning = Action | Condition | Loop
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A decoded line: what it does, in order. The last part decides where control goes next."""
+    """A decoded line: its actions, in order. The last one decides where control goes next."""
 
     line: str
     op: str
@@ -211,7 +211,7 @@ class Instruction:
 
     @property
     def head(self) -> Meaning:
-        """The part that says what kind of line it is."""
+        """The part that decides the kind of line."""
         return self.parts[0]
 
     @property

@@ -44,7 +44,7 @@ _SINGLE_QUOTED = re.compile(r"f?'([^'{}]*)'")
 
 
 def words_of(text: str) -> Words:
-    """Exact words where a text is quoted as a whole or is the value of a variable, else prose."""
+    """Exact words for a completely quoted text or a variable's value, else prose."""
     text = text.strip()
     if _ONE_VARIABLE.fullmatch(text) and (value := read_expression(text)) is not None:
         return Template((value,))
@@ -58,7 +58,7 @@ def words_of(text: str) -> Words:
 
 @lru_cache(maxsize=2048)
 def template_of(text: str) -> Words:
-    """A quoted text with the values of its `{expressions}` and `$variables`; prose where one of them is in words."""
+    """A quoted text with the values of its `{expressions}` and `$variables`; prose if one of them is in words."""
     parts: list[str | Expression] = []
     at, otherwise = 0, ""
     told = f'say exactly "{text}", with what stands in braces filled in'
@@ -117,7 +117,7 @@ def negated(test: Operand) -> Operand:
 
 
 _ANSWER = re.compile(r"(?:not\s+)?(?:yes|no|so|nothing|none|null)\Z", re.IGNORECASE)
-"""What is no value but somebody's answer, where it is a condition alone: "If no"."""
+"""A condition that is somebody's answer rather than a value: "If no"."""
 
 
 def condition_of(text: str) -> Operand:

@@ -31,7 +31,7 @@ def split_at(text: str, mark: str) -> list[str]:
 
 
 def _outside(text: str, mark: str) -> Iterator[int]:
-    """The places of `mark` outside of quotes and brackets."""
+    """The positions of `mark` outside quotes and brackets."""
     if mark not in text:
         return
     depth, quote = 0, ""
@@ -51,7 +51,7 @@ def _outside(text: str, mark: str) -> Iterator[int]:
 
 
 def _closing(text: str, at: int) -> str:
-    """The mark that closes the typographic quote opened at a place; nothing where it is never closed."""
+    """The mark that closes the typographic quote opened at a position; empty if it is never closed."""
     closing = "\u00bb" if text[at] == "\u00ab" else "\u201d" if text[at] == "\u201c" else "\u201c"
     if text[at] == "\u201e" and closing not in text[at:]:
         closing = "\u201d"
@@ -59,7 +59,7 @@ def _closing(text: str, at: int) -> str:
 
 
 def inside_of(text: str, start: int, *, lenient: bool = False) -> str | None:
-    """The text in the bracket that opens at `start`; None where it is never closed."""
+    """The text inside the bracket that opens at `start`; None if it is never closed."""
     depth, quote = 0, ""
     for at in range(start, len(text)):
         char = text[at]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -28,7 +29,7 @@ from runtime.language.instructions.model import (
 
 
 def reads(instruction: Instruction) -> frozenset[str]:
-    """The variables that the runtime reads to execute it."""
+    """The variables that the runtime reads when it executes the instruction."""
     return frozenset(name for part in instruction.parts for one in _operands(part) for name in one.names)
 
 
@@ -52,7 +53,7 @@ def _operands(part: Meaning) -> Iterator[Expression | Template]:
 
 
 def sets(instruction: Instruction) -> frozenset[str]:
-    """The variables that it gives a value."""
+    """The variables that it sets."""
     names: set[str] = set()
     for part in instruction.parts:
         match part:
@@ -68,7 +69,7 @@ def sets(instruction: Instruction) -> frozenset[str]:
 
 
 def calls(instruction: Instruction) -> frozenset[str]:
-    """The playbooks and built-ins that it calls, those inside of its expressions too."""
+    """The playbooks and built-ins that it calls, including those in its expressions."""
     names = {part.name for part in instruction.parts if isinstance(part, Call)}
     for part in instruction.parts:
         for one in _operands(part):
@@ -79,8 +80,17 @@ def calls(instruction: Instruction) -> frozenset[str]:
     return frozenset(names)
 
 
+def arguments_of(instruction: Instruction) -> Iterator[tuple[str, str | int, str]]:
+    """The variables that it passes to calls as they are: the call, the parameter by name or position, the variable."""
+    for part in instruction.parts:
+        if isinstance(part, Call):
+            for index, argument in enumerate(part.arguments):
+                if isinstance(argument.value, Expression) and isinstance(argument.value.tree, ast.Name):
+                    yield part.name, argument.name or index, argument.value.tree.id
+
+
 def operand_texts(instruction: Instruction) -> Iterator[str]:
-    """The texts of all operands: everything that its execution can know of what its author wrote."""
+    """The texts of all operands: everything that its execution knows of its author's words."""
     for part in instruction.parts:
         yield from _texts(part)
 
@@ -104,10 +114,10 @@ def _texts(value: object) -> Iterator[str]:
 
 @cache
 def _operand_fields(kind: type) -> tuple[str, ...]:
-    """Which parts of an instruction's dataclass hold operands."""
+    """The fields of an instruction's dataclass that hold operands."""
     return tuple(part.name for part in fields(kind) if part.name != "why")
 
 
 def is_open(instruction: Instruction) -> bool:
-    """Whether a model carries it out with statements, or it ends the program: its effects cannot be known before."""
+    """Whether a model executes it with statements, or it ends the program: its effects cannot be known before."""
     return any(isinstance(part, Free | End) for part in instruction.parts)

@@ -1,4 +1,4 @@
-"""Words of conditions with a single reading, as symbols."""
+"""Wordings of conditions with a single reading, as symbols."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 MEETING_ACTIVE = "_meeting_active"
-"""The name by which conditions read whether the meeting goes on that they stand in."""
+"""The name under which conditions read whether their meeting is still active."""
 
 _V = r"(\$\w+(?:\.\w+|\[[^\]]*\])*)"
 _NUMBER = r"(-?\d+(?:\.\d+)?|\$\w+(?:\.\w+|\[[^\]]*\])*)"
@@ -18,7 +18,7 @@ _CHOSEN = re.compile(
     rf"(?:\s*,?\s+or\s+({_LITERAL}))?(?=\s*(?:\Z|\)|and\b|or\b(?!\s*{_LITERAL})))",
     re.IGNORECASE,
 )
-"""`$x is 3, 4 or 5`; where strings stand, their numbers."""
+"""`$x is 3, 4 or 5`, with numbers in place of strings."""
 
 _BOTH = re.compile(
     rf"{_V}\s+(and|or)\s+{_V}\s+are\s+(?:both\s+)?((?:not\s+)?\w+)(?=\s*(?:\Z|\)|and\b|or\b))", re.IGNORECASE
@@ -111,7 +111,7 @@ _LOGIC = re.compile(r"\b(and|or|not)\b", re.IGNORECASE)
 
 
 def in_symbols(text: str) -> str:
-    """A condition with its words replaced. Quoted text stays; what is left in words is prose."""
+    """A condition with its words replaced by symbols. Quoted text stays; remaining words are prose."""
     strings: list[str] = []
 
     def put_away(found: re.Match[str]) -> str:
@@ -136,7 +136,7 @@ def _one_of(found: re.Match[str]) -> str:
 
 
 def _each(found: re.Match[str]) -> str:
-    """`$a and $b are given`: each of them is."""
+    """`$a and $b are given` means that each of them is."""
     if not _STATE.fullmatch(found[4]):
         return found[0]
     return f"({found[1]} is {found[4]} {found[2]} {found[3]} is {found[4]})"

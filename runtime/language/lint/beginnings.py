@@ -31,7 +31,7 @@ def never_begins(program: Program) -> Iterator[Finding]:
 
 
 def misspelt_beginnings(playbook: PlaybookSpec) -> Iterator[Finding]:
-    """Triggers that name the beginning with a misspelt word."""
+    """Triggers that refer to the start with a misspelt word."""
     for trigger in playbook.triggers:
         if trigger.kind is not TriggerKind.BGN and (meant := _beginning(trigger.text)):
             word, text = meant
@@ -40,7 +40,7 @@ def misspelt_beginnings(playbook: PlaybookSpec) -> Iterator[Finding]:
 
 
 def _beginning(text: str) -> tuple[str, str] | None:
-    """A misspelt word of a trigger, and the trigger without the mistake, where that means the beginning."""
+    """A misspelt word of a trigger, and the corrected trigger, if that means the start."""
     for match in re.finditer(r"[A-Za-z]+", text):
         word = match[0]
         if len(word) < _SHORTEST or word.lower() in _WORDS:

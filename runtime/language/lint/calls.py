@@ -1,4 +1,4 @@
-"""Calls in steps: of what is not there, never closed, or with arguments that do not fit."""
+"""Calls in steps that have no target, are never closed, or have unfitting arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from runtime.language.value_types import coerced
 _CALLED = re.compile(r"(?<![\w.$])([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\(")
 _LIKE_A_PLAYBOOK = re.compile(r"[A-Z]\w*[a-z]\w*(?:\.\w+)?")
 _UNSEPARATED = re.compile(r"[\w.]+\((?:[^()]*,)?\s*(?:\$\w+|\"\"|\d+)\s+(?:\$\w|\"\"|\d)")
-"""Two arguments with nothing between them: `Add($a $b)`."""
+"""Two arguments without a separator: `Add($a $b)`."""
 _SAID = re.compile(r"Say\([^,()]*,(.*)\)(?:;.*)?", re.DOTALL)
 _QUOTED = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)")
 _MOST_CLOSINGS = 50
@@ -47,7 +47,7 @@ class CallLint:
         self._agents = {agent.name for agent in program.agents} | program.remote_agents
 
     def in_playbook(self, agent: AgentSpec, playbook: PlaybookSpec) -> Iterator[Finding]:
-        """Findings in the steps of a playbook."""
+        """Findings in a playbook's steps."""
         if agent.name not in self._own:
             self._own[agent.name] = _own(agent)
         own = self._own[agent.name]
@@ -75,12 +75,12 @@ class CallLint:
                 yield Finding(step.span, f"{name}: {wrong.message}", wrong.hint, wrong.word or name)
 
     def _is_written(self, step: Step, name: str) -> bool:
-        """Whether the author wrote the call; one in words, `Get the order status`, leaves its arguments to a model."""
+        """Whether the author wrote the call. One in words, `Get the order status`, leaves its arguments to a model."""
         written = as_written(step.span, self._lines)
         return not written or f"{name}(" in written
 
     def _is_of_a_server(self, name: str) -> bool:
-        """Whether it is a tool of a server: these are the server's affair."""
+        """Whether it is a server's tool, which the server itself checks."""
         agent = name.partition(".")[0]
         return agent in self._everywhere
 
@@ -94,7 +94,7 @@ class CallLint:
 
 
 def _everywhere(program: Program, built_in: Collection[str]) -> Mapping[str, _Callable]:
-    """The names that the steps of all agents can call. The tools of a server are the server's affair."""
+    """The names that steps of all agents can call. Servers check their own tools."""
     names = {name: _Callable() for name in (*built_in, *program.remote_agents)}
     for agent in program.agents:
         for name, made in _playbooks(agent).items():
@@ -106,7 +106,7 @@ def _everywhere(program: Program, built_in: Collection[str]) -> Mapping[str, _Ca
 
 
 def _own(agent: AgentSpec) -> Mapping[str, _Callable]:
-    """The further names that the steps of an agent can call: all of its playbooks, and what its Python defines."""
+    """The further names that an agent's steps can call: its playbooks, and names from its Python."""
     own = _playbooks(agent)
     named = {f"{agent.name}.{name}": made for name, made in own.items()}
     return named | own | {name: _Callable() for name in _defined(agent)}
@@ -118,7 +118,7 @@ def _playbooks(agent: AgentSpec) -> dict[str, _Callable]:
 
 
 def _callable(playbook: PlaybookSpec, function: ast.arguments | None) -> _Callable:
-    """The parameters of a playbook; a meeting takes attendees besides."""
+    """The parameters of a playbook; a meeting also takes attendees."""
     if playbook.meeting or (playbook.kind == "python" and function is None):
         return _Callable()
     if function is None:
@@ -135,7 +135,7 @@ def _functions(agent: AgentSpec) -> Iterator[tuple[str, ast.arguments]]:
 
 
 def _defined(agent: AgentSpec) -> Iterator[str]:
-    """The names that the agent's Python defines besides playbooks."""
+    """The names in the agent's Python that are no playbooks."""
     for fence in agent.fences:
         for node in parse_python(fence.source).body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -146,7 +146,7 @@ def _defined(agent: AgentSpec) -> Iterator[str]:
 
 
 def _never_closed(text: str) -> bool:
-    """Whether the parenthesis of the call that `text` begins with is still open at its end."""
+    """Whether the parenthesis of the call at the start of `text` is still open at its end."""
     depth = 0
     for char in _QUOTED.sub("", text):
         depth += (char in "([{") - (char in ")]}")
@@ -157,7 +157,7 @@ def _never_closed(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Misfit:
-    """An error in arguments; `word` is the wrong one, "" for the call as a whole."""
+    """An error in arguments; `word` is the wrong one, "" for the whole call."""
 
     message: str
     hint: str = ""
@@ -165,7 +165,7 @@ class _Misfit:
 
 
 def _misfit(text: str, called: _Callable) -> _Misfit | None:
-    """The error in the arguments of the call that `text` begins with; None where they fit, or nobody can tell."""
+    """The error in the arguments of the call at the start of `text`; None if they fit, or nobody can tell."""
     call, params = _parsed_call(text), called.params
     if params is None or call is None or any(isinstance(one, ast.Starred) for one in call.args):
         return None
@@ -188,7 +188,7 @@ def _misfit(text: str, called: _Callable) -> _Misfit | None:
 
 
 def _wrong_type(param: Param, value: ast.expr | None, text: str) -> _Misfit | None:
-    """The error in an argument that is a literal; None for any other."""
+    """The error in a literal argument; None for any other."""
     if param.type is None or value is None:
         return None
     try:
@@ -206,7 +206,7 @@ def _wrong_type(param: Param, value: ast.expr | None, text: str) -> _Misfit | No
 
 
 def _parsed_call(text: str) -> ast.Call | None:
-    """The call at the beginning of a text, where it is one in Python."""
+    """The call at the start of a text, if it is valid Python."""
     for end in (match.end() for match in islice(re.finditer(r"\)", text), _MOST_CLOSINGS)):
         try:
             body = parse_python(plain_names(text[:end])).body

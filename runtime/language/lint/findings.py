@@ -37,13 +37,13 @@ class Finding:
 
 
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.75, sign: str = "") -> str:
-    """The hint that names what is most like `name`; "" where nothing is."""
+    """The hint with the most similar name; "" if none is similar."""
     near = get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
     return f"Did you mean {sign}{near[0]}?" if near else ""
 
 
 def as_written(span: Span, lines: SourceLines) -> str:
-    """The item that begins at `span` in its author's words, line by line; "" without source lines."""
+    """The item that starts at `span` in its author's words, line by line; "" without source lines."""
     return "\n".join(text for _, text in _lines_of(span, lines))
 
 
@@ -56,7 +56,7 @@ def _lines_of(span: Span, lines: SourceLines) -> Iterator[tuple[int, str]]:
 
 
 def _place(span: Span, word: str, lines: SourceLines) -> tuple[Span, int]:
-    """The place of the word in the item that begins at `span`, and its length."""
+    """The position of the word in the item that starts at `span`, and its length."""
     if not word:
         return span, 0
     pattern = re.compile(rf"(?<![\w$]){re.escape(word)}(?!\w)")

@@ -10,14 +10,14 @@ from runtime.language.syntax.metadata import MEETING_KEYS
 
 
 def hidden_by_built_in(playbook: PlaybookSpec, built_in: Collection[str]) -> Iterator[Finding]:
-    """A playbook that no call reaches: its name calls the built-in one."""
+    """A playbook that no call can reach, because its name calls the built-in one."""
     if playbook.name in built_in:
         hint = "Calls by this name reach the built-in call: give the playbook another name."
         yield Finding(playbook.span, f"{playbook.name} is the name of a built-in call", hint, playbook.name)
 
 
 def unused_models(agent: AgentSpec) -> Iterator[Finding]:
-    """Models that a program asks for: who runs the program chooses its model, and pays for it."""
+    """Models that a program asks for, although the operator chooses and pays for the model."""
     asking: list[AgentSpec | PlaybookSpec] = [agent, *agent.playbooks]
     for one in asking:
         if "model" in one.metadata:
@@ -26,7 +26,7 @@ def unused_models(agent: AgentSpec) -> Iterator[Finding]:
 
 
 def wrong_attendees(program: Program, playbook: PlaybookSpec) -> Iterator[Finding]:
-    """Attendees of a meeting who are not there, or who take part in no meetings."""
+    """Attendees of a meeting who do not exist or take part in no meetings."""
     for name in (name for key in MEETING_KEYS for name in playbook.metadata.get(key) or ()):
         agent = program.agent(str(name))
         if agent is None and str(name).casefold() != "user":
@@ -43,7 +43,7 @@ def wrong_attendees(program: Program, playbook: PlaybookSpec) -> Iterator[Findin
 
 
 def before_joining(agent: AgentSpec, playbook: PlaybookSpec) -> Iterator[Finding]:
-    """A playbook that is to consider an invitation and is not there: the agent would join all meetings."""
+    """A missing playbook named for considering invitations: the agent would join all meetings."""
     name = playbook.metadata.get("before_joining")
     if name is not None and agent.playbook(str(name)) is None:
         hint = did_you_mean(str(name), (one.name for one in agent.playbooks), cutoff=0.6)

@@ -1,4 +1,4 @@
-"""Names of agents and playbooks in prose that are nearly those of the program."""
+"""Names in prose that are similar to the program's agents and playbooks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SPOKEN_TO = re.compile(
     re.IGNORECASE,
 )
 _TURNED_ROUND = re.compile(r"Say\(\s*(\"([^\"]*)\")\s*,\s*[\"']?(user|human|meeting)[\"']?\s*\)")
-"""`Say("Hello", user)`: what is said, then for whom."""
+"""`Say("Hello", user)`, with the arguments in the wrong order."""
 
 
 class NameLint:
@@ -30,7 +30,7 @@ class NameLint:
         self._known = self._agents | public | set(built_in)
 
     def in_playbook(self, agent: AgentSpec, playbook: PlaybookSpec) -> Iterator[Finding]:
-        """Findings in the steps of a playbook."""
+        """Findings in a playbook's steps."""
         steps = [(step, step.text) for step in playbook.walk_steps()]
         own = {one.name for one in agent.playbooks} if steps else set()
         for step, text in steps:
@@ -53,7 +53,7 @@ class NameLint:
         return _squeezed(name) not in self._agents_in_words | known and not re.match(r"\d|meeting |agent ", name)
 
     def _nearly_an_agent(self, said: str) -> str:
-        """The part of a name that is nearly that of an agent; "" where an agent is named, or none is like it."""
+        """The part of a name that resembles an agent's; "" if an agent is named, or none is similar."""
         parts = list(dict.fromkeys((said, said.split()[0])))
         squeezed = [_squeezed(part) for part in parts]
         if any(one in self._agents_in_words or one.rstrip("s") in self._agents_in_words for one in squeezed):

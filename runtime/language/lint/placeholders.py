@@ -1,4 +1,4 @@
-"""Names in placeholders that nothing has: `{topc}` where the variable is `$topic`."""
+"""Unknown names in placeholders: `{topc}` where the variable is `$topic`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PlaceholderLint:
         self._everywhere |= {agent.name for agent in program.agents}
 
     def in_agent(self, agent: AgentSpec) -> Iterator[Finding]:
-        """Findings in its playbooks."""
+        """Findings in the agent's playbooks."""
         own = {*defined_in(agent), *_variables(agent), *(playbook.name for playbook in agent.playbooks)}
         for playbook in agent.playbooks:
             if playbook.kind != "llm":
@@ -43,7 +43,7 @@ class PlaceholderLint:
 
 
 def _names(text: str) -> Iterator[tuple[str, str]]:
-    """The placeholders of a text with each name that they read, without those that are written with `$`."""
+    """The placeholders of a text with each name that they read without a `$`."""
     for found in placeholders(text):
         if not found.code:
             continue
@@ -63,7 +63,7 @@ def _variables(agent: AgentSpec) -> set[str]:
 
 
 def defined_in(agent: AgentSpec) -> Iterator[str]:
-    """What the agent's Python defines, and the variables that it sets by `agent.state`."""
+    """The names that the agent's Python defines, and the variables that it sets by `agent.state`."""
     for fence in agent.fences:
         for node in ast.walk(parse_python(fence.source)):
             match node:

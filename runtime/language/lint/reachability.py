@@ -47,7 +47,7 @@ class ReachabilityLint:
 
 
 def _follow(by_name: Mapping[str, PlaybookSpec], reached: set[str], lines: SourceLines) -> bool:
-    """Add what the reached playbooks name in turn; False where one of them lets a model choose among all."""
+    """Add the playbooks that reached ones name; False if one of them lets a model choose among all."""
     todo = list(reached)
     while todo:
         playbook = by_name[todo.pop()]
@@ -65,7 +65,7 @@ def _is_root(playbook: PlaybookSpec) -> bool:
 
 
 def _texts(playbook: PlaybookSpec, lines: SourceLines) -> list[str]:
-    """All that a playbook says; its steps also as their author wrote them."""
+    """The texts of a playbook, with its steps also in their author's words."""
     steps = list(playbook.walk_steps())
     written = [as_written(step.span, lines) for step in steps]
     triggers = [trigger.text for trigger in playbook.triggers]
@@ -73,7 +73,7 @@ def _texts(playbook: PlaybookSpec, lines: SourceLines) -> list[str]:
 
 
 def _python(agent: AgentSpec) -> Iterator[str]:
-    """The names and texts in the agent's Python; the definition of a function does not name it."""
+    """The names and texts in the agent's Python, except the definitions of functions."""
     for fence in agent.fences:
         for node in ast.walk(parse_python(fence.source)):
             match node:
@@ -83,7 +83,7 @@ def _python(agent: AgentSpec) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The names in some texts: words as they are, their stems, and the stems of each text."""
+    """The names in some texts: unchanged words, their stems, and the stems of each text."""
 
     words: frozenset[str]
     stems: frozenset[str]
@@ -104,5 +104,5 @@ class _Text:
 
 
 def _stem(word: str) -> str:
-    """A word without the endings by which a sentence changes it."""
+    """A word without inflectional endings."""
     return re.sub(r"(?:ing|ed|es|s|e)\Z", "", word.casefold()) or word.casefold()

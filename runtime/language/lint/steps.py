@@ -1,4 +1,4 @@
-"""Probable mistakes in the steps and the prose of a playbook: conditions without content, unknown types."""
+"""Probable mistakes in a playbook's steps and prose: conditions without content, unknown types."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def in_steps(playbook: PlaybookSpec) -> Iterator[Finding]:
 
 
 def unknown_notes(playbook: PlaybookSpec) -> Iterator[Finding]:
-    """Notes that steps refer to and that are not there."""
+    """Notes that steps refer to and that do not exist."""
     known = {match[1] for note in playbook.notes if (match := _NOTE.match(note))}
     for step in (step for step in playbook.walk_steps() if step.op is Op.CHK):
         for number in _NOTE.findall(step.text):
@@ -74,7 +74,7 @@ def _condition(step: Step, before: Step | None) -> Iterator[Finding]:
 
 
 def _codes(playbook: PlaybookSpec) -> Iterator[Finding]:
-    """Steps that begin like PBAsm with a code that is nearly one, in a list that is prose."""
+    """Steps in a prose list that start with something like a PBAsm code."""
     for step in playbook.walk_steps():
         code = _CODED.match(step.text)
         if code and code[1] in Op.__members__:

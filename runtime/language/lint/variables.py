@@ -26,12 +26,12 @@ _PEOPLE = re.compile(
     re.IGNORECASE,
 )
 _ENDINGS = re.compile(r"(\w+?)\d* \1(?:e?s|\d*)")
-"""Two names that differ by an ending only."""
+"""Endings in which two names of the same variable may differ."""
 _INVENTS = re.compile(
     r"\b(?:suggest|propos|recommend|invent|offer|creat|generat|writ|compos|pick|choos|mak|think|come up|draw)\w*\b",
     re.IGNORECASE,
 )
-"""What is said with these words may be made up in saying it."""
+"""Verbs after which a message may invent its content."""
 _NEW = re.compile(r"\b(?:an?|another|some|new|random)\s+(?=\$)", re.IGNORECASE)
 _MADE = re.compile(r"\b(?:CreateAgent|IdleAgent|CallAgent)\(")
 _ARGUMENT = re.compile(r"\b(\w+)\s*=(?!=)")
@@ -87,12 +87,12 @@ class VariableLint:
 
 
 def _other_words(name: str, known: set[str]) -> set[str]:
-    """The names that are not merely the plural of this one, its singular, or the same with another number."""
+    """The names that differ from this one by more than number or an ending."""
     return {one for one in known if not _ENDINGS.fullmatch(f"{one} {name}") and not _ENDINGS.fullmatch(f"{name} {one}")}
 
 
 def _free_steps(agent: AgentSpec) -> list[tuple[int, str]]:
-    """The steps in prose, by number of line and playbook: a model executes them, and may set what they do not name."""
+    """The steps in prose, by line number and playbook: a model executes them and may set unnamed variables."""
     return [
         (step.span.line, playbook.name)
         for playbook in agent.playbooks
@@ -102,12 +102,12 @@ def _free_steps(agent: AgentSpec) -> list[tuple[int, str]]:
 
 
 def _may_follow(free: list[tuple[int, str]], use: _Use) -> bool:
-    """Whether a step in prose may be executed before this use of a variable."""
+    """Whether a step in prose may run before this use of a variable."""
     return any(playbook != use.playbook or line < use.span.line for line, playbook in free)
 
 
 def _swapped(name: str, counts: Mapping[str, int]) -> str:
-    """The variable that a name becomes when two neighbouring letters change places, where the name is used once."""
+    """The variable whose name differs by two swapped letters, if this name is used only once."""
     if counts[name] != 1 or any(char.isdigit() for char in name):
         return ""
     made = (name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in range(len(name) - 1))
@@ -132,7 +132,7 @@ def _in_playbook(playbook: PlaybookSpec) -> Iterator[_Use]:
 
 
 def _prose(text: str, span: Span) -> Iterator[_Use]:
-    """Record the placeholders as read; a model may set anything else in prose."""
+    """Record the placeholders as read; a model may set any other variable in prose."""
     rest = text
     for found in reversed(placeholders(text)):
         yield from (_Use(name, span, reads=bool(found.code)) for name in found.variables)
@@ -176,7 +176,7 @@ def _reads(step: Step) -> bool:
 
 
 def _is_exact(text: str) -> bool:
-    """Whether a text is an expression of Python."""
+    """Whether a text is a Python expression."""
     code = plain_names(_YIELD.sub("", text)).strip()
     try:
         body = parse_python(f"({code})").body
@@ -197,7 +197,7 @@ def _words_that_may_set(agent: AgentSpec) -> set[str]:
 
 
 def _made_with(program: Program) -> Iterator[str]:
-    """The arguments of calls by which the program makes agents: these are variables there."""
+    """The arguments of calls that create agents, which are variables there."""
     for agent in program.agents:
         for playbook in agent.playbooks:
             for step in playbook.walk_steps():

@@ -15,7 +15,7 @@ _GATHERS = re.compile(r"\bmeeting\b|\battendees\b|\binvite", re.IGNORECASE)
 
 
 def is_meeting(playbook: ParsedPlaybook) -> bool:
-    """Whether a playbook is a meeting's."""
+    """Whether a playbook is a meeting."""
     return playbook.metadata.get("meeting") is True
 
 
@@ -41,7 +41,7 @@ def _declared(playbook: ParsedPlaybook) -> set[str]:
 
 
 def _invited(agent: ParsedAgent, reach: Reach) -> Iterator[str]:
-    """The agents in steps about holding a meeting or inviting to it."""
+    """The agents named in steps that hold a meeting or invite to it."""
     for playbook in agent.playbooks:
         for step in (inner for item in playbook.steps for inner in item.walk()):
             gathers = phrases.HOLD.search(step.text) or phrases.INVITES.search(step.text)

@@ -22,10 +22,11 @@ _UNKNOWN = "no rule knows what it means"
 
 
 class Classifier:
-    """Classifies the steps of one playbook, `within` is its name.
+    """Classifies the steps of the playbook `within`.
 
-    `meetings` are the playbooks that it may hold; in a `meeting` of its own
-    `attendees` are the agents that may hear what is said. `partners` of its `speech` are kept by who lowers."""
+    `meetings` are the playbooks that it may hold; in a `meeting` of its own, `attendees` are the agents that may hear
+    its messages. The lowerer keeps the `partners` of its `speech`.
+    """
 
     def __init__(
         self,
@@ -38,7 +39,7 @@ class Classifier:
     ) -> None:
         self.speech = Speech(reach, meeting=meeting, attendees=attendees)
         self.asked_before: str | None = None
-        """What the step before is done with, when it waits for the answer to a question."""
+        """The use of the previous step's answer, if that step is a question that waits."""
         self._reach = reach
         self._within = within
         self._meetings = meetings
@@ -58,8 +59,9 @@ class Classifier:
         )
 
     def classify(self, text: str, *, whole: bool = False) -> Instruction:
-        """The instruction for a step; a free one that is not `known` when no rule surely fits. A `whole` text is one
-        sentence, whatever stands in it: details that were listed below it."""
+        """The instruction for a step; a free one that is not `known` if no rule fits for certain. A `whole` text is one
+        sentence, whatever it contains, because its details were listed below it.
+        """
         text = phrases.plain(text)
         if match := phrases.PBASM.match(text):
             return Instruction(Op(match[1]), match[2].strip())
@@ -70,7 +72,7 @@ class Classifier:
         return found if whole else self._compound.checked(found, text, _bare(text))
 
     def alone(self, text: str) -> Instruction:
-        """A condition with nothing below it: what is done stands in its own sentence."""
+        """A condition without steps below it, whose sentence contains the action."""
         cuts = [match for match in phrases.CLAUSE_START.finditer(text) if text[match.end() :].strip()]
         if not cuts:
             endless = phrases.REPEATS_NOTHING.match(text) and not phrases.REPEAT_TIMES.match(text)
@@ -97,12 +99,14 @@ class Classifier:
         return Instruction(Op.QUE, f"{known}(); YLD for call") if known else None
 
     def _meant(self, words: str) -> str | None:
-        """The playbook that words alone mean: never the one that they stand in, "Thank the user" in Thank The User."""
+        """The playbook that words alone mean, but never the one that contains them: "Thank the user" in Thank
+        The User.
+        """
         found = self._reach.meant(words)
         return None if found == self._within else found
 
     def _asks_again(self, text: str, bare: str) -> Instruction | None:
-        """ "Keep asking until valid" behind a question: nothing is asked again when the first answer is good."""
+        """ "Keep asking until valid" after a question: nothing is asked again if the first answer is valid."""
         until = phrases.UNTIL.search(bare)
         if self.asked_before is None or until is None or not phrases.KEEP_ASKING.match(bare):
             return None
@@ -137,7 +141,7 @@ class Classifier:
         return Instruction(Op.CND, head.rstrip(" :"), body, loop)
 
     def _split_clause(self, text: str) -> tuple[str, str | None]:
-        """The condition and what is to be done, where the rest after a comma, colon or "then" is an instruction."""
+        """The condition and the action, if an instruction follows a comma, colon or "then"."""
         for match in islice(phrases.CLAUSE_START.finditer(text), _MOST_CLAUSES):
             rest = text[match.end() :]
             if ";" in unquoted(text[: match.start()]):
@@ -218,7 +222,7 @@ class Classifier:
         return self._assigned(text, expression) if assigned else None
 
     def _assigned(self, text: str, expression: str) -> Instruction:
-        """A variable that gets something else than a call's result: what a person answers, or what is computed."""
+        """A variable that gets something other than a call's result: a person's answer, or a computed value."""
         bare = phrases.PREFIX.sub("", expression).rstrip(". ;")
         if called := self._meant(bare):
             return Instruction(Op.QUE, f"{text[: len(text) - len(expression)]}{called}(); YLD for call")
@@ -229,7 +233,7 @@ class Classifier:
         return Instruction(Op.QUE, f"Say(user, {said}){self.speech.wait_for('user', names)}")
 
     def _begins_with_call(self, bare: str) -> bool:
-        """Whether a sentence begins with the name of a playbook: "GetOrderStatus and …", "Get order status and …"."""
+        """Whether a sentence starts with a playbook's name: "GetOrderStatus and …", "Get order status and …"."""
         words = bare.split()
         if words and self._reach.knows(words[0]) and re.search(r".[A-Z_]", words[0]):
             return True
@@ -237,7 +241,7 @@ class Classifier:
         return any(name and " " in phrases.spaced(name) for name in names)
 
     def _contains_call(self, text: str) -> bool:
-        """Whether a sentence calls a playbook, unless it is only about what the call gives."""
+        """Whether a sentence calls a playbook, rather than only mention the call's result."""
         tells = not phrases.ASKS_OR_WAITS.search(text)
         named = {name for one in (named_in(text) if tells else ()) for name in one.call.called}
         return any(self._reach.knows(name) and name not in named for name in phrases.CALLED.findall(text))
@@ -250,7 +254,7 @@ class Classifier:
         return Instruction(Op.QUE, text if name in phrases.RESULTLESS else f"{text}; YLD for call")
 
     def _said_to_somebody(self, text: str) -> str:
-        """A `Say` with whom it is for: `Say("Hello")` is for the user, in a meeting for all."""
+        """A `Say` with its addressee: `Say("Hello")` is for the user, in a meeting for all."""
         said = text[len("Say(") : -1].strip()
         try:
             call = parse_python(f"f({said})").body[0].value  # type: ignore[attr-defined]
@@ -277,7 +281,9 @@ class Classifier:
         return Instruction(Op.QUE, f"{result}{match[1]}({arguments}); YLD for call")
 
     def _named_by_variable(self, text: str, bare: str) -> Instruction | None:
-        """ "Find $order" with a playbook FindOrder: what it takes or gives is the variable, or it stays free."""
+        """ "Find $order" with a playbook FindOrder: the variable is its argument or its result, or the step
+        stays free.
+        """
         match = phrases.VERB_VARIABLE.match(bare)
         known = self._meant(f"{match[1]} {match[2].replace('_', ' ')}") if match else None
         if match is None or known is None:
@@ -299,7 +305,7 @@ class Classifier:
 
 
 def _jump_condition(said: str) -> str:
-    """The condition of a jump, as an "if"."""
+    """The condition of a jump, in the form "if …"."""
     word, _, condition = said.replace("as long as", "while", 1).partition(" ")
     if word.lower() in ("unless", "until"):
         return f"if it is not true that {condition}"
@@ -308,5 +314,5 @@ def _jump_condition(said: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _bare(text: str) -> str:
-    """A step's bare sentence: without ornaments, "then", "please" and the full stop."""
+    """A step's sentence without ornaments, "then", "please" and the full stop."""
     return phrases.PREFIX.sub("", phrases.ORNAMENTS.sub("", text)).rstrip(". ;") or text

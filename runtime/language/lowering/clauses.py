@@ -9,13 +9,13 @@ _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|mr|mrs|ms|dr|st|\d+)\Z"
 _NEXT_SENTENCE = re.compile(r"\s+(?=[A-Z$]|(?:then|if|unless|otherwise|finally|afterwards)\b)")
 _JOINED = re.compile(r",?\s+(?:and\s+then|and\s+also|and|then|&)\s+|,\s*(?:then\s+)?", re.IGNORECASE)
 _PAIRS = {"(": ")", "[": "]", "{": "}", "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb"}
-"""What opens, and all that closes it: brackets, and the quotes that open and close with different marks."""
+"""Opening marks, each with its closing marks: brackets, and quotes with two different marks."""
 _MARKS = re.compile(r"[\"'`(\[{\u201c\u201e\u00ab]")
-"""What a text without quotes, brackets and code marks has none of."""
+"""The marks that a text without quotes, brackets and code does not contain."""
 
 
 def clauses(text: str) -> list[str]:
-    """The sentences and the parts between semicolons; the text whole where its brackets or quotes do not match."""
+    """The sentences and the parts between semicolons; the whole text if its brackets or quotes do not match."""
     found, start = [], 0
     open_places = outside(text)
     if not open_places:
@@ -43,7 +43,7 @@ def joints(text: str) -> Iterator[tuple[str, str]]:
 
 
 def unquoted(text: str) -> str:
-    """The text with blanks in the place of quotes, brackets and code marks."""
+    """The text with spaces in place of quotes, brackets and code."""
     if _MARKS.search(text) is None:
         return text
     open_places = frozenset(outside(text))
@@ -51,7 +51,7 @@ def unquoted(text: str) -> str:
 
 
 def outside(text: str) -> Sequence[int]:
-    """The places outside quotes, brackets and code marks, in order; none where these do not match."""
+    """The positions outside quotes, brackets and code, in order; none if these do not match."""
     if _MARKS.search(text) is None:
         return range(len(text))
     closers: list[str] = []

@@ -1,4 +1,4 @@
-"""Steps that say several things: each becomes a separate instruction, or the step stays free."""
+"""Steps with several clauses: each clause becomes an instruction, or the step stays free."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _SYMBOLIC = re.compile(r"^(?:\$\w|[A-Za-z_][\w.]*\()")
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Clauses that are one instruction together."""
+    """Clauses that form one instruction."""
 
     text: str
     found: Instruction
 
     @property
     def ends(self) -> bool:
-        """Whether nothing can come after it."""
+        """Whether nothing can follow it."""
         exits = self.found.op is Op.YLD and self.found.text in ("for exit", "for return")
         return self.found.op in _LASTS or exits or "; YLD for exit" in self.found.text
 
 
 class Compound:
-    """Takes steps apart. `classify` tells what a clause is."""
+    """Splits steps. `classify` classifies a clause."""
 
     def __init__(self, reach: Reach, speech: Speech, classify: Callable[[str], Instruction], *, meeting: bool) -> None:
         self._reach = reach
@@ -46,7 +46,7 @@ class Compound:
         self._meeting = meeting
 
     def in_parts(self, text: str, bare: str) -> Instruction | None:
-        """The instructions of a step of several clauses, or a free one; None for a step of one clause."""
+        """The instructions of a step with several clauses, or a free one; None for a single clause."""
         parts = clauses(text)
         if self._meeting and (lasting := phrases.WHILE_IT_LASTS.search(parts[0])):
             head = f"While the meeting is {lasting[1]}"
@@ -67,7 +67,7 @@ class Compound:
         return self._sequence(text, parts)
 
     def checked(self, found: Instruction, text: str, bare: str) -> Instruction:
-        """The instruction of a step of one clause, unless it holds something else besides: "… and set $x to 3"."""
+        """The instruction of a step with one clause, unless it contains another action: "… and set $x to 3"."""
         if not found.known:
             return self._behind(found, text) or self._call_and_more(text) or found
         if found.op in (Op.CND, Op.JMP, Op.CHK):
@@ -87,7 +87,7 @@ class Compound:
         return found
 
     def _besides_a_value(self, text: str) -> Instruction | None:
-        """ "Compute $total and tell the user": what else is done is no part of the value."""
+        """ "Compute $total and tell the user": the second action is no part of the value."""
         for head, tail in joints(text):
             if not isinstance(decode_text(Op.EXE, head).head, Set):
                 continue
@@ -101,11 +101,11 @@ class Compound:
 
     @staticmethod
     def _speaks(second: Instruction, bare: str) -> bool:
-        """Whether a clause surely is a call, or something said or asked."""
+        """Whether a clause is certainly a call, a message or a question."""
         return second.talk is None or bool(phrases.TELL.match(bare) or phrases.ASK_ALWAYS.match(bare))
 
     def _call_and_more(self, text: str) -> Instruction | None:
-        """ "Get order status and tell the user": a call, and what is done then."""
+        """ "Get order status and tell the user": a call, and a second action."""
         for head, tail in joints(text):
             called = self._classify(head)
             is_call = called.known and called.op is Op.QUE and called.talk is None and not called.after
@@ -146,7 +146,7 @@ class Compound:
         return replace(first, after=(*first.after, *(group.text for group in groups[1:])))
 
     def _joined(self, before: _Part, part: str, found: Instruction, mark: str) -> _Part | None:
-        """Two clauses that are one instruction, None where the second is one of its own."""
+        """Two clauses as one instruction; None if the second is one of its own."""
         talk = before.found.talk
         whole_call = before.found.op is Op.QUE and talk is None
         if found.op is Op.YLD and whole_call and not before.found.after:
@@ -165,7 +165,7 @@ class Compound:
         return None
 
     def _more_said(self, before: _Part, talk: Talk, part: str, found: Instruction, mark: str) -> _Part | None:
-        """More words for the same people, or the wait for their answer."""
+        """Further words for the same people, or the wait for their answer."""
         if waits_for(found, talk.target):
             worded = re.match(r"YLD for (?:\w+|agent \w+)[.;]?$|(?:please )?wait\b", part, re.IGNORECASE) is None
             more = with_words(talk, f"{mark} {part}" if worded else "", asks=True)
@@ -182,7 +182,7 @@ class Compound:
         return None
 
     def _behind(self, found: Instruction, text: str) -> Instruction | None:
-        """A condition behind what depends on it: "End program if $done"."""
+        """A condition after its action: "End program if $done"."""
         cuts = [cut for cut in phrases.BEHIND.finditer(unquoted(text)) if cut.start()]
         if not cuts or (found.known and found.op is Op.EXE and not phrases.DOES_ONE_THING.match(text)):
             return None
@@ -202,7 +202,7 @@ class Compound:
         return Instruction(Op.CND, f"{cut[1].capitalize()} {condition}", head.rstrip(" ,"))
 
     def _means_whether(self, head: str) -> bool:
-        """Whether only the person is between the verb and an "if": "Ask the user if …"."""
+        """Whether only the person stands between the verb and an "if": "Ask the user if …"."""
         if re.search(r"\b(?:as|even|only|what|and|or|know|see|decide|check|wonder|whether)\s*$", head, re.IGNORECASE):
             return True
         words = phrases.PREFIX.sub("", head)
@@ -216,9 +216,7 @@ class Compound:
         )
 
     def _lasting(self, found: Instruction, text: str) -> Instruction | None:
-        """A conversation that a person ends, or a text that is said until a condition is true: "Tell jokes until they
-        laugh".
-        """
+        """A conversation that a person ends, or a repeated message: "Tell jokes until they laugh"."""
         if found.talk is None or found.talk.asks:
             return None
         cut = phrases.LASTS.search(unquoted(text))
@@ -229,7 +227,7 @@ class Compound:
         return free(text, "how long it continues is part of the sentence")
 
     def _taken_apart(self, found: Instruction, text: str, head: str, tail: str) -> Instruction | None:
-        """The two halves of a sentence, where the second is something else to be done; None where it is not."""
+        """The two halves of a sentence, if the second is another action; else None."""
         bare = phrases.PREFIX.sub("", tail).rstrip(". ;")
         if found.op is Op.RET:
             return self._besides_a_return(text, bare)
@@ -251,7 +249,7 @@ class Compound:
         return self._sequence(text, [head, tail])
 
     def _besides_a_return(self, text: str, bare: str) -> Instruction | None:
-        """ "Return $x and end the program": nothing is done behind a return."""
+        """ "Return $x and end the program": nothing runs after a return."""
         if phrases.COMPUTES.match(text):
             return None
         second = self._classify(bare)
@@ -276,7 +274,7 @@ class Compound:
 
 
 def _else_alone(groups: Sequence[_Part]) -> bool:
-    """Whether an "otherwise" follows something that is not a condition."""
+    """Whether an "otherwise" follows a step that is no condition."""
     pairs = zip([None, *groups], groups, strict=False)
     return any(
         phrases.ELSE.match(group.text) is not None and (before is None or before.found.op is not Op.CND)

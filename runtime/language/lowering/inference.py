@@ -1,4 +1,4 @@
-"""Types of variables at their first use, where the step itself tells them."""
+"""Types of variables at their first use, if the step itself reveals them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FirstUses:
     """
 
     def __init__(self, typed: frozenset[str], results: Mapping[str, str]) -> None:
-        """`typed` are variables with a type already, `results` the types of playbooks' results by name."""
+        """`typed` are variables with a type, `results` the types of playbooks' results by name."""
         self._seen = set(typed)
         self._results = results
         self._types: dict[str, set[str]] = {}
@@ -39,7 +39,7 @@ class FirstUses:
         return tuple(self._typed(step) for step in steps)
 
     def _learn(self, step: Step) -> None:
-        """Note what a step gives to variables: "" for what cannot be told."""
+        """Note the types of values that a step assigns; "" for an unknown one."""
         match = _ONE.match(step.text)
         if match and step.op in (Op.EXE, Op.QUE):
             given = self._type_of(_YIELD.sub("", step.text[match.end() :]))
@@ -73,6 +73,6 @@ class FirstUses:
 
 
 def result_type(returns: str | None) -> str:
-    """The type that a variable gets from what a playbook returns; "" where that says none."""
+    """A variable's type from a playbook's result; "" if it declares none."""
     name = (returns or "").strip("'\" ").partition("[")[0]
     return name if name in TYPES else ""

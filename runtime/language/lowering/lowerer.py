@@ -1,4 +1,4 @@
-"""The port of a lowerer: what turns an agent of the syntax tree into PBAsm."""
+"""The port of a lowerer, which turns an agent of the syntax tree into PBAsm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 
 @dataclass(frozen=True, slots=True)
 class Unclassified:
-    """A step that stayed free: an EXE with its author's text whole. `reason` says why."""
+    """A step that stayed free: an EXE with the author's whole text. `reason` says why."""
 
     playbook: str
     line: str
@@ -33,8 +33,8 @@ class Unclassified:
 
 @dataclass(frozen=True, slots=True)
 class LoweringReport:
-    """The report of a compilation for its author: the steps that stayed free, and those that the rules left free and a
-    model `decided`.
+    """The report of a compilation: the steps that stayed free, and those that the rules left free and a model
+    `decided`.
     """
 
     unclassified: tuple[Unclassified, ...] = ()
@@ -43,7 +43,7 @@ class LoweringReport:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """The PBAsm of one agent. One that is not `final` lacks what a model could not be asked for: it is not cached."""
+    """The PBAsm of one agent. It is not `final`, and not cached, if a model could not be asked."""
 
     pbasm: str
     report: LoweringReport = LoweringReport()

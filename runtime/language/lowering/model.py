@@ -1,4 +1,4 @@
-"""The lowerer that asks a language model, and checks what it says."""
+"""The lowerer that asks a language model and checks its answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ user; done when the user gave $age`.
 the author says "privately".
 
 """
-"""What the lines of PBAsm are, for a model."""
+"""The explanation of PBAsm's lines for a model."""
 
 _INSTRUCTIONS = f"""\
 You are the compiler of a language in which people write programs for language models. You are given one agent of a \
@@ -129,7 +129,7 @@ class ModelLowerer:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the prompt and the model."""
+        """A digest of the prompt and the model."""
         prompt = "\0".join(message.content for message in _PROMPT)
         return f"model-{_VERSION} {self._llm.model} {hashlib.sha256(prompt.encode()).hexdigest()}"
 
@@ -157,7 +157,7 @@ class ModelLowerer:
 
 
 async def answer_of(llm: LLMClient, messages: tuple[ChatMessage, ...]) -> str:
-    """A model's answer when it compiles. Raises CompileError when it does not stop, and the model's exceptions."""
+    """The model's answer. Raises CompileError if it does not end, and the model's exceptions."""
     pieces: list[str] = []
     size = 0
     async with llm.stream(CompletionRequest(messages, purpose="compile")) as completion:
@@ -178,7 +178,7 @@ def _has_prose(playbook: ParsedPlaybook) -> bool:
 
 
 def _task(source: ParsedAgent, program: ParsedProgram) -> str:
-    """The text before the agent's own: its signatures and the names that it can call."""
+    """The prompt before the agent's own text: its signatures and the names that it can call."""
     own = [_announced(playbook) for playbook in source.playbooks]
     rows = ["Signatures", *own]
     others = [agent for agent in program.agents if agent is not source]
@@ -197,14 +197,14 @@ def _announced(playbook: ParsedPlaybook) -> str:
 
 
 def _agent_text(answer: str) -> str:
-    """The PBAsm in an answer. A fence around all of it is taken off."""
+    """The PBAsm in an answer, without a fence around all of it."""
     wrapped = _WRAPPER.match(answer)
     text = wrapped[2] if wrapped else answer
     return text.strip() + "\n"
 
 
 def _problem(text: str, source: ParsedAgent) -> str:
-    """The error in the text as the PBAsm of this agent; empty when there is none."""
+    """The error in the text as the PBAsm of this agent; empty if it has none."""
     try:
         program = read(text, f"{source.name}.pbasm")
     except ProgramRejected as error:

@@ -1,4 +1,4 @@
-"""English as it is used in steps: the patterns by which the rules know a step."""
+"""The English of steps: the patterns by which the rules recognise a step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PREFIX = re.compile(
 )
 _SYMBOLS = "\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff"
 ORNAMENTS = re.compile(rf"^[\s{_SYMBOLS}]+(?=\S)|(?<=\S)[\s!{_SYMBOLS}]+$")
-"""Emoji and the like around a sentence."""
+"""Emoji and similar ornaments around a sentence."""
 PBASM = re.compile(r"^(?:\d+(?:\.\d+)*:)?(EXE|TNK|QUE|CND|CHK|JMP|RET|YLD|LOP|ELS)\b:?\s*(.*)$", re.DOTALL)
 LOOP = re.compile(
     r"^(?:(?:forever|endlessly|while|for\s+each|for\s+every|for\s+all|until|repeat|loop|iterate|as long as)\b|for\s+\$"
@@ -35,7 +35,7 @@ REPEATS = re.compile(
     rf"|continuously|always|twice|thrice|in parallel|at the same time|either|one of)\b|\b\w+\s+{_TIMES}\b",
     re.IGNORECASE,
 )
-"""What makes a sentence go round, or be done only perhaps: steps below it are then part of it."""
+"""Words that make a sentence repeat or be optional; the steps below are then part of it."""
 _IT_DOES = r"(?:it|he|she|they|that|this)\s+(?:is|are|was|were|does|do|did|has|have)"
 IF_SO = re.compile(
     r"^(?:check|see|verify|determine|find out|test|look)\s+(?:whether|if|that)\s+(.+?)\s*[:;,.\u2014-]+\s*(?:and\s+)?"
@@ -44,7 +44,7 @@ IF_SO = re.compile(
 )
 LAST_CONDITION = re.compile(r"[:;,.\u2014]\s*(?:and\s+)?(?=(?:if|unless|when)\b[^,:;]*:?$)", re.IGNORECASE)
 BEHIND = re.compile(r"\s+\b(if|unless)\s+(?=\S)", re.IGNORECASE)
-"""A condition behind what depends on it."""
+"""A condition after its action."""
 SAYS_WHETHER = re.compile(
     r"^(?:ask|tell|inform|let|see|check|verify|determine|decide|confirm|clarify|find out|inquire|enquire|know|say|show"
     r"|mention|explain|consider|evaluate|assess|think about|think|figure out|understand|remind)\b",
@@ -68,7 +68,7 @@ MODIFIES = re.compile(
     r"|^[^\w$]*$",
     re.IGNORECASE,
 )
-"""A clause that says how, or of what, and is nothing to be done of its own."""
+"""A clause that says how, or of what, and contains no action."""
 BRANCH = re.compile(
     r"^(?:if|when|whenever|once|unless|in case|depending on|(?:each|every|any) time"
     r"|switch\b(?!.*\bto\b)|case(?=\s+[^:]+:)|default(?=:))(?!\w)",
@@ -102,7 +102,7 @@ AND_END = re.compile(
 INDIRECT = re.compile(
     r"\b(?:to|how|that|can|could|must|should|may|will|what|when|why|where|who|which|please)\b", re.IGNORECASE
 )
-"""What may make the rest of a sentence part of what is said: "how to save and quit"."""
+"""Words that may make the rest of a sentence part of the message: "how to save and quit"."""
 AND_RETURN = re.compile(r"\b(?:and|then)\s+return\b(?!\s+to\b)", re.IGNORECASE)
 RETURN = re.compile(r"^return\b\s*(.*)$", re.IGNORECASE | re.DOTALL)
 TO_CALLER = re.compile(
@@ -127,7 +127,7 @@ GO_TO = re.compile(
 IF_JUMP = re.compile(
     r"^(if\s+[^,;]+?)(?:\s+then)?\s+((?:go|jump|goto|return|continue|skip|proceed)\b.*)$", re.IGNORECASE | re.DOTALL
 )
-"""A condition with its jump behind it: "If yes go to step 2"."""
+"""A condition followed by its jump: "If yes go to step 2"."""
 NOTE = re.compile(
     r"^(?:check|apply|see|follow|consider|read|heed)\s+(?:the\s+)?(?:note\s*#?\s*(\d+)|n(\d+)\b)", re.IGNORECASE
 )
@@ -153,7 +153,7 @@ SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 TOGETHER = re.compile(
     r"^(?:review|go over|go through|plan|decide|evaluate|brainstorm|reflect|work out|figure out)\b", re.IGNORECASE
 )
-"""What is thought alone, or talked over with somebody."""
+"""Verbs for thinking alone, or for discussing with somebody."""
 THINK = re.compile(
     r"^(?:think|consider|decide|plan|reflect|reason|ponder|determine|figure out|evaluate|analy[sz]e|assess|weigh"
     r"|brainstorm|understand|review|note|observe|reconsider|re-?evaluate)\b",
@@ -206,7 +206,7 @@ SET_TO = re.compile(
     r"^(?:set|let|store|assign)\s+(\$\w+(?::[\w\[\], |]+?)?)\s+(?:to|be|as|=)\s+(.+)$", re.IGNORECASE | re.DOTALL
 )
 CHANGE = re.compile(r"^\$\w+(?:\.\w+|\[[^\]]*\])*\s*(?:[-+*/%|&]?=(?!=)|\+\+|--)")
-"""A change of a variable, or of a part of it, that is no assignment as ASSIGN knows it."""
+"""A change of a variable, or of a part of it, that ASSIGN does not recognise."""
 
 CALL = re.compile(r"^([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\s*\(")
 ASKS_OR_WAITS = re.compile(r"\b(?:ask|wait|prompt|request|collect|inquire)", re.IGNORECASE)
@@ -226,7 +226,7 @@ ACTS = re.compile(
     r"|generate|find|prepare|translate|convert|sort|filter)\s+" + _OBJECT + r")",
     re.IGNORECASE,
 )
-"""What is to be done besides the speech or the thought that stands before it."""
+"""Actions besides the message or the thought before them."""
 CALL_WORD = re.compile(
     r"^(?:call|run|use|execute|invoke|perform|start|trigger)\s+(?:the\s+)?(?:playbook\s+)?", re.IGNORECASE
 )
@@ -240,7 +240,7 @@ BY_A_CALL = re.compile(
     r"^[A-Za-z]+\s+(?:the\s+|an?\s+)?(\$\w+(?::\w+)?)\s+(?:with|by|using|from|via|by (?:calling|using))\s+"
     r"(?=[A-Za-z_][\w.]*\()"
 )
-"""What gets the result of a call: "Find a $place with Search($name)"."""
+"""The target of a call's result: "Find a $place with Search($name)"."""
 VERB_VARIABLE = re.compile(r"^([A-Za-z]+(?:\s+[A-Za-z]+)*?)\s+(?:the\s+|an?\s+)?\$(\w+)(:\w+)?$")
 VARIABLE = re.compile(r"\$(\w+)(?::\w+(?:\[[\w, \[\]]*\])?)?")
 TALKED_ABOUT = re.compile(
@@ -249,7 +249,7 @@ TALKED_ABOUT = re.compile(
     r"(?:\s+(?:is|are|was|were|has|looks?|fits?|works?)\b)?",
     re.IGNORECASE,
 )
-"""What a question is about, up to a variable that it names."""
+"""The subject of a question, up to a variable that it names."""
 ITS_STATE = re.compile(
     r"\b(?:whether|if)\s+(?:the\s+|their\s+)?\$\w+\s+(?:is|are|was|were|has|looks?|fits?|works?)$", re.IGNORECASE
 )
@@ -268,7 +268,7 @@ _ABOUT = r"(?:to|for|what|whether|if|about|how|when|where|which|who|why|that)\b"
 TO_A_VARIABLE = (
     rf"(?:ask|tell|inform|notify|remind|consult|message|invite|prompt)\s+(\$\w+)(?:\.\w+|\[[^\]]*\])*\s+(?={_ABOUT})"
 )
-"""The beginning of a step that speaks to whom a variable names: "Ask $colleague to …"."""
+"""The start of a step whose addressee is in a variable: "Ask $colleague to …"."""
 TO_VARIABLE_BEHIND = re.compile(
     r"^(?:send|say|give|pass|forward|report|show|present|explain|read|deliver|talk|speak)\b.*\b(?:to|with)\s+(\$\w+)[.!]?$",
     re.IGNORECASE | re.DOTALL,
@@ -292,7 +292,7 @@ REPLIES = re.compile(
     r"|say\s+(?:good\s?bye|hello|hi|farewell|thanks|thank you|sorry|yes|no))\b",
     re.IGNORECASE,
 )
-"""What is said to whom one talks with already."""
+"""Words for somebody who already takes part in the conversation."""
 EVERYBODY = re.compile(
     r"\b(?:everyone|everybody|all|the meeting|attendees|participants|the team|the group|the room|both)\b", re.IGNORECASE
 )
@@ -320,7 +320,7 @@ def plain(text: str) -> str:
 
 
 def spaced(name: str) -> str:
-    """The words of a CamelCased name: HeadChef -> Head Chef."""
+    """The words of a CamelCase name: HeadChef -> Head Chef."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
 
 

@@ -1,4 +1,4 @@
-"""The deterministic lowerer: offline, instant, and it says what it did not recognise."""
+"""The deterministic lowerer: offline, instant, with a report of the steps that it did not recognise."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RulesLowerer:
 
     @property
     def fingerprint(self) -> str:
-        """Changes when the rules do."""
+        """A digest of the rules."""
         return f"rules-{_VERSION}"
 
     async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:
@@ -82,7 +82,7 @@ def _playbook(
 def _steps(
     playbook: ParsedPlaybook, lowering: _StepLowering, results: Mapping[str, str], problems: Problems
 ) -> tuple[Step, ...]:
-    """The steps; those of a playbook that is PBAsm already are read as such."""
+    """The steps; those of a playbook in PBAsm are read as they are."""
     given = given_steps(playbook.steps, problems)
     if given is not None:
         return given
@@ -91,7 +91,7 @@ def _steps(
 
 
 def _results(agent: ParsedAgent, reach: Reach) -> Mapping[str, str]:
-    """The types of what playbooks give, as this agent calls them."""
+    """The types of playbooks' results, by the names that this agent uses."""
     own = {playbook.name: result_type(playbook.returns) for playbook in agent.playbooks}
     theirs = {
         f"{other.name}.{playbook.name}": result_type(playbook.returns)
@@ -133,8 +133,9 @@ class _StepLowering:
             classifier.speech.heard("user")
 
     def lower_all(self, items: Sequence[ListItem], parent: str, above: str = "") -> tuple[Step, ...]:
-        """The steps of a list. One that is nothing but the wait for the answer to a question takes its wait; the
-        question may be the step `above` the list."""
+        """The steps of a list. An item that only waits for the answer to a question is merged with the question, which
+        may be the step `above` the list.
+        """
         steps: list[Step] = []
         for number, item in enumerate(items, 1):
             before = steps[-1] if steps else None
@@ -183,7 +184,7 @@ class _StepLowering:
         )
 
     def _with_steps_below(self, found: Instruction, item: ListItem) -> Instruction:
-        """A step with others below it: where its sentence makes them depend on something, it is taken apart or free."""
+        """A step with others below it: if its sentence makes them depend on something, it is split or stays free."""
         text = unquoted(item.text)
         if phrases.PBASM.match(item.text):
             return found
@@ -196,7 +197,7 @@ class _StepLowering:
         return found
 
     def _written(self, found: Instruction, item: ListItem, line: str) -> Step:
-        """The step of an instruction, with the steps below it."""
+        """The step of an instruction, with its steps below."""
         if not found.known:
             self._notes.append(Unclassified(self._playbook, line, item.text, item.span, item.shown, found.reason))
         for name in (found.talk.target, *found.talk.others) if found.talk else ():
@@ -220,14 +221,14 @@ class _StepLowering:
         return Step(line, found.op, self._waiting(found, children), item.span, children)
 
     def _takes_details(self, found: Instruction, item: ListItem) -> bool:
-        """Whether what is listed below "…:" belongs to the sentence: what to say or think about, or mere nouns."""
+        """Whether the list below "…:" belongs to the sentence: topics to say or think about, or mere nouns."""
         below = [self._classifier.classify(inner.text) for child in item.children for inner in child.walk()]
         if found.op is Op.TNK or (found.op is Op.QUE and found.text.startswith("Say(")):
             return not any(inner.op in _CONTROL for inner in below)
         return found.op is Op.EXE and not any(inner.known for inner in below)
 
     def _waiting(self, found: Instruction, children: Sequence[Step]) -> str:
-        """The text of a step; a loop that lasts as long as a meeting waits for it, unless a step below does."""
+        """The text of a step. A loop that lasts as long as a meeting waits for it, unless a step below does."""
         waits = any(step.op is Op.YLD or "YLD for" in step.text for child in children for step in child.walk())
         if not (found.loop and self._meeting and phrases.WHILE_ACTIVE.search(found.text)) or waits:
             return found.text
@@ -235,14 +236,14 @@ class _StepLowering:
 
 
 def _work_first(found: Instruction) -> Instruction:
-    """Work in words, with other clauses behind it, is a step of its own: a heading would only be passed over."""
+    """Work in words, followed by other clauses, becomes a step of its own, because a heading would only be skipped."""
     if not found.after or found.op is not Op.EXE or not isinstance(decode_text(Op.EXE, found.text).head, Free):
         return found
     return replace(found, text="", after=(found.text, *found.after))
 
 
 def _folded(item: ListItem) -> ListItem:
-    """An item with the steps below it in its own text."""
+    """An item with the text of its steps below in its own."""
     return replace(item, text=f"{item.text.rstrip(':')}: {_details(item)}", children=())
 
 
@@ -251,7 +252,7 @@ def _details(item: ListItem) -> str:
 
 
 def _below(item: ListItem, found: Instruction) -> tuple[ListItem, ...]:
-    """The items below a step: the other clauses of its own sentence, and its list, below the last of these."""
+    """The items below a step: the other clauses of its sentence, and its list, below the last of these."""
     inside = [text for text in (found.body, *found.after) if text is not None]
     clauses = [replace(item, text=text, children=()) for text in inside]
     belongs = found.after or (found.body is not None and found.body.rstrip().endswith(":"))
@@ -267,7 +268,7 @@ def _lost(said: str, step: Step) -> list[str]:
 
 
 def _awaited(done: str | None) -> str:
-    """The condition of a separate wait: nothing where any answer will do."""
+    """The condition of a separate wait; empty if any answer will do."""
     return "" if done is None or done == "; done when the user answered" else done
 
 

@@ -1,4 +1,4 @@
-"""The names that the steps of an agent can refer to."""
+"""The names that an agent's steps can refer to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WHOSE = re.compile(
     r"\b(?:(?:the\s+)?(?:user|customer|client|guest|player|person)(?:['\u2019]s|s['\u2019])?|their|his|her|its|my|your|our|all)\b",
     re.IGNORECASE,
 )
-"""Whose something is: a playbook's name seldom says it."""
+"""Possessives, which a playbook's name seldom contains."""
 
 
 class Reach:
@@ -42,7 +42,7 @@ class Reach:
         return self._program.has_playbook(agent, playbook) if agent else name in self._own
 
     def meant(self, words: str) -> str | None:
-        """The playbook whose name these words are: "Create a ticket" is CreateTicket, "Get user's name" GetName."""
+        """The playbook that these words name: "Create a ticket" is CreateTicket, "Get user's name" GetName."""
         if _NO_NAME.search(words):
             return None
         return self._by_words.get(_simple(words)) or self._by_words.get(_simple(_WHOSE.sub(" ", words)))
@@ -52,7 +52,7 @@ class Reach:
         return self._own.get(name, ())
 
     def agents_in(self, text: str) -> list[str]:
-        """The agents that a text names, in its order; servers of tools are none."""
+        """The agents that a text names, in its order, without servers of tools."""
         found = [
             (match.start(), agent)
             for agent, pattern in self._mentions.items()
@@ -61,7 +61,7 @@ class Reach:
         return [agent for _, agent in sorted(found)]
 
     def nearly_an_agent(self, word: str) -> bool:
-        """Whether a word is nearly the name of an agent of the program."""
+        """Whether a word resembles the name of an agent."""
         return bool(get_close_matches(word, [agent.name for agent in self._program.agents], n=1, cutoff=0.75))
 
     @cached_property
@@ -90,7 +90,7 @@ def _any_of(patterns: Iterable[str]) -> str:
 
 
 def _squeezed(text: str) -> str:
-    """A text in which names are found however they are written: small letters, without what joins words."""
+    """A text for finding names in any spelling: lower case, without separators."""
     return re.sub(r"[\s_-]+", "", text).casefold()
 
 
@@ -118,6 +118,6 @@ def _called(agent: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _simple(text: str) -> str:
-    """A name for comparison: "Create a ticket" and CreateTicket are the same."""
+    """A name for comparison: "Create a ticket" and CreateTicket are equal."""
     words = re.sub(r"\b(?:a|an|the)\b", " ", phrases.spaced(text), flags=re.IGNORECASE)
     return (camel_case(words) or text).lower()

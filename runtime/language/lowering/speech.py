@@ -1,4 +1,4 @@
-"""The meaning of steps that speak to somebody, or wait for somebody."""
+"""The meaning of steps that speak to somebody or wait for somebody."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Speech:
     def __init__(self, reach: Reach, *, meeting: bool, attendees: Collection[str] | None = None) -> None:
         self.partners: list[str] = []
         self.given: set[str] = set()
-        """The variables that have a value by the steps so far."""
+        """The variables that have a value at this step."""
         self._reach = reach
         self._meeting = meeting
         self._attendees = attendees
@@ -93,7 +93,7 @@ class Speech:
         return self.spoken(Talk(heard_by, said, tuple(others) if heard_by != "meeting" else (), asks))
 
     def _unsure_who_hears(self, text: str, bare: str, target: str | None, others: Sequence[str]) -> Instruction | None:
-        """A step of a meeting that may be for some of its participants only."""
+        """A step of a meeting that may be meant for only some of its participants."""
         private = self._private(text)
         if private and target in (None, "meeting") and not phrases.EVERYBODY.search(bare):
             return free(text, "it does not say who is spoken to in private")
@@ -124,13 +124,13 @@ class Speech:
         return Instruction(Op.QUE, instruction + waiting + all_answer, talk=talk)
 
     def heard(self, target: str) -> None:
-        """Somebody has been spoken to: who is meant where a later step does not say it."""
+        """Note an addressee, who is meant when a later step names nobody."""
         if target in self.partners:
             self.partners.remove(target)
         self.partners.append(target)
 
     def _nobody_known(self, text: str, bare: str, target: str | None) -> Instruction | None:
-        """A step that names somebody whom only the running program knows, or nobody knows."""
+        """A step that names somebody whom only the running program knows, or nobody."""
         person = rf"(?:{phrases.PERSON.pattern}|\b(?:{self._reach.any_agent})\b)"
         variable = re.match(phrases.TO_A_VARIABLE + rf"(?!to\s+(?:the\s+)?{person})", bare, re.IGNORECASE)
         behind = phrases.TO_VARIABLE_BEHIND.search(bare) if target is None else None
@@ -203,7 +203,7 @@ class Speech:
         return agents + ["user"] * (phrases.PERSON_OUTSIDE.search(match[1]) is not None)
 
     def _to_whom(self, bare: str) -> str:
-        """A sentence from where it says to whom something is said about others: "Introduce Cook to the user"."""
+        """A sentence from the part that names the listener: "Introduce Cook to the user"."""
         about = phrases.ABOUT_OTHERS.match(bare)
         to = re.search(
             rf"\bto\s+(?:the\s+)?(?:{self._reach.any_agent}|{phrases.PERSON.pattern})\b", bare, re.IGNORECASE
@@ -215,7 +215,7 @@ class Speech:
         return re.search(rf"{_LEAD}{person.pattern}", bare, re.IGNORECASE)
 
     def target(self, target: str | None, text: str) -> str:
-        """In a meeting, what is for one of its attendees is said to all, unless the step says "privately"."""
+        """In a meeting, words for one of its attendees are said to all, unless the step says "privately"."""
         if not self._meeting:
             return target or "user"
         if target is not None and (target == "user" or self._private(text) or self._outside(target)):
@@ -223,7 +223,7 @@ class Speech:
         return "meeting"
 
     def _outside(self, name: str | None) -> bool:
-        """Whether somebody cannot hear what is said in the meeting."""
+        """Whether somebody cannot hear the meeting's messages."""
         attendees = self._attendees
         return attendees is not None and name not in (None, "user", "meeting") and name not in attendees
 
@@ -250,7 +250,7 @@ class Speech:
         ]
 
     def wait_for(self, target: str, said: str, *, several: bool = False) -> str:
-        """The wait for an answer to what was said, by one of `several` agents or by the only one."""
+        """The wait for an answer, by one of `several` agents or by the only one."""
         until = phrases.UNTIL.search(said)
         if target != "user":
             asked_for = {match[1] for match in phrases.ASKED_FOR.finditer(said)}
@@ -272,13 +272,13 @@ class Speech:
 
 
 def _before_what(text: str) -> str:
-    """A step up to what is said: "Tell only Ada that …"."""
+    """A step up to its message: "Tell only Ada that …"."""
     what = re.search(r"\b(?:that|what|whether|if|how|why|about)\b|:", unquoted(text))
     return text[: what.start()] if what else text
 
 
 def _perhaps_over(text: str, said: str) -> Instruction | None:
-    """A step like "Tell the user how to save and quit": does the program end, or is it told?"""
+    """Whether a step such as "Tell the user how to save and quit" might mean that the program ends."""
     over = phrases.AND_END.search(said)
     if over is None or " " in over[0].strip(" ,;.").removeprefix("and ").removeprefix("then "):
         return None
@@ -287,7 +287,7 @@ def _perhaps_over(text: str, said: str) -> Instruction | None:
 
 
 def waits_for(found: Instruction, target: str) -> bool:
-    """Whether an instruction is the wait for an answer of somebody who has just been spoken to."""
+    """Whether an instruction only waits for an answer of the last addressee."""
     whom = target if target in ("user", "meeting") else f"agent {target}"
     return found.op is Op.YLD and re.match(rf"for {whom}\b", found.text) is not None
 

@@ -63,7 +63,7 @@ def build(name: str, agents: Sequence[AgentSpec], metadata: Mapping[str, Any]) -
 
 
 def read_agent(agent: ParsedAgent, problems: Problems) -> AgentSpec:
-    """An agent whose steps and triggers carry their codes; what is wrong is noted."""
+    """An agent whose steps and triggers have their codes; errors are noted."""
     playbooks = tuple(_playbook(playbook, problems) for playbook in agent.playbooks)
     return AgentSpec(
         agent.name, agent.kind, agent.span, agent.description, dict(agent.metadata), playbooks, agent.fences
@@ -93,14 +93,14 @@ def _playbook(parsed: ParsedPlaybook, problems: Problems) -> PlaybookSpec:
 
 
 def coded_trigger(item: ListItem) -> Trigger | None:
-    """The trigger of an item that has its number and code; None for one that has not, or of an unknown code."""
+    """The trigger of an item with number and code; None without them, or with an unknown code."""
     match = _TRIGGER.match(item.text)
     known = match is not None and match[2] in TriggerKind.__members__
     return Trigger(match[1], TriggerKind(match[2]), match[3], item.span) if match and known else None
 
 
 def check_trigger_codes(agents: Sequence[ParsedAgent], problems: Problems) -> None:
-    """Note triggers with a number and an unknown code in agents that are not compiled yet: `T1:EVNT When asked`."""
+    """Note triggers with a number and an unknown code, in agents that are not compiled yet: `T1:EVNT When asked`."""
     for playbook in (playbook for agent in agents if not agent.compiled for playbook in agent.playbooks):
         for number, item in enumerate(playbook.triggers, 1):
             if _TRIGGER.match(item.text):
@@ -130,7 +130,7 @@ def number_notes(notes: Sequence[ListItem]) -> tuple[str, ...]:
 
 
 def write(program: Program) -> str:
-    """The text of a program; reading it gives the same program, apart from the places."""
+    """The text of a program; reading it gives the same program, except for the places."""
     front = f"---\n{_yaml(program.metadata)}---\n" if program.metadata else ""
     return front + "\n".join([f"{HEADER}\n", *(write_agent(agent) for agent in program.agents)])
 
@@ -193,7 +193,7 @@ def _metadata(metadata: Mapping[str, Any]) -> str:
 
 
 def _preamble(metadata: Mapping[str, Any], description: str, keys: frozenset[str], *, quoted: bool = False) -> str:
-    """Metadata and description; a description that would not be read as prose is among the metadata."""
+    """Metadata and description; a description that would not be read as prose becomes metadata."""
     if not description:
         return _metadata(metadata)
     if quoted or not _is_prose(description, keys):
@@ -211,7 +211,7 @@ def _is_prose(text: str, keys: frozenset[str]) -> bool:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Texts of several lines are written on one and quoted, so that nothing in them looks like Markdown."""
+    """Writes texts of several lines on one line and quoted, so that nothing in them looks like Markdown."""
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:

@@ -1,4 +1,4 @@
-"""Steps of PBAsm: `02.01:QUE text`, put in their tree by number."""
+"""Steps of PBAsm, `02.01:QUE text`, in their tree by number."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Node:
 
 
 def is_coded(item: ListItem) -> bool:
-    """Whether an item of a list is a step of PBAsm, with its number and code."""
+    """Whether an item of a list is a step of PBAsm, with number and code."""
     match = _STEP.match(item.text)
     return match is not None and match[2] in Op.__members__
 
@@ -47,9 +47,9 @@ def given_steps(items: Sequence[ListItem], problems: Problems) -> tuple[Step, ..
 
 
 def read_steps(items: Sequence[ListItem], problems: Problems) -> tuple[Step, ...]:
-    """The tree of steps; a bad code, a number twice or without its parent, and a jump to nowhere are noted.
+    """The tree of steps. Errors are noted: a bad code, a duplicate number or one without its parent, a jump to nowhere.
 
-    `YLD call`, as older compilers wrote, is read as `YLD for call`.
+    `YLD call`, from older compilers, is read as `YLD for call`.
     """
     roots: list[_Node] = []
     chain: list[_Node] = []

@@ -20,7 +20,7 @@ _DIGEST_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """The version that a frame was started with. `code` is "" without Python; `steps` are digests by line."""
+    """The version with which a frame was started. `code` is "" without Python; `steps` are digests by line."""
 
     kind: str
     signature: str
@@ -29,7 +29,7 @@ class Version:
 
     @classmethod
     def read(cls, text: str) -> Version:
-        """The version that `text` says."""
+        """The version in a text."""
         kind, signature, code, *steps = text.split(" ")
         return cls(kind, signature, code, dict(step.split("=") for step in steps))
 
@@ -71,7 +71,7 @@ def outline(program: Program) -> dict[str, str]:
 
 
 def differences(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, list[str]]:
-    """The playbooks that are `changed`, `added` and `removed`, each by its name; empty lists are left out."""
+    """The `changed`, `added` and `removed` playbooks by name; empty lists are left out."""
     found = {
         "changed": [name for name in new if name in old and old[name] != new[name]],
         "added": [name for name in new if name not in old],
@@ -88,7 +88,7 @@ def _code(agent: AgentSpec, playbook: PlaybookSpec) -> str:
 
 @lru_cache(maxsize=256)
 def _codes(sources: tuple[str, ...], playbooks: frozenset[str]) -> Mapping[str, str]:
-    """The digests of all playbooks in an agent's code. Cached: every session that comes back asks."""
+    """The digests of all playbooks in an agent's code. Cached, because every returning session asks."""
     shared: list[str] = []
     own: dict[str, list[str]] = {}
     for node in (node for source in sources for node in ast.parse(source).body):
@@ -106,6 +106,6 @@ def _digest(*parts: object) -> str:
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:
-    """The first names, and the number of the others."""
+    """The first names, and the number of further ones."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" (+{rest})" if rest > 0 else "")

@@ -18,7 +18,7 @@ _FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})([^`]*)$")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """`#`, `##` or `###`; `column` is where its text begins."""
+    """`#`, `##` or `###`; `column` is the start of its text."""
 
     level: int
     text: str
@@ -28,7 +28,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A fenced block: `opening` is its first line, `lines` what is inside."""
+    """A fenced block: `opening` is its first line, `lines` its content."""
 
     info: str
     indent: int
@@ -55,7 +55,7 @@ Section = tuple[Heading, list[Block]]
 
 
 def scan(lines: Sequence[SourceLine], problems: Problems) -> list[Block]:
-    """The blocks of a program in order; a fence or comment that is never closed is noted."""
+    """The blocks of a program in order; an unclosed fence or comment is noted."""
     scanner = _Scanner(problems)
     for line in lines:
         scanner.take(line)
@@ -156,7 +156,7 @@ class _Scanner:
 
 
 def _without_comments(text: str) -> tuple[str, bool]:
-    """The text without its comments, and whether one is still open at the end."""
+    """The text without its comments, and whether a comment is still open at the end."""
     while (start := text.find("<!--")) >= 0:
         end = text.find("-->", start + 4)
         if end < 0:

@@ -19,17 +19,17 @@ _LANGUAGES = frozenset({"python", "py", "python3"})
 
 
 def is_python(fence: Fence) -> bool:
-    """Whether the fence holds code of the program."""
+    """Whether the fence contains the program's code."""
     return fence.language in _LANGUAGES
 
 
 def is_code(fence: Fence) -> bool:
-    """Whether the fence is for the machine, and not part of the prose."""
+    """Whether the fence is code rather than prose."""
     return is_python(fence) or fence.language == PUBLIC_JSON
 
 
 def read_fence(fence: Fence, problems: Problems) -> tuple[PythonFence, list[ParsedPlaybook]]:
-    """The code without its indentation, and the functions marked `@playbook`, whose triggers are plain text still."""
+    """The unindented code, and the functions marked `@playbook`, whose triggers are still plain text."""
     reader = _FenceReader(fence, problems)
     first = fence.lines[0] if fence.lines else fence.opening
     return PythonFence(reader.source, first.span(fence.indent + 1)), reader.playbooks()
@@ -132,7 +132,7 @@ def _is_playbook(decorator: ast.expr) -> bool:
 
 
 def _params(arguments: ast.arguments) -> tuple[Param, ...]:
-    """The named parameters; what *args and **kwargs would take cannot be announced and is left out."""
+    """The named parameters, without *args and **kwargs, whose names are unknown."""
     named = [*arguments.posonlyargs, *arguments.args]
     missing: list[ast.expr | None] = [None] * (len(named) - len(arguments.defaults))
     pairs = [

@@ -1,4 +1,4 @@
-"""The people whom a program declares: who they are, and how what is said reaches them."""
+"""The people that a program declares: who they are, and how messages reach them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ HUMAN_KEYS = frozenset(
 """The keys below `# Name:Human`."""
 
 BUFFER_TIMEOUT_S = 5.0
-"""What is said to somebody buffered is shown at the latest so long after the first of it."""
+"""The longest delay of a buffered message, from the first of a group."""
 
 _PERSON = re.compile(r"[A-Za-z][\w-]*:\S+")
 _HANDLER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?")
 _ELSEWHERE = frozenset({"remote"})
-"""Keys that are refused with words of their own."""
+"""Keys that are refused with a text of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,11 @@ class HumanSpec:
 
 
 ANYBODY = HumanSpec("User", "User")
-"""Whoever is declared by nobody: they see everything as it is written."""
+"""A person declared by nobody, who sees everything as it is written."""
 
 
 def humans_of(program: Program) -> tuple[HumanSpec, ...]:
-    """The declared humans, in the order of the program; none means that everybody is `ANYBODY`."""
+    """The declared humans, in program order; without any, everybody is `ANYBODY`."""
     return tuple(_human(agent) for agent in program.agents if agent.kind is AgentKind.HUMAN)
 
 
@@ -110,7 +110,7 @@ def delivery_of(said: Mapping[str, Any]) -> DeliveryPreferences:
 
 
 def check_human(said: Mapping[str, Any], lines: Mapping[str, SourceLine], problems: Problems) -> None:
-    """Note what is wrong with a person's metadata, besides values that no agent may have."""
+    """Note errors in a person's metadata, besides values that no agent may have."""
     for key, line in lines.items():
         if key not in HUMAN_KEYS and key not in _ELSEWHERE:
             near = get_close_matches(key, HUMAN_KEYS, n=1)
@@ -127,7 +127,7 @@ def check_human(said: Mapping[str, Any], lines: Mapping[str, SourceLine], proble
 
 
 def _wanted(key: str, value: Any) -> str:
-    """The values that a person's key expects, when its value is a different one."""
+    """The expected values of a person's key, if its value is a different one."""
     if key == "person":
         people = value if isinstance(value, list) else [value]
         known = people and all(isinstance(one, str) and _PERSON.fullmatch(one) for one in people)
@@ -142,7 +142,7 @@ def _wanted(key: str, value: Any) -> str:
 
 
 def check_people(agents: Sequence[ParsedAgent], problems: Problems) -> None:
-    """Note what cannot be among the people of a whole program: two of one name, a handler that is nowhere."""
+    """Note errors among the people of a whole program: two of one name, a missing handler."""
     known: dict[str, ParsedAgent] = {}
     for agent in agents:
         if agent.kind is not AgentKind.HUMAN:

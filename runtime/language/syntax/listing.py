@@ -15,7 +15,7 @@ _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)]|(?<=\s)[a-z][.)](?=[ \t]+\S))(?:
 _DASHES = "-*+\u2022\u2013\u2014\u00b7\u25aa\u25cf\u2023"
 _HEADING = re.compile(r" {0,3}#{1,6}\s")
 _GLUED = re.compile(r"\s*(?:-(?=[A-Z])|[\u2022\u2013\u2014\u00b7\u25aa\u25cf\u2023]\s*)(?=\w)")
-"""A line that its author means as an item: a dash without a blank behind it, or another mark."""
+"""A line that its author means as an item: a dash without a space after it, or another mark."""
 _RULE = re.compile(r"^\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$")
 
 
@@ -25,7 +25,7 @@ def is_rule(text: str) -> bool:
 
 
 def is_item(text: str) -> bool:
-    """Whether a line begins an item of a list."""
+    """Whether a line starts an item of a list."""
     return _ITEM.match(text) is not None and not is_rule(text)
 
 

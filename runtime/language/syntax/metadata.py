@@ -17,7 +17,7 @@ from runtime.language.syntax.yaml_text import load_mapping
 
 _COMMON = ("public", "export", "hidden", "description", "model", "meeting")
 MEETING_KEYS = ("required_attendees", "optional_attendees")
-"""Who is invited to a meeting."""
+"""The keys for a meeting's attendees."""
 
 PLAYBOOK_KEYS = frozenset(
     {*_COMMON, *MEETING_KEYS, "before_joining", "show", "execution_mode", "cli_entry", "pattern", "pure"}
@@ -41,7 +41,7 @@ _CHOICES: dict[str, dict[str, str]] = {
 _FLAGS = ("public", "export", "hidden", "meeting", "cli_entry", "pure", "streaming_enabled", "buffer_messages")
 _FLAG_WORDS = frozenset({"true", "false", "yes", "no", "on", "off"})
 _SHORT_FORMS = {"mode": "execution_mode", "exec_mode": "execution_mode", "startup": "startup_mode"}
-"""Keys that are not much like the one that is meant."""
+"""Short forms of keys that hardly resemble them."""
 
 _LEAST = {"streaming_chunk_size": 1, "buffer_timeout": 0}
 _TEXTS = ("description", "name", "before_joining")
@@ -50,7 +50,7 @@ _KEY_OF_ANY_CASE = re.compile(r"^([a-z]\w*):(?:\s+(.*?))?\s*$")
 _OWN_KEY = re.compile(r"^[a-z]\w*:(?:\s+\S|\s*$)")
 _LOOSE_KEY = re.compile(r"^ {0,3}([A-Za-z]+(?:[_ -][A-Za-z]+)?)\s*:\s+(\w.*?)\s*$")
 _SCALAR = re.compile(r"[|>][+-]?\d?")
-"""How YAML says that a text of several lines follows."""
+"""YAML's marks for a text of several lines."""
 
 _ANY_KEY = re.compile(r"^[A-Za-z_][\w-]*:(?:\s|$)|^\s*#|^\s*-\s")
 
@@ -69,7 +69,7 @@ class Preamble:
 
     @property
     def description(self) -> str:
-        """All that is said in prose; more than one blank line is one, rules are dropped."""
+        """All prose; repeated blank lines are merged, rules dropped."""
         rows: list[str] = []
         for block in self.prose:
             if isinstance(block, Fence):
@@ -102,7 +102,7 @@ def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Probl
 
 
 def misspelt_key(key: str, keys: frozenset[str]) -> str:
-    """The key that is probably meant by one that is not known; "" where it seems to be the author's own."""
+    """The key that an unknown one probably means; "" if it seems to be the author's own."""
     if key in keys:
         return ""
     meant = _SHORT_FORMS.get(key) or next(iter(get_close_matches(key, sorted(keys), n=1, cutoff=0.8)), "")
@@ -133,7 +133,7 @@ def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problem
 
 
 def _wanted(key: str, value: Any) -> str:
-    """The values that a known key expects, when its value is a different one."""
+    """The expected values of a known key, if its value is a different one."""
     if key in _CHOICES:
         return "one of " + ", ".join(_CHOICES[key])
     if key in _FLAGS:
@@ -202,7 +202,7 @@ class _PreambleReader:
         self.prose.append(block)
 
     def _is_of_keys(self, first: SourceLine) -> bool:
-        """Whether this line begins a paragraph in which every line is a key, or belongs to one."""
+        """Whether this line starts a paragraph in which every line is a key or belongs to one."""
         rows = [first.text]
         for block in (self._blocks[index] for index in range(self._at, len(self._blocks))):
             if not isinstance(block, Text) or not block.line.text.strip() or is_rule(block.line.text):
@@ -236,7 +236,7 @@ class _PreambleReader:
         return True
 
     def _read_loose(self, line: SourceLine) -> bool:
-        """A setting as people write it in prose: `Public: yes`."""
+        """A setting in prose form: `Public: yes`."""
         said = loose_setting(line.text, self._keys)
         if said is None:
             self._warn_of_setting(line)
@@ -246,7 +246,7 @@ class _PreambleReader:
         return True
 
     def _warn_of_setting(self, line: SourceLine) -> None:
-        """Warn of prose that is a setting but for its key: `publc: true`."""
+        """Warn of prose that would be a setting with a correct key: `publc: true`."""
         match = _KEY.match(line.text.rstrip())
         meant = misspelt_key(match[1], self._keys) if match and self._keys is not PERSON_KEYS else ""
         if match and meant and loose_setting(f"{meant}: {match[2] or ''}", self._keys):

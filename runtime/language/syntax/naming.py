@@ -1,4 +1,4 @@
-"""Names out of headings."""
+"""Names derived from headings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import unicodedata
 
 STATEMENTS = frozenset({"Say", "Step", "Var", "Return", "Yld", "Trigger"})
-"""What a model writes in its replies: no playbook can have these names."""
+"""The statements of a model's replies, whose names no playbook can have."""
 
 
 _AROUND = " \t:;.,!?*`~'\""
@@ -28,12 +28,12 @@ def playbook_name(text: str) -> str | None:
 
 
 def is_taken(name: str) -> bool:
-    """Whether a name means something else where playbooks are called."""
+    """Whether a name has another meaning where playbooks are called."""
     return keyword.iskeyword(name) or name in STATEMENTS
 
 
 def camel_case(text: str) -> str | None:
-    """Each word capitalized, the rest of it in lower case, everything but letters and digits gone."""
+    """Each word capitalised, with the rest in lower case, and only letters and digits kept."""
     text = re.sub("['\u2019]", "", unicodedata.normalize("NFKC", text))
     words = re.findall(r"[^\W_]+", text)
     name = "".join(word.capitalize() for word in words)

@@ -97,5 +97,5 @@ class ParsedProgram:
         return self._callable.keys()
 
     def has_playbook(self, agent: str, playbook: str) -> bool:
-        """Whether there is a playbook of this name below an agent of this one."""
+        """Whether the agent of this name has a playbook of this name."""
         return playbook in self._callable.get(agent, ())

@@ -1,4 +1,4 @@
-"""From Markdown to the syntax tree. Loose where people are, strict where a mistake would be silent."""
+"""From Markdown to the syntax tree: tolerant with people's habits, strict with mistakes that would be silent."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _FIRST = "A program starts with an agent: # Name"
 
 
 def parse(source: Source) -> ParsedProgram:
-    """The tree of a program. Raises ProgramRejected with everything that is wrong with it."""
+    """The tree of a program. Raises ProgramRejected with all of its errors."""
     problems = Problems()
     blocks = scan(source.lines, problems)
     before, sections = split(blocks, 1)
@@ -106,7 +106,7 @@ def _refuse_second_entry(source: Source, agents: list[ParsedAgent], problems: Pr
 
 
 def _name_attendees(agents: list[ParsedAgent]) -> None:
-    """Attendees that are agents of the program by the names that these have: "Head Chef" is HeadChef."""
+    """Replace attendees by the names of the program's agents: "Head Chef" is HeadChef."""
     names = {agent.name for agent in agents}
     for playbook in (playbook for agent in agents for playbook in agent.playbooks):
         for key in MEETING_KEYS:
@@ -178,7 +178,7 @@ class _AgentReader:
         return AgentKind.MCP
 
     def _check_elsewhere(self, metadata: Mapping[str, Any], playbooks: Sequence[ParsedPlaybook]) -> None:
-        """Check an agent that is played in another process."""
+        """Check an agent that runs in another process."""
         line = self._heading.line
         if "remote" in metadata:
             hint = "Write # Name:MCP for a server of tools, and # Name:Remote for a participant that connects here."
@@ -289,7 +289,7 @@ class _AgentReader:
         )
 
     def _section_kind(self, heading: Heading) -> str | None:
-        """The kind of list below the heading; None for one that is part of the prose."""
+        """The kind of list below the heading; None for prose."""
         text = _section_name(heading)
         near = [] if text in _SECTIONS else get_close_matches(text, _SECTIONS, n=1, cutoff=0.8)
         if near:
@@ -327,7 +327,7 @@ class _AgentReader:
 
 
 def _agent_texts(source: Source, sections: list[Section]) -> list[str]:
-    """The text of each agent, from its heading to the next one's."""
+    """The text of each agent, from its heading to the next."""
     index = {id(line): number for number, line in enumerate(source.lines)}
     starts = [index[id(heading.line)] for heading, _ in sections]
     return [
@@ -337,7 +337,7 @@ def _agent_texts(source: Source, sections: list[Section]) -> list[str]:
 
 
 def _is_bare_list(blocks: Sequence[Block]) -> bool:
-    """Whether there is a list and nothing else: then people mean steps."""
+    """Whether there is only a list, which then means steps."""
     texts = [block.line.text for block in blocks if isinstance(block, Text) and block.line.text.strip()]
     if not texts or any(
         isinstance(block, Heading) or (isinstance(block, Fence) and block.indent < 2) for block in blocks
@@ -351,5 +351,5 @@ def _section_name(heading: Heading) -> str:
 
 
 def _is_setting(block: Block) -> bool:
-    """Whether a line among the items of a list is a setting of the playbook: `public: true`."""
+    """Whether a line among a list's items is a setting of the playbook: `public: true`."""
     return isinstance(block, Text) and loose_setting(block.line.text, PLAYBOOK_KEYS) is not None

@@ -28,7 +28,7 @@ class Signature:
 
 
 def read_signature(heading: Heading, problems: Problems) -> Signature | None:
-    """The signature, or None with the problem noted at its column."""
+    """The signature, or None with an error noted at its column."""
     public = _PUBLIC.match(heading.text)
     text = heading.text[public.end() :] if public else heading.text
     column = heading.column + (public.end() if public else 0)
@@ -102,7 +102,7 @@ def _read_rest(
 
 
 def _reason(error: SyntaxError, rest: str) -> str:
-    """The error in the words of this language; Python's own differ from version to version."""
+    """The error in this language's words, because Python's own differ between versions."""
     if rest.count("(") > rest.count(")"):
         return "the parenthesis is never closed"
     if "default argument" in error.msg or "without a default" in error.msg:
@@ -113,7 +113,7 @@ def _reason(error: SyntaxError, rest: str) -> str:
 
 
 def parse_python(code: str) -> ast.Module:
-    """The tree of Python code; whatever is wrong with it is a SyntaxError, and it warns of nothing."""
+    """The tree of Python code. Every error becomes a SyntaxError, and no warnings are printed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -39,7 +39,7 @@ class Source:
 
 
 def is_compiled(file: str) -> bool:
-    """Whether a file of this name holds PBAsm."""
+    """Whether a file with this name contains PBAsm."""
     return file.endswith(".pbasm")
 
 
@@ -105,7 +105,9 @@ class _Reader:
         self.lines.extend(self._expand_imports(self._own_lines(text, file), (Path(file).resolve(),)))
 
     def _own_lines(self, text: str, file: str) -> list[SourceLine]:
-        """The lines of one file, blank where its shebang and frontmatter stood, so that numbers stay true."""
+        """The lines of one file, with blank ones in place of its shebang and frontmatter, so that line numbers stay
+        true.
+        """
         rows = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
         lines = [SourceLine(row, file, number) for number, row in enumerate(rows, 1)]
         if rows[0].startswith("#!"):

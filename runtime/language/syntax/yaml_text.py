@@ -1,4 +1,4 @@
-"""YAML out of a program's lines, as plain values."""
+"""YAML in a program's lines, as plain values."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def load_mapping(lines: Sequence[SourceLine], problems: Problems) -> dict[str, A
 
 
 def _plain(value: object, depth: int, counted: Iterator[int]) -> Any:
-    """Raises OverflowError for too many values: a few lines can name each other over and over."""
+    """A value as plain data. Raises OverflowError for too many values, since a few lines can refer to each other
+    repeatedly.
+    """
     if depth > _MOST_LEVELS:
         return "…"
     if next(counted) > _MOST_VALUES:

@@ -1,1 +1,1 @@
-"""The model's process: what asks providers, and nothing else of Parley."""
+"""The model's process, which makes requests to providers and knows nothing else of Parley."""

@@ -1,4 +1,4 @@
-"""The meaning of a failed request, by its HTTP status and its words."""
+"""The meaning of a failed request, derived from its HTTP status and its text."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _TOO_LONG = (
     "input tokens exceed the configured limit",
     "maximum context limit",
 )
-"""How OpenAI, vLLM, llama.cpp and others say that a prompt is too long."""
+"""Phrases by which OpenAI, vLLM, llama.cpp and others report a prompt that is too long."""
 
 
 def is_final(status: object) -> bool:
-    """Whether the same request would fail again, as far as the status tells."""
+    """Whether the same request would fail again, judging by its status."""
     return isinstance(status, int) and 400 <= status < 500 and status not in _MAY_PASS
 
 
 def too_long(text: str) -> bool:
-    """Whether a server's words say that the prompt does not fit."""
+    """Whether a server's text says that the prompt is too long."""
     lowered = text.lower()
     return any(words in lowered for words in _TOO_LONG)
 
 
 def failure_of(status: object, text: str, model: str, headers: Mapping[str, Any], said: str) -> LLMError:
-    """`text` is for people, `said` all that the server said.
+    """The error for a failure: `text` is for people, `said` is the server's full text.
 
-    Everything not known to be final may pass: time-outs of the connection, 5xx, a stream that broke off.
+    Everything not known to be final may be retried: time-outs of the connection, 5xx, a stream that broke off.
     """
     if status == 429:
         return rate_limited(text, retry_after_s(headers), model)
@@ -47,17 +47,17 @@ def failure_of(status: object, text: str, model: str, headers: Mapping[str, Any]
 
 
 def rate_limited(text: str, pause_s: float | None, model: str) -> LLMRateLimited:
-    """The provider wants a pause."""
+    """The provider asks for a pause."""
     return LLMRateLimited(f"The model {model} is rate-limited: {text}", retry_after_s=pause_s)
 
 
 def prompt_too_long(text: str, model: str) -> ContextTooLong:
-    """The model takes no prompt of that length."""
+    """The prompt is too long for the model."""
     return ContextTooLong(f"The prompt is too long for the model {model}: {text}")
 
 
 def refused(status: object, text: str, model: str) -> LLMRefused:
-    """The provider will not take the request, or the key."""
+    """The provider refuses the request or the key."""
     if status == _UNAUTHORIZED:
         return LLMKeyRefused(f"The provider of {model} refuses its key; set another one: {text}")
     return LLMRefused(f"The model {model} rejects the request: {text}")
@@ -69,7 +69,7 @@ def unreachable(text: str, model: str) -> LLMUnavailable:
 
 
 def withheld(model: str) -> LLMRefused:
-    """The provider's filter took the answer away."""
+    """The provider's filter removed the answer."""
     return LLMRefused(f"The provider withheld the answer of {model} (content filter).")
 
 

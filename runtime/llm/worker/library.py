@@ -25,7 +25,7 @@ from runtime.llm.worker.prompt import NO_KEY, messages_data, schema_data
 
 _LEAVE_LIMIT_S = 1.0
 _PREFIX = re.compile(r"(?:(?:litellm\.)?\w+(?:Error|Exception): )*(?:\w+Exception - )?")
-"""What litellm puts before a provider's words, such as "litellm.APIError: APIError: OpenAIException - "."""
+"""litellm's prefix of a provider's text, such as "litellm.APIError: APIError: OpenAIException - "."""
 
 
 class LiteLLMProvider:
@@ -92,14 +92,14 @@ class LiteLLMProvider:
         return await self._constrained(self._litellm, given, request.schema)
 
     def _may_constrain(self, litellm: ModuleType) -> bool:
-        """Whether the model can be held to a schema, as far as is known: a server of one's own is asked once."""
+        """Whether the model can follow a schema, as far as known. Your own server is asked once."""
         if self._constrains is None:
             known = litellm.supports_response_schema(model=self._options.name)
             self._constrains = bool(known or self._options.base_url)
         return self._constrains
 
     async def _constrained(self, litellm: ModuleType, given: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
-        """The answer held to a schema; without it where the server does not know how to."""
+        """The answer by the schema, or without it if the server does not know schemas."""
         try:
             return await litellm.acompletion(**given, response_format=schema_data(schema))
         except Exception as error:

@@ -26,7 +26,7 @@ _SET_PARENT_DEATH_SIGNAL = 1
 _STDIN = 0
 
 _LEAST_KEY_CHARS = 8
-"""What is shorter is no key, and may be part of any word."""
+"""The length of the shortest key; a shorter text may be part of any word."""
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _content(file: int) -> str:
-    """All that is in an open file, which is closed."""
+    """The content of an open file, which is then closed."""
     try:
         return os.pread(file, os.fstat(file).st_size, 0).decode()
     finally:
@@ -54,7 +54,7 @@ def _content(file: int) -> str:
 
 
 def _with_key(options: ModelOptions) -> ModelOptions:
-    """The options with the key out of its file or variable."""
+    """The options with the key from its file or variable."""
     key = options.api_key
     if options.api_key_variable is not None:
         key = os.environ.get(options.api_key_variable)
@@ -64,14 +64,14 @@ def _with_key(options: ModelOptions) -> ModelOptions:
 
 
 def _secrets(options: ModelOptions) -> frozenset[str]:
-    """What nobody is to read in the words of a failure: the key, and those of all providers."""
+    """Texts that must not appear in failures: this key, and those of all providers."""
     theirs = (value for name, value in os.environ.items() if name.endswith("_API_KEY"))
     keys = {value for value in theirs if len(value) >= _LEAST_KEY_CHARS}
     return frozenset(keys | {options.api_key} if options.api_key else keys)
 
 
 def _end_with(parent: int) -> None:
-    """Die when the parent does, also while an import keeps the loop from noticing the socket's end."""
+    """Die with the parent, even while an import keeps the loop from noticing the socket's end."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
@@ -85,7 +85,7 @@ async def _serve(options: ModelOptions) -> None:
 
 
 def provider_of(options: ModelOptions) -> Provider:
-    """A reader of our own for servers that speak OpenAI's protocol, litellm for all others."""
+    """Our own reader for servers that speak OpenAI's protocol, litellm for all others."""
     if options.speaks_openai:
         from runtime.llm.worker.openai_server import OpenAIServerReader  # noqa: PLC0415 - one of the two is imported
 

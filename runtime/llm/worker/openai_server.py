@@ -26,11 +26,11 @@ MAX_LINE_BYTES = 1024 * 1024
 _MAX_ERROR_BYTES = 64 * 1024
 _DONE = b"[DONE]"
 _MAY_BE_UNKNOWN = ("response_format", "stream_options", "temperature")
-"""Parameters that a server may refuse, and that an answer is possible without."""
+"""Parameters that a server may refuse, and without which an answer is still possible."""
 
 
 class OpenAIServerReader:
-    """One model at one address. A parameter that the server refuses is left out from then on."""
+    """One model at one address. A parameter that the server refuses is no longer sent."""
 
     def __init__(self, options: ModelOptions) -> None:
         self._options = options
@@ -95,7 +95,7 @@ class OpenAIServerReader:
         return self._session.post(self._url, data=json.dumps(asked).encode(), headers=headers)
 
     async def _failure(self, response: aiohttp.ClientResponse) -> tuple[str, LLMError]:
-        """All that the server said, and what it means."""
+        """The server's text, and its meaning as an error."""
         said = (await response.content.read(_MAX_ERROR_BYTES)).decode(errors="replace")
         try:
             found = json.loads(said)
@@ -107,7 +107,7 @@ class OpenAIServerReader:
         return said, failed
 
     def _leaves_out(self, asked: dict[str, Any], status: int, said: str) -> bool:
-        """Whether the request may do without a parameter that the server does not know."""
+        """Whether the request can do without a parameter that the server does not know."""
         if status not in (400, 422) or failures.too_long(said):
             return False
         for name in _MAY_BE_UNKNOWN:
@@ -159,7 +159,7 @@ class OpenAIServerReader:
 
 
 async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    """The data of server-sent events, one line each, as OpenAI's protocol has them."""
+    """The data of server-sent events, one line each, in the form of OpenAI's protocol."""
     rest = b""
     async for data in response.content.iter_any():
         *lines, rest = (rest + data).split(b"\n")
@@ -171,7 +171,7 @@ async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 
 def _words(found: Any) -> str:
-    """The message in an error's JSON, in OpenAI's form and those of others."""
+    """The message in an error's JSON, in OpenAI's form and in others."""
     error = found.get("error", found) if isinstance(found, dict) else None
     text = (error.get("message") or error.get("detail") or "") if isinstance(error, dict) else error or ""
     return _first_line(str(text))

@@ -1,4 +1,4 @@
-"""The price of an answer and the size of a model's window, by litellm's lists."""
+"""The price of an answer and the size of a model's window, from litellm's lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of a prompt as OpenAI's protocol has them."""
+"""Messages of a prompt in the form of OpenAI's protocol."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from runtime.llm.client import ChatMessage
 _MAX_CACHE_MARKS = 4
 
 NO_KEY = "none"
-"""Sent where a server of one's own wants no key, and the protocol wants one."""
+"""A placeholder for servers that need no key, because the protocol requires one."""
 
 
 def messages_data(messages: tuple[ChatMessage, ...], model: str) -> list[dict[str, Any]]:
-    """As the wire wants them; for Anthropic's models with cache marks at the last cacheable ones (it takes four)."""
+    """The messages for the request. Anthropic's models get cache marks at the last cacheable messages, of which they
+    accept four.
+    """
     cacheable = [index for index, message in enumerate(messages) if message.cacheable]
     marked = set(cacheable[-_MAX_CACHE_MARKS:]) if _is_anthropic(model) else set()
     return [
@@ -23,7 +25,7 @@ def messages_data(messages: tuple[ChatMessage, ...], model: str) -> list[dict[st
 
 
 def schema_data(schema: Any) -> dict[str, Any]:
-    """The request data that hold an answer to a JSON schema."""
+    """The request data that enforce a JSON schema."""
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
 
 

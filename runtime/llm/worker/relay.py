@@ -27,10 +27,10 @@ _GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, any
 
 
 class Relay:
-    """Answers what comes over a stream, until the other side is gone."""
+    """Answers the requests on a stream, until the other side has gone."""
 
     def __init__(self, provider: Provider, model: str, clock: Clock, secrets: Collection[str] = ()) -> None:
-        """`secrets` are masked in the words of failures."""
+        """`secrets` are masked in the texts of failures."""
         self._provider = provider
         self._model = model
         self._secrets = sorted(secrets, key=len, reverse=True)
@@ -39,7 +39,7 @@ class Relay:
         self._answering: dict[int, anyio.CancelScope] = {}
 
     async def serve(self, stream: AnyByteStream) -> None:
-        """Return when the other side is gone; what was being answered is left."""
+        """Serve until the other side has gone; unfinished answers are dropped."""
         self._outgoing, waiting = anyio.create_memory_object_stream[Frame](_MAX_WAITING_FRAMES)
         frames = FrameReader(stream)
         with suppress(*_GONE):
@@ -65,7 +65,7 @@ class Relay:
         tasks.start_soon(self._answer, number, request_from(frame["request"]), scope)
 
     async def _answer(self, number: int, request: CompletionRequest, scope: anyio.CancelScope) -> None:
-        """Answer one request; one that is left is answered no further."""
+        """Answer one request, unless it is given up."""
         pending = _Pending(number)
         try:
             with scope:
@@ -78,7 +78,7 @@ class Relay:
             del self._answering[number]
 
     async def _read(self, request: CompletionRequest, pending: _Pending) -> dict[str, Any]:
-        """Take the answer to its end; what was wrong with it."""
+        """Read the answer to its end; returns its failure."""
         try:
             async with aclosing(self._provider.answer(request)) as parts:
                 async for part in parts:
@@ -97,7 +97,7 @@ class Relay:
         return {}
 
     def _without_secrets(self, data: dict[str, Any]) -> dict[str, Any]:
-        """A failure whose words do not have a key: providers repeat it when they do not know it."""
+        """A failure without keys in its text: providers repeat keys that they do not know."""
         text: str = data["text"]
         for secret in self._secrets:
             text = text.replace(secret, MASK)
@@ -112,7 +112,7 @@ class Relay:
 
 
 class _Pending:
-    """The part of an answer that was read and not sent."""
+    """Text of an answer that was read and not yet sent."""
 
     def __init__(self, number: int) -> None:
         self.changed = anyio.Event()
@@ -122,7 +122,7 @@ class _Pending:
         self._usage: Usage | None = None
 
     def add(self, part: str | Usage) -> None:
-        """A piece, or the newest account of what was used, which waits for the end."""
+        """Add a piece, or the newest usage, which waits for the end."""
         if isinstance(part, Usage):
             self._usage = part
         elif part:
@@ -131,7 +131,7 @@ class _Pending:
             self.changed.set()
 
     def taken(self) -> dict[str, Any]:
-        """All of it as a frame; it is pending no more."""
+        """All pending text as a frame."""
         frame: dict[str, Any] = {"id": self._number, "text": "".join(self._texts)}
         if self._usage is not None:
             frame["usage"] = asdict(self._usage)

@@ -1,1 +1,1 @@
-"""The stores in memory, for tests and for trying things out."""
+"""Sessions in memory: a program at the terminal, for as long as the process lives."""

@@ -11,9 +11,8 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from runtime.core.files import FileBounds, FileContent, FileHead, file_id
+from runtime.core.files import FileBounds, FileContent, FileHead, check_size, file_id
 from runtime.storage.encoding.sealing import file_binding
-from runtime.storage.memory.files import check_size
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.script import load_script
 

@@ -9,7 +9,7 @@ from adapters.adapter import Inbound
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock, SystemClock
-from tests.fakes.discord_wire import TOKEN, DiscordPlatform
+from tests.fakes.discord.wire import TOKEN, DiscordPlatform
 from tests.fakes.records import MemoryRecords
 
 COMMANDS = {"help": "what can be done", "new": "begin anew", "stop": "interrupt", "status": "what is going on"}

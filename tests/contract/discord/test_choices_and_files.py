@@ -15,7 +15,7 @@ from runtime.core.address import Address
 from runtime.core.errors import NotDelivered, OutcomeUncertain
 from runtime.core.message import Choice
 from tests.contract.discord.speaking import HOST, general, listening, new_adapter, private, send
-from tests.fakes.discord_wire import DiscordPlatform, FaultKind
+from tests.fakes.discord.wire import DiscordPlatform, FaultKind
 
 pytestmark = pytest.mark.anyio
 

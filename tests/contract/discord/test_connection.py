@@ -20,7 +20,7 @@ from adapters.discord.inbound.shard import HEALTHY_AFTER_S
 from runtime.core.errors import AuthFailed, NotDelivered
 from tests.contract.discord.speaking import general, listening, new_adapter, send
 from tests.fakes.clock import FakeClock, HastyClock, WrongClock
-from tests.fakes.discord_wire import DiscordPlatform, serving
+from tests.fakes.discord.wire import DiscordPlatform, serving
 from tests.fakes.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio

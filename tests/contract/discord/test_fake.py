@@ -14,9 +14,9 @@ from discord.http import HTTPClient, Route
 from adapters.discord.adapter import DiscordOptions
 from adapters.discord.api.permissions import PERMISSIONS
 from tests.fakes.clock import HastyClock
-from tests.fakes.discord_limits import DiscordLimits
-from tests.fakes.discord_wire import TOKEN, DiscordPlatform, serving
-from tests.fakes.discord_world import NONCE_LASTS_S
+from tests.fakes.discord.limits import DiscordLimits
+from tests.fakes.discord.wire import TOKEN, DiscordPlatform, serving
+from tests.fakes.discord.world import NONCE_LASTS_S
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from runtime.core.address import Address
 from runtime.core.texts import english
 from tests.contract.discord.speaking import COMMANDS, general, listening, new_adapter, private, send
-from tests.fakes.discord_wire import DiscordPlatform
+from tests.fakes.discord.wire import DiscordPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -16,8 +16,8 @@ from adapters.pages.presenter import Presenter
 from runtime.core.address import Address, Speaker
 from tests.contract.discord.speaking import general, private
 from tests.fakes.clock import FakeClock
-from tests.fakes.discord_limits import DiscordLimits
-from tests.fakes.discord_wire import TOKEN, DiscordPlatform, serving
+from tests.fakes.discord.limits import DiscordLimits
+from tests.fakes.discord.wire import TOKEN, DiscordPlatform, serving
 from tests.fakes.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from adapters.discord.outbound.reactions import EMOJIS
 from runtime.core.address import GATEWAY
 from tests.contract.discord.speaking import HOST, edit, general, listening, new_adapter, private, send
-from tests.fakes.discord_wire import DiscordPlatform
+from tests.fakes.discord.wire import DiscordPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -18,9 +18,9 @@ from runtime.core.address import GATEWAY, Speaker
 from runtime.core.errors import MessageGone, OutcomeUncertain, RateLimited
 from tests.contract.discord.speaking import GUEST, HOST, edit, general, new_adapter, private, send
 from tests.fakes.clock import WrongClock
-from tests.fakes.discord_limits import DiscordLimits
-from tests.fakes.discord_wire import DiscordPlatform, FaultKind
-from tests.fakes.discord_world import MAX_HOOKS
+from tests.fakes.discord.limits import DiscordLimits
+from tests.fakes.discord.wire import DiscordPlatform, FaultKind
+from tests.fakes.discord.world import MAX_HOOKS
 from tests.fakes.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio

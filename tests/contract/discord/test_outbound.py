@@ -20,8 +20,8 @@ from runtime.core.errors import (
 )
 from tests.contract.discord.speaking import edit, general, new_adapter, private, send
 from tests.fakes.clock import HastyClock
-from tests.fakes.discord_limits import DiscordLimits
-from tests.fakes.discord_wire import DiscordPlatform, FaultKind
+from tests.fakes.discord.limits import DiscordLimits
+from tests.fakes.discord.wire import DiscordPlatform, FaultKind
 
 pytestmark = pytest.mark.anyio
 

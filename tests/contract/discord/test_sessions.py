@@ -15,7 +15,7 @@ from runtime.core.errors import NotDelivered
 from runtime.core.message import Choice
 from runtime.core.texts import english
 from tests.contract.discord.speaking import GUEST, HOST, general, listening, new_adapter, private, send
-from tests.fakes.discord_wire import DiscordPlatform
+from tests.fakes.discord.wire import DiscordPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,8 @@ from adapters.discord.adapter import DiscordOptions
 from runtime.core.errors import AuthFailed
 from tests.contract.discord.speaking import listening, new_adapter
 from tests.fakes.clock import FakeClock, HastyClock
-from tests.fakes.discord_gateway import BETWEEN_SESSIONS_S
-from tests.fakes.discord_wire import DiscordPlatform, serving
+from tests.fakes.discord.gateway import BETWEEN_SESSIONS_S
+from tests.fakes.discord.wire import DiscordPlatform, serving
 from tests.fakes.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio

@@ -15,8 +15,8 @@ from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.errors import MessageGone, ShownDiffers
 from tests.contract.discord.speaking import GUEST, HOST, edit, general, new_adapter, private, send
 from tests.fakes.clock import FakeClock
-from tests.fakes.discord_limits import DiscordLimits
-from tests.fakes.discord_wire import DiscordPlatform, serving
+from tests.fakes.discord.limits import DiscordLimits
+from tests.fakes.discord.wire import DiscordPlatform, serving
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ import pytest
 from adapters.discord.adapter import DiscordAdapter
 from runtime.core.errors import OutcomeUncertain
 from tests.contract.discord.speaking import general, private
-from tests.fakes.discord_wire import DiscordPlatform
+from tests.fakes.discord.wire import DiscordPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,8 @@ import pytest
 from adapters.slack.adapter import SlackAdapter, SlackOptions
 from tests.contract.slack.speaking import new_adapter
 from tests.fakes.clock import FakeClock
-from tests.fakes.slack_platform import SlackPlatform
-from tests.fakes.slack_server import serving
+from tests.fakes.slack.platform import SlackPlatform
+from tests.fakes.slack.server import serving
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock, SystemClock
-from tests.fakes.slack_conversations import TEAM
-from tests.fakes.slack_people import CHANNEL, DIRECT
-from tests.fakes.slack_platform import APP_TOKEN, BOT_TOKEN
+from tests.fakes.slack.conversations import TEAM
+from tests.fakes.slack.people import CHANNEL, DIRECT
+from tests.fakes.slack.platform import APP_TOKEN, BOT_TOKEN
 
 ADA = Address("slack", f"{TEAM}:{DIRECT}")
 US = Address("slack", f"{TEAM}:{CHANNEL}")

@@ -9,8 +9,8 @@ from adapters.slack.adapter import SlackAdapter
 from runtime.core.address import Speaker
 from runtime.core.errors import MessageGone, NotDelivered, OutcomeUncertain, ShownDiffers
 from tests.contract.slack.speaking import ADA, HOST, edit, send, thread
-from tests.fakes.slack_people import CHANNEL, DIRECT, PERSON
-from tests.fakes.slack_platform import SlackPlatform
+from tests.fakes.slack.people import CHANNEL, DIRECT, PERSON
+from tests.fakes.slack.platform import SlackPlatform
 
 pytestmark = pytest.mark.anyio
 

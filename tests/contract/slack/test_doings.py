@@ -15,9 +15,9 @@ from runtime.core.message import Choice, Quote
 from runtime.core.texts import load_texts
 from tests.contract.slack.speaking import ADA, HOST, new_adapter, send, thread
 from tests.fakes.clock import FakeClock
-from tests.fakes.slack_conversations import BOT_USER, TEAM
-from tests.fakes.slack_people import CHANNEL, DIRECT, FRIEND, OTHER_TEAM, PERSON
-from tests.fakes.slack_platform import SlackPlatform
+from tests.fakes.slack.conversations import BOT_USER, TEAM
+from tests.fakes.slack.people import CHANNEL, DIRECT, FRIEND, OTHER_TEAM, PERSON
+from tests.fakes.slack.platform import SlackPlatform
 
 pytestmark = pytest.mark.anyio
 

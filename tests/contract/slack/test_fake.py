@@ -16,10 +16,10 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.fakes.clock import FakeClock
-from tests.fakes.slack_conversations import BOT_USER
-from tests.fakes.slack_people import CHANNEL, DIRECT, FRIEND, PERSON
-from tests.fakes.slack_platform import APP_TOKEN, BOT_TOKEN, SlackPlatform
-from tests.fakes.slack_server import serving
+from tests.fakes.slack.conversations import BOT_USER
+from tests.fakes.slack.people import CHANNEL, DIRECT, FRIEND, PERSON
+from tests.fakes.slack.platform import APP_TOKEN, BOT_TOKEN, SlackPlatform
+from tests.fakes.slack.server import serving
 
 pytestmark = pytest.mark.anyio
 
@@ -394,7 +394,7 @@ async def test_bolt_hears_a_mention_and_answers(platform: SlackPlatform) -> None
 
 
 async def test_it_can_be_steered_over_http() -> None:
-    command = [sys.executable, "-m", "tests.fakes.slack_server", "--limits"]
+    command = [sys.executable, "-m", "tests.fakes.slack.server", "--limits"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: ASYNC220 - one line is read
         try:
             assert process.stdout is not None

@@ -14,10 +14,10 @@ from adapters.adapter import AnswersHttp, HttpAnswer, HttpRequest
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from adapters.slack.inbound import http_events
 from tests.contract.slack.speaking import ADA
-from tests.fakes import slack_http
 from tests.fakes.clock import FakeClock
-from tests.fakes.slack_people import DIRECT
-from tests.fakes.slack_platform import BOT_TOKEN, SIGNING_SECRET, SlackPlatform
+from tests.fakes.slack import http as slack_http
+from tests.fakes.slack.people import DIRECT
+from tests.fakes.slack.platform import BOT_TOKEN, SIGNING_SECRET, SlackPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -16,9 +16,9 @@ from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.address import Address, Speaker
 from tests.contract.slack.speaking import thread
 from tests.fakes.clock import FakeClock
-from tests.fakes.slack_people import CHANNEL
-from tests.fakes.slack_platform import APP_TOKEN, BOT_TOKEN, SlackPlatform
-from tests.fakes.slack_server import serving
+from tests.fakes.slack.people import CHANNEL
+from tests.fakes.slack.platform import APP_TOKEN, BOT_TOKEN, SlackPlatform
+from tests.fakes.slack.server import serving
 
 pytestmark = pytest.mark.anyio
 

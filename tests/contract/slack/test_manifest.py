@@ -17,8 +17,8 @@ from runtime.core.address import Address
 from runtime.core.message import Choice
 from runtime.core.texts import english
 from tests.contract.slack.speaking import HOST, send, thread
-from tests.fakes.slack_people import CHANNEL, DIRECT
-from tests.fakes.slack_platform import NEEDS, SlackPlatform
+from tests.fakes.slack.people import CHANNEL, DIRECT
+from tests.fakes.slack.platform import NEEDS, SlackPlatform
 
 HEARD_BY = {
     "commands": "the slash command",

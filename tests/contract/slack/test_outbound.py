@@ -23,8 +23,8 @@ from runtime.core.errors import (
 )
 from tests.contract.slack.speaking import ADA, US, edit, new_adapter, send, thread
 from tests.fakes.clock import FakeClock
-from tests.fakes.slack_people import CHANNEL, DIRECT, FRIEND
-from tests.fakes.slack_platform import FaultKind, SlackPlatform
+from tests.fakes.slack.people import CHANNEL, DIRECT, FRIEND
+from tests.fakes.slack.platform import FaultKind, SlackPlatform
 
 pytestmark = pytest.mark.anyio
 

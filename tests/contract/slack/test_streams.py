@@ -14,9 +14,9 @@ from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.errors import NotDelivered, OutcomeUncertain, RateLimited, StreamOver
 from tests.contract.slack.speaking import ADA, HOST, US, edit, new_adapter, send, thread
 from tests.fakes.clock import FakeClock
-from tests.fakes.slack_conversations import TEAM
-from tests.fakes.slack_people import DIRECT, FRIEND, PERSON
-from tests.fakes.slack_platform import FaultKind, SlackPlatform
+from tests.fakes.slack.conversations import TEAM
+from tests.fakes.slack.people import DIRECT, FRIEND, PERSON
+from tests.fakes.slack.platform import FaultKind, SlackPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ import pytest
 from adapters.slack.adapter import SlackAdapter
 from runtime.core.errors import OutcomeUncertain
 from tests.contract.slack.speaking import ADA, US, thread
-from tests.fakes.slack_people import CHANNEL
-from tests.fakes.slack_platform import SlackPlatform
+from tests.fakes.slack.people import CHANNEL
+from tests.fakes.slack.platform import SlackPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -17,9 +17,9 @@ from runtime.core.errors import NotDelivered, RateLimited
 from tests.contract.slack.speaking import ADA, send
 from tests.fakes.clock import FakeClock
 from tests.fakes.records import MemoryRecords
-from tests.fakes.slack_conversations import TEAM
-from tests.fakes.slack_people import DIRECT, OTHER_TEAM, OTHER_TOKEN
-from tests.fakes.slack_platform import APP_TOKEN, BOT_TOKEN, CLIENT_ID, CLIENT_SECRET, SlackPlatform
+from tests.fakes.slack.conversations import TEAM
+from tests.fakes.slack.people import DIRECT, OTHER_TEAM, OTHER_TOKEN
+from tests.fakes.slack.platform import APP_TOKEN, BOT_TOKEN, CLIENT_ID, CLIENT_SECRET, SlackPlatform
 
 pytestmark = pytest.mark.anyio
 

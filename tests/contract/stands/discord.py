@@ -11,7 +11,7 @@ from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from runtime.core.address import Address
 from tests.contract.discord.speaking import general, listening, new_adapter, private
 from tests.contract.stands.stand import Seen, Trouble, Who
-from tests.fakes.discord_wire import DiscordPlatform, serving
+from tests.fakes.discord.wire import DiscordPlatform, serving
 from tests.fakes.records import MemoryRecords
 
 _OPERATIONS: dict[Call, tuple[str, str]] = {

@@ -10,9 +10,9 @@ from adapters.slack.adapter import SlackAdapter, SlackOptions
 from runtime.core.address import Address
 from tests.contract.slack.speaking import ADA, US, new_adapter, thread
 from tests.contract.stands.stand import Seen, Trouble, Who
-from tests.fakes.slack_people import FRIEND, PERSON
-from tests.fakes.slack_platform import SlackPlatform
-from tests.fakes.slack_server import serving
+from tests.fakes.slack.people import FRIEND, PERSON
+from tests.fakes.slack.platform import SlackPlatform
+from tests.fakes.slack.server import serving
 
 _PEOPLE: dict[Who, str] = {"ada": PERSON, "bob": FRIEND}
 _METHODS: dict[Call, str] = {"send": "chat.postMessage", "edit": "chat.update", "delete": "chat.delete"}

@@ -13,8 +13,8 @@ from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from tests.contract.stands.stand import Seen, Trouble, Who
 from tests.contract.telegram.speaking import ADA, US, new_adapter
-from tests.fakes.telegram_platform import USERNAME, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.platform import USERNAME, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 _PEOPLE: dict[Who, tuple[int, str]] = {"ada": (42, "Ada Lovelace"), "bob": (43, "Bob")}
 _METHODS: dict[Call, str] = {"send": "sendMessage", "edit": "editMessageText", "delete": "deleteMessage"}

@@ -11,8 +11,8 @@ import pytest
 from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.options import TelegramOptions
 from tests.contract.telegram.speaking import new_adapter
-from tests.fakes.telegram_platform import TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.platform import TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 collect_ignore = [] if os.environ.get("PARLEY_MOCKPOST") else ["test_mockpost.py"]
 

@@ -17,7 +17,7 @@ from runtime.core.address import Address, Speaker
 from runtime.core.errors import AuthFailed
 from runtime.core.message import Choice
 from tests.contract.telegram.speaking import ADA, HOST, OLD_GROUP, US, new_adapter, send
-from tests.fakes.telegram_platform import BOT_ID, GROUP, PERSON, Bot, TelegramPlatform
+from tests.fakes.telegram.platform import BOT_ID, GROUP, PERSON, Bot, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
 

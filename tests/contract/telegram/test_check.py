@@ -10,7 +10,7 @@ import pytest
 from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.options import TelegramOptions
 from tests.contract.telegram.speaking import new_adapter
-from tests.fakes.telegram_platform import BOT_ID, GROUP, TelegramPlatform
+from tests.fakes.telegram.platform import BOT_ID, GROUP, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 from tests.fakes.clock import FakeClock
-from tests.fakes.telegram_limits import FloodBucket, FloodLimit, FloodLimits
-from tests.fakes.telegram_markup import MarkupError, parse
-from tests.fakes.telegram_platform import GROUP, PERSON, TOKEN, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.limits import FloodBucket, FloodLimit, FloodLimits
+from tests.fakes.telegram.markup import MarkupError, parse
+from tests.fakes.telegram.platform import GROUP, PERSON, TOKEN, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = pytest.mark.anyio
 
@@ -308,7 +308,7 @@ async def test_other_processes_steer_it_over_http(call: BotClient) -> None:
 
 
 async def test_it_runs_in_a_process_of_its_own() -> None:
-    command = [sys.executable, "-m", "tests.fakes.telegram_server", "--limits"]
+    command = [sys.executable, "-m", "tests.fakes.telegram.server", "--limits"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: ASYNC220 - one line is read
         try:
             assert process.stdout is not None

@@ -15,8 +15,8 @@ from adapters.telegram.options import TelegramOptions
 from runtime.core.errors import MessageGone, NotDelivered, OutcomeUncertain, RateLimited, ShownDiffers
 from runtime.core.message import Choice, Mark
 from tests.contract.telegram.speaking import ADA, HOST, US, edit, new_adapter, send
-from tests.fakes.telegram_limits import FloodLimits
-from tests.fakes.telegram_platform import GROUP, PERSON, TelegramPlatform
+from tests.fakes.telegram.limits import FloodLimits
+from tests.fakes.telegram.platform import GROUP, PERSON, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -22,8 +22,8 @@ from runtime.core.errors import (
     RateLimited,
 )
 from tests.contract.telegram.speaking import ADA, HOST, OLD_GROUP, US, edit, new_adapter, send
-from tests.fakes.telegram_limits import FloodLimits
-from tests.fakes.telegram_platform import GROUP, PERSON, FaultKind, TelegramPlatform
+from tests.fakes.telegram.limits import FloodLimits
+from tests.fakes.telegram.platform import GROUP, PERSON, FaultKind, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -20,7 +20,7 @@ from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import OutcomeUncertain, RateLimited
 from tests.contract.telegram.speaking import ADA, HOST, US, new_adapter, send
-from tests.fakes.telegram_platform import GROUP, PERSON, TelegramPlatform
+from tests.fakes.telegram.platform import GROUP, PERSON, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from adapters.telegram.adapter import TelegramAdapter
 from runtime.core.address import Address
 from runtime.core.errors import OutcomeUncertain
 from tests.contract.telegram.speaking import ADA, HOST, US, send
-from tests.fakes.telegram_platform import TelegramPlatform
+from tests.fakes.telegram.platform import TelegramPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ from adapters.telegram.adapter import TelegramAdapter
 from runtime.core.address import Address
 from runtime.core.errors import OutcomeUncertain
 from tests.contract.telegram.speaking import ADA, OLD_GROUP, US
-from tests.fakes.telegram_platform import GROUP, PERSON, TelegramPlatform
+from tests.fakes.telegram.platform import GROUP, PERSON, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,7 @@ from runtime.core.errors import NotDelivered, StorageUnavailable
 from runtime.core.message import Quote
 from tests.contract.telegram.speaking import ADA, HOST, OLD_GROUP, US, new_adapter, send
 from tests.fakes.records import MemoryRecords
-from tests.fakes.telegram_platform import GROUP, PERSON, TelegramPlatform
+from tests.fakes.telegram.platform import GROUP, PERSON, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
 

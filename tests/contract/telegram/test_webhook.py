@@ -18,9 +18,9 @@ from adapters.web.adapter import WebAdapter
 from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve as serve_web
 from runtime.core.clock import SystemClock
-from runtime.storage.memory.rooms import MemoryRoomStore
 from tests.contract.telegram.speaking import ask, new_adapter
-from tests.fakes.telegram_platform import TOKEN, TelegramPlatform
+from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 
 pytestmark = pytest.mark.anyio
 

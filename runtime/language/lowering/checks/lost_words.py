@@ -1,4 +1,4 @@
-"""The words of a step that carry meaning, and which of them its instructions have lost."""
+"""The words of a step that carry meaning, and those that its instructions have lost."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _STOOD_FOR = {
     "InviteToMeeting": "add invite bring meeting our agent",
     "Sleep": "wait sleep pause second seconds minute minutes hour hours day days",
 }
-"""The words that an instruction stands for, by how it begins or what it calls."""
+"""The words that an instruction replaces, by its start or its call."""
 _TIME = re.compile(r"\b(?:\d+(?:\.\d+)?|[a-z]+)\s+(?:second|minute|hour|day)s?\b", re.IGNORECASE)
 _SMALL_WORDS = frozenset(_SMALL.split())
 _STOOD_FOR_WORDS = {start: frozenset(words.split()) for start, words in _STOOD_FOR.items()}
@@ -106,7 +106,7 @@ def _pieces(sentence: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _parts(token: str) -> frozenset[str]:
-    """The words of a CamelCased one."""
+    """The parts of a CamelCase word."""
     words = [token] if token.startswith("$") else [part for part in _CAMEL.split(token) if part]
     return frozenset(map(_key, words))
 
@@ -122,7 +122,7 @@ def quoted(text: str) -> list[str]:
 
 
 def squeezed(text: str) -> str:
-    """A text for comparison: runs of blanks are one, and quotes are straight."""
+    """A text for comparison, with single spaces and straight quotes."""
     return " ".join(_plain(text).split())
 
 
@@ -134,7 +134,7 @@ def _plain(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _tokens(text: str) -> frozenset[str]:
-    """Kept for a while, as are the parts of words below: a step is looked at several times."""
+    """The words of a text; cached, like the parts of words below, because a step is read several times."""
     return frozenset[str]().union(*map(_token_keys, _TOKEN.findall(_plain(text))))
 
 
@@ -166,5 +166,5 @@ def _dropped(rows: Iterable[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _words_for(starts: tuple[str, ...]) -> frozenset[str]:
-    """The words that need not stand in instructions that begin so, or call this."""
+    """The words that need not appear in instructions with this start or call."""
     return _SMALL_WORDS.union(*(_STOOD_FOR_WORDS[start] for start in starts))

@@ -1,4 +1,4 @@
-"""Is a compiled agent still the one its author wrote?"""
+"""Comparison of a compiled agent with its author's source."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _VARIABLE = re.compile(r"\$[A-Za-z_]\w*(?::[A-Za-z]\w*)?")
 _CALLED = re.compile(r"\b[A-Za-z_][\w.]*(?=\((?!s\)))")
 _SELF = re.compile(r"\bself\.")
 _SETTLED = frozenset({Op.YLD, Op.RET, Op.JMP, Op.CHK})
-"""What stands for all the words of a step."""
+"""Instructions that replace all words of a step."""
 _BECOME_CODES = frozenset({"EndProgram", "Return", "Yld"})
 
 
 def compare(source: ParsedAgent, compiled: Sequence[AgentSpec]) -> list[str]:
-    """The differences, as sentences: agents, playbooks, signatures, triggers, steps, notes and Python."""
+    """The differences in agents, playbooks, signatures, triggers, steps, notes and Python, as sentences."""
     if [agent.name for agent in compiled] != [source.name]:
         found = ", ".join(agent.name for agent in compiled) or "none"
         return [f"expected the one agent {source.name}, found {found}"]
@@ -91,13 +91,14 @@ def _lines(steps: Sequence[Step]) -> list[tuple[str, str, str]]:
 
 
 def _words(text: str) -> list[str]:
-    """The author's own words in the form of comparison: without case, and without the marks between them."""
+    """The author's own words for comparison: without case, and without the marks between them."""
     return re.findall(r"[\w$]+", text.lower())
 
 
 def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
-    """A step may fold its details into one line or spell out what its sentence holds, within reason: that no word is
-    lost is compared elsewhere."""
+    """Compare a step, which may fold its details into one line or spell out its sentence, within reason. Lost words are
+    compared elsewhere.
+    """
     most = sum(1 for inner in item.walk() if not inner.children)
     after = sum(1 for inner in step.walk() if not inner.children)
     clauses = sum(inner.text.count(mark) for inner in item.walk() for mark in (";", ",", " and ", " then ")) + 3
@@ -107,7 +108,7 @@ def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
 
 
 def _lost(item: ListItem, step: Step) -> list[str]:
-    """The variables, calls and clauses of a step of the source that its compiled form has not."""
+    """The variables, calls and clauses of a source step that its compiled form lacks."""
     before, after = ("\n".join(inner.text for inner in whole.walk()) for whole in (item, step))
     texts = [PBASM.sub(r"\2", plain(inner.text)) for inner in item.walk()]
     rows = [f"{inner.op} {inner.text}" for inner in step.walk()]
@@ -117,13 +118,13 @@ def _lost(item: ListItem, step: Step) -> list[str]:
 
 
 def is_call(step: Step) -> bool:
-    """Whether a step is a call of a built-in that the words mean: "Wait five minutes" is Sleep(300)."""
+    """Whether a step calls the built-in that the words mean: "Wait five minutes" is Sleep(300)."""
     called = CALL.match(step.text)
     return step.op is Op.QUE and called is not None and called[1] != "Say"
 
 
 def lost_names(said: str, compiled: str) -> list[str]:
-    """The variables, with their types, and the calls of an author's text that a compiled one has not."""
+    """The variables, with their types, and the calls in an author's text that a compiled one lacks."""
     before, after = _SELF.sub("", said), _SELF.sub("", compiled)
     kept = {*_VARIABLE.findall(after), *_CALLED.findall(after), *_BECOME_CODES}
     kept |= {name.partition(":")[0] for name in kept}
@@ -132,7 +133,7 @@ def lost_names(said: str, compiled: str) -> list[str]:
 
 
 def relocate(source: ParsedAgent, compiled: AgentSpec) -> AgentSpec:
-    """The compiled agent at the places of its source, with what its author wrote that is not lowered."""
+    """The compiled agent with the places of its source, and with the parts of the source that are not lowered."""
     wanted = {playbook.name: playbook for playbook in source.playbooks}
     return replace(
         compiled,
@@ -159,12 +160,14 @@ def _relocate_playbook(source: ParsedPlaybook, compiled: PlaybookSpec) -> Playbo
 
 
 def _goes_back(step: Step) -> bool:
-    """Whether a step is the JMP at the end of a loop to the line of that loop."""
+    """Whether a step is the JMP at the end of a loop, back to the line of that loop."""
     return step.op is Op.JMP and not step.children and jump_target(step) == step.line.rpartition(".")[0]
 
 
 def _relocate_steps(items: Sequence[ListItem], steps: Sequence[Step], parent: ListItem | None) -> tuple[Step, ...]:
-    """Each step at its item; one that has none (a JMP, a clause of the same sentence) at its parent's."""
+    """Move each step to the place of its item; one without an item (a JMP, a clause of the same sentence) to its
+    parent's.
+    """
     extra = max(0, len(steps) - len(items)) if parent is not None else 0
     skipped = extra - 1 if extra and _goes_back(steps[-1]) else extra
     placed = []

@@ -1,4 +1,4 @@
-"""Does what a model compiled say what its author wrote? What can be compared without understanding it."""
+"""Comparison of a model's instructions with the author's words, as far as possible without understanding them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COMMON = frozenset(
 
 
 def unfaithful(source: ParsedAgent, compiled: AgentSpec) -> list[str]:
-    """The additions, omissions and reversals of a model in an agent that has all its playbooks, triggers and steps."""
+    """The additions, omissions and reversals of a model, in an agent with all its playbooks, triggers and steps."""
     differences = []
     for playbook in source.playbooks:
         spec = compiled.playbook(playbook.name)
@@ -53,7 +53,7 @@ def unfaithful(source: ParsedAgent, compiled: AgentSpec) -> list[str]:
 
 
 def _step_differences(where: str, item: ListItem, step: Step) -> Iterator[str]:
-    """The differences of a compiled step from its source, as sentences."""
+    """The differences between a compiled step and its source, as sentences."""
     said, compiled = _text(item), _compiled(step)
     if any(inner.op is Op.JMP for inner in step.walk()) and not _REPEATS.search(said):
         yield f"{where} jumps, and nothing is repeated in the source"
@@ -66,7 +66,7 @@ def _step_differences(where: str, item: ListItem, step: Step) -> Iterator[str]:
 
 
 def _order_differences(playbook: str, items: Sequence[ListItem], steps: Sequence[Step]) -> Iterator[str]:
-    """Neighbours that have changed places: each says what the other's source says, and more of it than of its own."""
+    """Neighbouring steps in the wrong order: each matches the other's source better than its own."""
     pairs = [(_stems(_text(item)), _stems(_compiled(step))) for item, step in zip(items, steps, strict=False)]
     for number, ((first, one), (second, two)) in enumerate(pairwise(pairs)):
         if len(first & one) + len(second & two) < len(first & two) + len(second & one):
@@ -74,7 +74,7 @@ def _order_differences(playbook: str, items: Sequence[ListItem], steps: Sequence
 
 
 def _conditions(where: str, item: ListItem, step: Step) -> Iterator[str]:
-    """Conditions with something below them that are no longer conditions."""
+    """Conditions with steps below them that are no longer conditions."""
     bare = phrases.PREFIX.sub("", phrases.plain(item.text))
     conditional = any(pattern.match(bare) for pattern in (phrases.BRANCH, phrases.LOOP, phrases.ELSE))
     if conditional and item.children and step.children and step.op not in (Op.CND, Op.LOP, Op.ELS):

@@ -13,7 +13,7 @@ from adapters.web.board import Board
 from adapters.web.codec import Person
 from adapters.web.hub import Browser, Hub
 from runtime.core.room import RoomPost
-from runtime.storage.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import MemoryRoomStore
 
 pytestmark = pytest.mark.anyio
 

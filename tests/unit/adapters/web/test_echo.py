@@ -17,7 +17,7 @@ from adapters.web.hub import Browser, Hub
 from adapters.web.news import OnNews, OnOpen
 from runtime.core.clock import SystemClock
 from runtime.core.room import RoomChange, RoomPost
-from runtime.storage.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.rooms import MemoryRoomStore
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ import anyio
 import pytest
 
 from tests.fakes.openai_server import OpenAIServer, Reply
-from tests.fakes.telegram_platform import TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.platform import TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = pytest.mark.anyio
 

@@ -14,12 +14,12 @@ from gateway.cluster.renewal import Renewal
 from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.core.background import beside
-from runtime.storage.memory.nodes import MemoryNodeStore
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import InboxEntry
 from runtime.stores.sessions import SHARDS, Lease, LeaseHolder, LeaseStore
 from tests.contract.storage_samples import SHARD, event
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.renewing import renewing
 from tests.fakes.shard_server import IdleServer
 

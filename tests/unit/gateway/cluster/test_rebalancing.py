@@ -15,11 +15,11 @@ from anyio.abc import TaskGroup
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from runtime.bus import Bus
-from runtime.storage.memory.nodes import MemoryNodeStore
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.nodes import Living
 from runtime.stores.sessions import SHARDS, Lease, LeaseHolder
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.renewing import renewing
 from tests.fakes.shard_server import IdleServer
 

@@ -10,11 +10,11 @@ import anyio
 import pytest
 
 from gateway.cluster.renewal import in_thread
-from runtime.storage.memory.nodes import MemoryNodeStore
 from runtime.storage.memory.sessions import MemoryLeaseStore
 from runtime.stores.nodes import Living
 from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.renewing import renewing
 
 pytestmark = pytest.mark.anyio

@@ -9,10 +9,10 @@ import anyio
 import pytest
 
 from gateway.cluster.roster import Roster
-from runtime.storage.memory.nodes import MemoryNodeStore
 from runtime.stores.nodes import Living
 from runtime.stores.sessions import SHARDS, LeaseHolder
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory.nodes import MemoryNodeStore
 
 pytestmark = pytest.mark.anyio
 

@@ -7,10 +7,10 @@ import pytest
 
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
-from runtime.storage.memory.nodes import MemoryNodeStore
-from runtime.storage.memory.shares import MemoryShareStore
 from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory.nodes import MemoryNodeStore
+from tests.fakes.memory.shares import MemoryShareStore
 
 pytestmark = pytest.mark.anyio
 

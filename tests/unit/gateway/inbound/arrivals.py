@@ -20,11 +20,11 @@ from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import english
-from runtime.storage.memory.counters import MemoryCounters
-from runtime.storage.memory.places import MemoryPlaceStore
 from runtime.stores.inbox import InboxEvent
 from tests.fakes.bucket_platform import make_capabilities
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory.counters import MemoryCounters
+from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.records import MemoryRecords
 
 NOW = FakeClock().now()

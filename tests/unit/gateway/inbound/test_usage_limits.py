@@ -12,8 +12,8 @@ from gateway.access.roles import Role
 from gateway.inbound.usage_limits import TOLD_EVERY_S
 from runtime.core.address import Address
 from runtime.core.events import Event
-from runtime.storage.memory.counters import MemoryCounters
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory.counters import MemoryCounters
 from tests.unit.gateway.inbound.arrivals import NOW, Door, event, opened, people
 
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,8 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import NotDelivered
 from runtime.core.files import FILE_URL
 from runtime.core.message import Attachment
-from runtime.storage.memory.files import MemoryFileStore
-from runtime.storage.memory.rooms import MemoryRoomStore
+from tests.fakes.memory.files import MemoryFileStore
+from tests.fakes.memory.rooms import MemoryRoomStore
 
 pytestmark = pytest.mark.anyio
 

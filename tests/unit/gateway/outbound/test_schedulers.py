@@ -11,10 +11,10 @@ from adapters.capabilities import Budget
 from gateway.cluster.shares import Shares
 from gateway.outbound.schedulers import Schedulers
 from runtime.core.errors import RateLimited
-from runtime.storage.memory.shares import MemoryShareStore
 from runtime.stores.sessions import LeaseHolder
 from tests.fakes.bucket_platform import BucketPlatform
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory.shares import MemoryShareStore
 from tests.fakes.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio

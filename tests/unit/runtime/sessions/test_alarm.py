@@ -15,11 +15,11 @@ from runtime.core.clock import LOOK_S, until
 from runtime.core.ids import SessionId
 from runtime.sessions.alarm import AT_ONCE, Alarm
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.storage.memory.timers import MemoryTimers
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.stores.timers import TIMER, Timer
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory.timers import MemoryTimers
 
 pytestmark = pytest.mark.anyio
 

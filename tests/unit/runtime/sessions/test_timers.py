@@ -10,12 +10,12 @@ import pytest
 
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from runtime.storage.memory.timers import MemoryTimers
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.timers import TIMER
 from runtime.tape.journal import Journal
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import ADDRESS, World
+from tests.fakes.memory.timers import MemoryTimers
 from tests.fakes.sleepers import SHARD, Sleepers
 from tests.unit.runtime.sessions.programs import agent, program, python
 

@@ -12,15 +12,22 @@ import pytest
 from adapters.adapter import Inbound
 from adapters.capabilities import Window
 from adapters.markdown.text_length import measure_utf16
-from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import BotIdentity, OurBots, is_private
-from adapters.telegram.codec.rendering import RenderedPage
-from adapters.telegram.inbound.decode import Reader, migration_of
+from adapters.telegram.codec.envelope import Envelope, Known, envelope_of
+from adapters.telegram.codec.markup import RenderedPage
+from adapters.telegram.inbound.decode import (
+    Decoded,
+    Ignored,
+    Membership,
+    Moved,
+    Pressed,
+    Receiver,
+    TopicClosed,
+    decode,
+)
 from adapters.telegram.limits import CAPABILITIES, MAX_MESSAGE_UNITS
 from runtime.core.address import GATEWAY, Address, Speaker
-from runtime.core.clock import SystemClock
 from runtime.core.message import Attachment
-from tests.fakes.records import MemoryRecords
 
 BOT = BotIdentity(7, "ParleyBot", "Parley")
 ADA = {"id": 42, "is_bot": False, "first_name": "Ada", "last_name": "Lovelace"}
@@ -32,15 +39,18 @@ def _update(**message: Any) -> dict[str, Any]:
     return {"update_id": 900, "message": {"message_id": 1, "date": 1_700_000_000, "from": ADA, "chat": GROUP} | message}
 
 
-def _read(**message: Any) -> Inbound:
-    inbound = _reader().read([_update(**message)])
-    assert inbound is not None
-    return inbound
+NOW = datetime(2023, 11, 15, tzinfo=UTC)
+NOBODY = Known(NOW, {})
 
 
-def _reader() -> Reader:
-    clock = SystemClock()
-    return Reader(BOT, OurBots((BOT,)), ChatState(MemoryRecords(), clock), clock)
+def _decode(*updates: dict[str, Any], receiver: Receiver | None = None, known: Known = NOBODY) -> Decoded:
+    return decode(updates, receiver or Receiver(BOT, OurBots((BOT,))), known)
+
+
+def _read(known: Known = NOBODY, **message: Any) -> Inbound:
+    decoded = _decode(_update(**message), known=known)
+    assert isinstance(decoded, Inbound)
+    return decoded
 
 
 def _entity(kind: str, offset: int, length: int, **more: Any) -> dict[str, Any]:
@@ -125,24 +135,132 @@ def test_command_within_a_text_is_text() -> None:
 
 
 def test_command_for_another_bot_is_ignored() -> None:
-    assert _reader().read([_update(text="/new@Other", entities=[_entity("bot_command", 0, 10)])]) is None
+    update = _update(text="/new@Other", entities=[_entity("bot_command", 0, 10)])
+    assert _decode(update) == Ignored("for another bot")
 
 
 @pytest.mark.parametrize(
-    "message",
+    ("message", "reason"),
     [
-        {"text": "x", "from": ADA | {"is_bot": True}},
-        {"text": "x", "sender_chat": {"id": -1}},
-        {"text": "x", "from": None},
-        {"new_chat_members": [ADA]},
+        ({"text": "x", "from": ADA | {"is_bot": True}}, "no person"),
+        ({"text": "x", "sender_chat": {"id": -1}}, "no person"),
+        ({"text": "x", "from": None}, "no person"),
+        ({"new_chat_members": [ADA]}, "no content"),
     ],
 )
-def test_bots_channels_and_service_messages_are_dropped(message: dict[str, Any]) -> None:
-    assert _reader().read([_update(**message)]) is None
+def test_bots_channels_and_service_messages_are_ignored(message: dict[str, Any], reason: Any) -> None:
+    assert _decode(_update(**message)) == Ignored(reason)
 
 
 def test_update_of_another_kind_is_nothing_to_us() -> None:
-    assert _reader().read([{"update_id": 1, "poll": {"id": "1"}}]) is None
+    assert _decode({"update_id": 1, "poll": {"id": "1"}}) == Ignored("another kind")
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        {"update_id": 1, "message": {"from": ADA, "text": "x"}},
+        {"update_id": 1, "message": "x"},
+        _update(text="x", entities=[{"type": "mention"}]),
+        {"update_id": 1, "callback_query": {"id": "5", "from": ADA, "message": {"chat": GROUP}, "data": "c"}},
+    ],
+)
+def test_what_cannot_be_read_is_ignored_and_says_what_is_missing(update: dict[str, Any]) -> None:
+    decoded = _decode(update)
+    assert isinstance(decoded, Ignored)
+    assert (decoded.reason, decoded.detail != "") == ("not understood", True)
+
+
+def test_chat_that_has_moved_keeps_its_first_address_and_its_mentioned_people_their_names() -> None:
+    known = Known(NOW, {"bob": "Bob"}, home=-500)
+    said = _read(known, text="ask @bob", entities=[_entity("mention", 4, 4)])
+    assert (said.address, said.text) == (Address("telegram", "-500"), "ask @Bob")
+
+
+@pytest.mark.parametrize(
+    ("hears_topics", "speaks", "addressed"), [(True, True, True), (False, True, False), (True, False, False)]
+)
+def test_talk_in_a_topic_where_we_speak_is_addressed(hears_topics: bool, speaks: bool, addressed: bool) -> None:
+    receiver = Receiver(BOT, OurBots((BOT,)), hears_topics)
+    update = _update(text="x", message_thread_id=5, is_topic_message=True)
+    decoded = _decode(update, receiver=receiver, known=Known(NOW, {}, speaks=speaks))
+    assert isinstance(decoded, Inbound)
+    assert decoded.addressed is addressed
+
+
+def test_press_has_its_label_and_the_time_at_which_it_came() -> None:
+    keyboard = {"inline_keyboard": [[{"text": "Yes", "callback_data": "c:1"}]]}
+    message = {"message_id": 8, "chat": GROUP, "date": 1, "reply_markup": keyboard}
+    query = {"id": "55", "from": ADA, "message": message, "data": "c:1"}
+    decoded = _decode({"update_id": 901, "callback_query": query}, known=Known(NOW, {}, post=(5, None)))
+    assert isinstance(decoded, Pressed)
+    assert decoded.item is not None
+    assert (decoded.query_id, decoded.item.text, decoded.item.choice) == ("55", "Yes", "c:1")
+    assert (decoded.item.sent_at, decoded.item.address.thread) == (NOW, "5")
+
+
+def test_press_under_a_message_that_telegram_forgot_is_answered_and_brings_nothing() -> None:
+    query = {"id": "55", "from": ADA, "data": "c:1"}
+    assert _decode({"update_id": 901, "callback_query": query}) == Pressed("55", None)
+
+
+@pytest.mark.parametrize(("post", "addressed", "thread"), [((5, None), True, "5"), (None, False, None)])
+def test_reaction_is_addressed_where_the_message_is_ours(
+    post: tuple[int, int | None] | None, addressed: bool, thread: str | None
+) -> None:
+    mark = {"chat": GROUP, "message_id": 8, "user": ADA, "date": 1, "new_reaction": [{"type": "emoji", "emoji": "👍"}]}
+    decoded = _decode({"update_id": 902, "message_reaction": mark}, known=Known(NOW, {}, post=post))
+    assert isinstance(decoded, Inbound)
+    assert (decoded.text, decoded.addressed, decoded.address.thread) == ("👍", addressed, thread)
+
+
+@pytest.mark.parametrize(
+    ("update", "decoded"),
+    [
+        (_update(migrate_to_chat_id=-100777), Moved(-100500, -100777)),
+        (_update(migrate_from_chat_id=-5), Moved(-5, -100500)),
+        (
+            _update(forum_topic_closed={}, message_thread_id=5, is_topic_message=True),
+            TopicClosed(-100500, 5),
+        ),
+        (
+            {"update_id": 1, "my_chat_member": {"chat": GROUP, "new_chat_member": {"status": "kicked"}}},
+            Membership(-100500, present=False),
+        ),
+        (
+            {"update_id": 1, "my_chat_member": {"chat": GROUP, "new_chat_member": {"status": "member"}}},
+            Membership(-100500, present=True),
+        ),
+    ],
+)
+def test_news_of_a_chat_has_a_type_for_each_kind(update: dict[str, Any], decoded: Decoded) -> None:
+    assert _decode(update) == decoded
+
+
+def test_album_is_one_message_with_all_files_and_the_id_of_its_last_update() -> None:
+    first = _update(photo=[{"file_id": "a"}], caption="two", media_group_id="g")
+    second = _update(photo=[{"file_id": "b"}], media_group_id="g") | {"update_id": 901}
+    decoded = _decode(first, second)
+    assert isinstance(decoded, Inbound)
+    urls = [one.url for one in decoded.attachments]
+    assert (decoded.text, decoded.event_id, urls) == ("two", "7:901", ["telegram-file:a", "telegram-file:b"])
+
+
+def test_decoding_changes_nothing_and_says_the_same_again() -> None:
+    update = _update(text="ask @bob", entities=[_entity("mention", 4, 4)])
+    before, people = repr(update), {"bob": "Bob"}
+    assert _decode(update, known=Known(NOW, people)) == _decode(update, known=Known(NOW, people))
+    assert (repr(update), people) == (before, {"bob": "Bob"})
+
+
+def test_envelope_names_the_message_and_a_person_with_a_user_name() -> None:
+    ada = ADA | {"username": "AdaL"}
+    new = _update(**{"text": "x", "from": ada, "message_thread_id": 5, "is_topic_message": True})
+    assert envelope_of(new) == Envelope(-100500, 5, 1, is_new=True, sender=("adal", "Ada Lovelace"))
+    pressed = {"update_id": 1, "callback_query": {"id": "5", "from": ada, "message": {"chat": GROUP, "message_id": 8}}}
+    assert envelope_of(pressed) == Envelope(-100500, None, 8)
+    assert envelope_of({"update_id": 1, "callback_query": {"id": "5", "from": ada}}) is None
+    assert envelope_of({"update_id": 1, "message": "x"}) is None
 
 
 def test_topic_of_a_forum_is_the_thread() -> None:
@@ -169,11 +287,6 @@ def test_document_keeps_its_name_and_type() -> None:
 
 def test_animation_is_one_file_though_it_is_a_document_too() -> None:
     assert len(_read(animation={"file_id": "a"}, document={"file_id": "a"}).attachments) == 1
-
-
-def test_migration_names_both_chats() -> None:
-    assert migration_of(_update(migrate_to_chat_id=-100777)) == (-100500, -100777)
-    assert migration_of(_update(text="x")) is None
 
 
 def test_people_have_positive_numbers() -> None:

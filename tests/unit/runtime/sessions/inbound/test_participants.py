@@ -11,9 +11,9 @@ from runtime.channels.mailbox import NoMailboxes
 from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbound.participants import Act
-from runtime.storage.memory.mailboxes import MemoryMailboxes
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import World
+from tests.fakes.memory.mailboxes import MemoryMailboxes
 from tests.fakes.player import Player, Plays, says
 from tests.fakes.talk import Model, block, talking
 from tests.unit.runtime.sessions.crashes.crash_participants import SCOUT, lead

@@ -16,10 +16,10 @@ from runtime.core.texts import english
 from runtime.language.program import Program
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
-from runtime.storage.memory.places import MemoryPlaceStore
 from runtime.stores.inbox import FORK_WANTED
 from runtime.stores.meeting_places import HeldMeeting
 from tests.fakes.crash_world import ADDRESS, Shown, TurboClock, World
+from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 

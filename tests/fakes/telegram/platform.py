@@ -1,6 +1,6 @@
 """Telegram as a bot sees it, in memory: people who write, updates, faults, and what is visible.
 
-The HTTP side is `telegram_server`. Tests hold a `TelegramPlatform`, do with it what people do, and look at it.
+The HTTP side is `server.py` beside it. Tests hold a `TelegramPlatform`, act on it as people do, and look at it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, Literal
 import anyio
 
 from runtime.core.clock import Clock, SystemClock
-from tests.fakes.telegram_chats import EPOCH, Chats, Posted
-from tests.fakes.telegram_limits import FloodLimits
-from tests.fakes.telegram_markup import units
-from tests.fakes.telegram_refusal import Refusal
-from tests.fakes.telegram_updates import UpdateQueue
+from tests.fakes.telegram.chats import EPOCH, Chats, Posted
+from tests.fakes.telegram.limits import FloodLimits
+from tests.fakes.telegram.markup import units
+from tests.fakes.telegram.refusal import Refusal
+from tests.fakes.telegram.updates import UpdateQueue
 
 TOKEN = "123456:TEST-token_of_the_fake_server_0000000"
 BOT_ID = 123456

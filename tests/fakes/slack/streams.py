@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.core.clock import Clock
-from tests.fakes.slack_conversations import Conversations, Posted
-from tests.fakes.slack_refusal import Refusal
-from tests.fakes.slack_text import MAX_MARKDOWN_CHARS, markdown_pings
+from tests.fakes.slack.conversations import Conversations, Posted
+from tests.fakes.slack.refusal import Refusal
+from tests.fakes.slack.text import MAX_MARKDOWN_CHARS, markdown_pings
 
 STREAM_LASTS_S = 300.0
 """After about so long a stream is dead, however much is appended (python-slack-sdk#1859)."""

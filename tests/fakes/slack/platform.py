@@ -1,6 +1,6 @@
 """Slack as an app in one workspace sees it, in memory: people who write, events, faults, and what is visible.
 
-The HTTP and WebSocket side is `slack_server`. Tests hold a `SlackPlatform`, do with it what people do, and look at it.
+The HTTP and WebSocket side is `server.py` beside it. Tests hold a `SlackPlatform`, act on it as people do, and look at it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, Literal
 import anyio
 
 from runtime.core.clock import Clock, SystemClock
-from tests.fakes.slack_conversations import BOT_ID, BOT_USER, TEAM, Conversations, Posted
-from tests.fakes.slack_events import EventQueue
-from tests.fakes.slack_files import Files
-from tests.fakes.slack_limits import RateLimits
-from tests.fakes.slack_people import CHANNEL, DIRECT, FRIEND, PERSON, People
-from tests.fakes.slack_refusal import Refusal, too_many_requests
-from tests.fakes.slack_streams import Streams
-from tests.fakes.slack_surfaces import Surfaces
+from tests.fakes.slack.conversations import BOT_ID, BOT_USER, TEAM, Conversations, Posted
+from tests.fakes.slack.events import EventQueue
+from tests.fakes.slack.files import Files
+from tests.fakes.slack.limits import RateLimits
+from tests.fakes.slack.people import CHANNEL, DIRECT, FRIEND, PERSON, People
+from tests.fakes.slack.refusal import Refusal, too_many_requests
+from tests.fakes.slack.streams import Streams
+from tests.fakes.slack.surfaces import Surfaces
 
 BOT_TOKEN = "xoxb-1-test"
 APP_TOKEN = "xapp-1-test"

@@ -11,8 +11,8 @@ from typing import Any
 import anyio
 
 from runtime.core.clock import Clock
-from tests.fakes.slack_conversations import APP_ID, TEAM
-from tests.fakes.slack_refusal import Refusal
+from tests.fakes.slack.conversations import APP_ID, TEAM
+from tests.fakes.slack.refusal import Refusal
 
 PATIENCE_S = (3.0, 60.0, 300.0, 3.0)
 """How long each delivery is waited for: an acknowledgement takes 3 s at most, repetitions come at once, then after a

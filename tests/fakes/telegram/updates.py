@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import httpx
 
-from tests.fakes.telegram_refusal import Refusal
+from tests.fakes.telegram.refusal import Refusal
 
 _TAKEN = (
     "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.core.clock import Clock
-from tests.fakes.slack_refusal import Refusal
-from tests.fakes.slack_text import content, pings
+from tests.fakes.slack.refusal import Refusal
+from tests.fakes.slack.text import content, pings
 
 TEAM = "T0001"
 BOT_USER = "U0BOT"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.fakes.slack_conversations import Conversations
-from tests.fakes.slack_refusal import Refusal
+from tests.fakes.slack.conversations import Conversations
+from tests.fakes.slack.refusal import Refusal
 
 
 @dataclass(slots=True)

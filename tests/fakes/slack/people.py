@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.fakes.slack_conversations import BOT_USER, TEAM, Conversations, Posted
-from tests.fakes.slack_events import EventQueue
-from tests.fakes.slack_streams import Streams
-from tests.fakes.slack_surfaces import Surfaces
+from tests.fakes.slack.conversations import BOT_USER, TEAM, Conversations, Posted
+from tests.fakes.slack.events import EventQueue
+from tests.fakes.slack.streams import Streams
+from tests.fakes.slack.surfaces import Surfaces
 
 PERSON = "U0ADA"
 FRIEND = "U0BOB"

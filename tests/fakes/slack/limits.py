@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from runtime.core.clock import Clock
-from tests.fakes.slack_refusal import too_many_requests
+from tests.fakes.slack.refusal import too_many_requests
 
 TIERS: Mapping[int, int] = {1: 1, 2: 20, 3: 50, 4: 100}
 """Calls in any 60 s, of one method in one workspace."""

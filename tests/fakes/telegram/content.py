@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.fakes.telegram_markup import MarkupError, parse, units
-from tests.fakes.telegram_refusal import Refusal
+from tests.fakes.telegram.markup import MarkupError, parse, units
+from tests.fakes.telegram.refusal import Refusal
 
 MAX_UNITS = 4096
 MAX_CAPTION = 1024

@@ -20,8 +20,8 @@ from simcord.backend.errors import BackendError
 from simcord.backend.models import Channel, User, Webhook
 
 from runtime.core.clock import Clock
-from tests.fakes.discord_calls import choices_of
-from tests.fakes.discord_people import People
+from tests.fakes.discord.calls import choices_of
+from tests.fakes.discord.people import People
 
 MAX_HOOKS = 15
 NONCE_LASTS_S = 300.0

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.core.clock import Clock
-from tests.fakes.slack_conversations import Conversations
-from tests.fakes.slack_refusal import Refusal
+from tests.fakes.slack.conversations import Conversations
+from tests.fakes.slack.refusal import Refusal
 
 TRIGGER_LASTS_S = 3.0
 MAX_PROMPTS = 4

@@ -1,7 +1,7 @@
 """Slack's Web API and Socket Mode on loopback, for the unmodified client libraries: `base_url=f"{address}/api/"`.
 
 In a test's own loop: `async with serving(platform) as address`. In a process of its own, steered over HTTP:
-`python -m tests.fakes.slack_server --port 8083`, then `POST /_control/say {"text": "hi"}` and so on: each name of
+`python -m tests.fakes.slack.server --port 8083`, then `POST /_control/say {"text": "hi"}` and so on: each name of
 CONTROLS is a method of SlackPlatform, its JSON body the keyword arguments. `GET /_control/calls` lists the calls,
 `GET /_control/messages?channel=C0GENERAL` the app's messages there with every text they had.
 """
@@ -20,9 +20,9 @@ from typing import Any
 import anyio
 from aiohttp import WSMsgType, web
 
-from tests.fakes.slack_events import Connection
-from tests.fakes.slack_platform import Fault, SlackPlatform
-from tests.fakes.slack_refusal import Refusal
+from tests.fakes.slack.events import Connection
+from tests.fakes.slack.platform import Fault, SlackPlatform
+from tests.fakes.slack.refusal import Refusal
 
 CONTROLS = frozenset({"say", "mention", "rewrite", "remove", "command", "react", "drop", "fail"})
 _JSON = frozenset({"blocks", "metadata", "chunks", "attachments", "loading_messages", "files", "prompts", "view"})

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtime.core.errors import FileTooLarge
-from runtime.core.files import MAX_FILE_BYTES, FileBounds, FileContent, FileHead, file_id
-
-
-def check_size(data: bytes) -> None:
-    """Raise FileTooLarge when no store takes so much."""
-    if len(data) > MAX_FILE_BYTES:
-        raise FileTooLarge(
-            f"This file has {len(data):,} bytes; at most {MAX_FILE_BYTES:,} are kept. Send a smaller one."
-        )
+from runtime.core.files import FileBounds, FileContent, FileHead, check_size, file_id
 
 
 @dataclass(frozen=True, slots=True)

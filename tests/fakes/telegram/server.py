@@ -1,7 +1,7 @@
 """A Bot API server on loopback, for the unmodified client library: `base_url=f"{address}/bot"`.
 
 In a test's own loop: `async with serving(platform) as address`. In a process of its own, steered over HTTP:
-`python -m tests.fakes.telegram_server --port 8081`, then `POST /_control/say {"text": "hi"}` and so on: each name of
+`python -m tests.fakes.telegram.server --port 8081`, then `POST /_control/say {"text": "hi"}` and so on: each name of
 CONTROLS is a method of TelegramPlatform, its JSON body the keyword arguments. `GET /_control/calls` lists the calls,
 `GET /_control/messages?chat=42` what is visible there with every text it had.
 """
@@ -31,10 +31,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from tests.fakes.telegram_content import Upload
-from tests.fakes.telegram_limits import FloodLimits
-from tests.fakes.telegram_platform import TOKEN, Bot, Fault, TelegramPlatform
-from tests.fakes.telegram_refusal import Refusal, too_many_requests
+from tests.fakes.telegram.content import Upload
+from tests.fakes.telegram.limits import FloodLimits
+from tests.fakes.telegram.platform import TOKEN, Bot, Fault, TelegramPlatform
+from tests.fakes.telegram.refusal import Refusal, too_many_requests
 
 CONTROLS = frozenset({"say", "rewrite", "press", "mark", "again", "block", "delete", "migrate", "fail"})
 _NUMBERS = frozenset(

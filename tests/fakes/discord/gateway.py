@@ -18,7 +18,7 @@ from simcord import intents as gates
 from simcord.backend import serializers
 
 from runtime.core.clock import Clock
-from tests.fakes.discord_world import DiscordWorld
+from tests.fakes.discord.world import DiscordWorld
 
 _DISPATCH, _HEARTBEAT, _IDENTIFY, _RESUME, _INVALID, _HELLO, _BEAT = 0, 1, 2, 6, 9, 10, 11
 HEARTBEAT_MS = 41_250

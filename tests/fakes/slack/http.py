@@ -12,8 +12,8 @@ import aiohttp
 import anyio
 
 from runtime.core.clock import Clock
-from tests.fakes.slack_events import Post
-from tests.fakes.slack_platform import SIGNING_SECRET
+from tests.fakes.slack.events import Post
+from tests.fakes.slack.platform import SIGNING_SECRET
 
 ANSWER_WITHIN_S = 3.0
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tests.fakes.slack_refusal import Refusal
+from tests.fakes.slack.refusal import Refusal
 
 MAX_POST_CHARS = 40_000
 MAX_UPDATE_BYTES = 4_000

@@ -10,9 +10,9 @@ from typing import Any
 from telegram.constants import ReactionEmoji
 
 from runtime.core.clock import Clock
-from tests.fakes.telegram_content import MAX_CAPTION, Upload, buttons_of, rich_of, text_of, upload_of
-from tests.fakes.telegram_limits import FloodBucket, FloodLimits
-from tests.fakes.telegram_refusal import Refusal, too_many_requests
+from tests.fakes.telegram.content import MAX_CAPTION, Upload, buttons_of, rich_of, text_of, upload_of
+from tests.fakes.telegram.limits import FloodBucket, FloodLimits
+from tests.fakes.telegram.refusal import Refusal, too_many_requests
 
 EPOCH = 1_700_000_000
 MAX_TOPIC_NAME = 128

@@ -20,10 +20,10 @@ from simcord.backend.cdn import CDN_BASE
 from simcord.backend.errors import BackendError
 
 from runtime.core.clock import Clock, SystemClock
-from tests.fakes.discord_calls import Upload, handing_to
-from tests.fakes.discord_gateway import DiscordGateway
-from tests.fakes.discord_limits import DiscordLimits, Verdict
-from tests.fakes.discord_world import DiscordWorld
+from tests.fakes.discord.calls import Upload, handing_to
+from tests.fakes.discord.gateway import DiscordGateway
+from tests.fakes.discord.limits import DiscordLimits, Verdict
+from tests.fakes.discord.world import DiscordWorld
 
 TOKEN = "MTIz.TEST.token-of-the-fake-server"
 

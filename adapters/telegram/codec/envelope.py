@@ -1,0 +1,67 @@
+"""The message that an update is about, and our knowledge of its chat as an input of decoding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from adapters.adapter import NOT_UNDERSTOOD
+from adapters.telegram.codec.addresses import Json, topic_of
+from adapters.telegram.codec.entities import Names
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """The message that an update is about: its chat, topic and number. `is_new` where it has just been posted; `sender`
+    is the user name, in lower case, and the name of the person who wrote it."""
+
+    chat_id: int
+    topic: int | None
+    number: int
+    is_new: bool = False
+    sender: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Our knowledge of an update's chat.
+
+    `home` is the chat's first id, None where that is the update's own. `speaks`: we speak in its topic. `post` is the
+    topic and the agent's bot of the message that was marked or has the button, where it is ours. `people` are names by
+    user name in lower case.
+    """
+
+    now: datetime
+    people: Names
+    home: int | None = None
+    speaks: bool = False
+    post: tuple[int | None, int | None] | None = None
+
+
+def envelope_of(update: Json) -> Envelope | None:
+    """The message that an update is about; None for an update about no message, or of an unexpected form."""
+    try:
+        kind = next((kind for kind in ("message", "edited_message", "message_reaction") if kind in update), None)
+        message: Any = update[kind] if kind is not None else update.get("callback_query", {}).get("message")
+        if message is None:
+            return None
+        sender: tuple[str, str] | None = None
+        if kind in ("message", "edited_message") and is_from_person(message) and message["from"].get("username"):
+            sender = message["from"]["username"].casefold(), name_of(message["from"])
+        number = int(message["message_id"])
+        return Envelope(int(message["chat"]["id"]), topic_of(message), number, kind == "message", sender)
+    except NOT_UNDERSTOOD:
+        return None
+
+
+def name_of(person: Json) -> str:
+    return " ".join(filter(None, (person.get("first_name"), person.get("last_name"))))
+
+
+def is_from_person(message: Json) -> bool:
+    """Whether a person who can be named wrote the message. `sender_chat` marks a channel, or an administrator who
+    hides.
+    """
+    sender = message.get("from")
+    return sender is not None and not sender["is_bot"] and "sender_chat" not in message

@@ -1,0 +1,199 @@
+"""Sending to Telegram's chats: where a group is now, by the best means that the server knows, with a record of every
+message, and the search for a post without an answer.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from adapters.adapter import File
+from adapters.recent import Recent
+from adapters.telegram.api.bot import BotApi, Target
+from adapters.telegram.api.failures import ChatMoved, NotModified, NotWelcome, UnknownMethod
+from adapters.telegram.bots import OurBot
+from adapters.telegram.chat_state import MAX_RECENT, ChatState
+from adapters.telegram.codec.addresses import MessageId, chat_id_of, is_private, thread_id_of
+from adapters.telegram.codec.markup import Rendered, RenderedPage, Rich, shows_it
+from adapters.telegram.outbound.message_ids import MessageIds, Spot
+from runtime.core.address import Address
+from runtime.core.errors import AdapterError, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, ShownDiffers
+
+_log = logging.getLogger(__name__)
+_Answer = TypeVar("_Answer")
+
+
+class Sender:
+    """The messages of one adapter.
+
+    Formatting that is refused is left out. What a server does not know is remembered while the process lives. An edit
+    that was not answered is repeated with one space of another kind: if it had been done, the same once more would be
+    refused.
+    """
+
+    def __init__(self, memory: ChatState, numbers: MessageIds, rich: Rich) -> None:
+        self._memory = memory
+        self._numbers = numbers
+        self._rich = rich
+        self._rich_known = rich != "never"
+        self._unclear: Recent[tuple[int, int], Rendered] = Recent(MAX_RECENT)
+
+    async def post(
+        self, bot: OurBot, to: Address, page: RenderedPage, *, nonce: str, final: bool, reply_to: str | None
+    ) -> str:
+        """Post a message and return its id. Raises ShownDiffers after it has deleted a wrong message."""
+
+        async def call(chat_id: int) -> int:
+            target = _target(bot, chat_id, to, reply_to)
+            if final and self._is_rich(page):
+                rich = await self._unless_refused(lambda: bot.api.send_rich(target, page.rich()))
+                if rich is not None:
+                    return await _checked(bot.api, target, rich, None)
+            answer, shown = await _plain_if_refused(page.rendered(), lambda text: bot.api.send(target, text))
+            return await _checked(bot.api, target, answer, shown) if final else int(answer["message_id"])
+
+        return await self._posted(bot, to, nonce, call)
+
+    async def upload(self, bot: OurBot, to: Address, file: File, caption: Rendered, *, reply_to: str | None) -> str:
+        """Post a file and return the message's id. It is not looked for when the answer is lost."""
+
+        async def call(chat_id: int) -> int:
+            answer = await bot.api.upload(_target(bot, chat_id, to, reply_to), file, caption)
+            return int(answer["message_id"])
+
+        return await self._posted(bot, to, None, call)
+
+    async def change(self, bot: OurBot, to: Address, message: int, page: RenderedPage, *, final: bool) -> None:
+        """Change a message. One that shows the text already counts as changed. Raises ShownDiffers."""
+        await self.at_current(to, lambda chat_id: self._change(bot.api, to, chat_id, message, page, final=final))
+
+    async def find(self, bot: OurBot, to: Address, nonce: str, page: RenderedPage) -> str | None:
+        """Try one number for a lost message, by changing the message with that number to the page; None if it is
+        another's.
+        """
+        spot = self._spot(bot, to)
+        async with self._numbers.turn(spot):
+            number = self._numbers.where(spot, nonce)
+            if number is None:
+                return None
+            try:
+                await self._change(bot.api, to, spot.chat_id, number, page, final=False)
+            except (MessageGone, NotDelivered):
+                self._numbers.missed(spot, number, nonce)
+                return None
+            self._numbers.found(spot, number, nonce)
+        return await self._remember(bot, to, number)
+
+    def is_lost(self, bot: OurBot, to: Address, nonce: str) -> bool:
+        """Whether `find` is worth a call."""
+        return self._numbers.where(self._spot(bot, to), nonce) is not None
+
+    def left_copy(self, bot: OurBot, to: Address, nonce: str) -> bool:
+        return self._numbers.left_copy(self._spot(bot, to), nonce)
+
+    async def at_current(self, to: Address, call: Callable[[int], Awaitable[_Answer]]) -> _Answer:
+        """Make the call, and once more if the group has become a supergroup, because its old id is refused for good."""
+        chat_id = chat_id_of(to)
+        try:
+            return await call(self._memory.current(chat_id))
+        except ChatMoved as moved:
+            await self._memory.note_moved(chat_id, moved.new_chat_id)
+            return await call(moved.new_chat_id)
+
+    async def _posted(self, bot: OurBot, to: Address, nonce: str | None, call: Callable[[int], Awaitable[int]]) -> str:
+        """Post, and remember where. Without a nonce it cannot be looked for."""
+
+        async def posted(chat_id: int) -> int:
+            spot = Spot(chat_id, thread_id_of(to), bot.id)
+            async with self._numbers.turn(spot), self._numbers.posting(spot, nonce):
+                number = await call(chat_id)
+                self._numbers.posted(spot, number, nonce)
+                return number
+
+        return await self._remember(bot, to, await self.at_current(to, posted))
+
+    async def _change(
+        self, api: BotApi, to: Address, chat_id: int, message: int, page: RenderedPage, *, final: bool
+    ) -> None:
+        target = Target(chat_id, thread_id_of(to))
+        with suppress(NotModified):
+            if final and self._is_rich(page):
+                answer = await self._unless_refused(lambda: api.edit_rich(chat_id, message, page.rich()))
+                if answer is not None:
+                    return _compare(answer, None, target)
+            place, rendered = (chat_id, message), page.rendered()
+            unclear, wanted = self._unclear.get(place), rendered
+            if unclear == rendered:
+                wanted = rendered.respaced()
+            try:
+                shown = await _plain_if_refused(wanted, lambda text: api.edit(chat_id, message, text))
+            except OutcomeUncertain:
+                self._unclear.keep(place, wanted)
+                raise
+            self._unclear.forget(place)
+            if final:
+                _compare(*shown, target)
+        return None
+
+    def _is_rich(self, page: RenderedPage) -> bool:
+        return self._rich_known and page.may_be_rich() and (self._rich == "always" or page.gains())
+
+    async def _unless_refused(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | None:
+        """The answer, or None if the message needs entities instead. A server that knows no rich messages is not asked
+        again.
+        """
+        try:
+            return await call()
+        except (ChatMoved, NotWelcome):
+            raise
+        except (NotDelivered, BadMarkup) as error:
+            if isinstance(error, UnknownMethod) or "text is empty" in str(error):
+                self._rich_known = False
+            _log.info("Telegram refuses a rich message; it is shown with entities", extra={"error": str(error)})
+        return None
+
+    def _spot(self, bot: OurBot, to: Address) -> Spot:
+        return Spot(self._memory.current(chat_id_of(to)), thread_id_of(to), bot.id)
+
+    async def _remember(self, bot: OurBot, to: Address, number: int) -> str:
+        place = (self._memory.current(chat_id_of(to)), number)
+        self._memory.places.keep(place, (thread_id_of(to), bot.id))
+        await self._memory.note_spoke(to)
+        return bot.message_id(number)
+
+
+def _target(bot: OurBot, chat_id: int, to: Address, reply_to: str | None) -> Target:
+    """The target of a post. A message is answered only if the bot knows it by that number."""
+    replied = MessageId.read(reply_to) if reply_to is not None else None
+    known = replied is not None and (is_private(to) or bot.knows(chat_id, replied))
+    return Target(chat_id, thread_id_of(to), replied.number if replied is not None and known else None)
+
+
+async def _checked(api: BotApi, target: Target, answer: Mapping[str, Any], shown: Rendered | None) -> int:
+    number = int(answer["message_id"])
+    try:
+        _compare(answer, shown, target)
+    except ShownDiffers:
+        with suppress(AdapterError):  # the difference is told all the same
+            await api.delete(target.chat_id, number)
+        raise
+    return number
+
+
+def _compare(answer: Mapping[str, Any], shown: Rendered | None, target: Target) -> None:
+    wrong = shows_it(answer, shown, target.thread_id)
+    if wrong is not None:
+        raise ShownDiffers(f"Telegram: message {answer.get('message_id')} in chat {target.chat_id}: {wrong}")
+
+
+async def _plain_if_refused(page: Rendered, show: Callable[[Rendered], Awaitable[_Answer]]) -> tuple[_Answer, Rendered]:
+    """Show the page, or its plain text if Telegram refuses the formatting. A refusal has changed nothing."""
+    try:
+        return await show(page), page
+    except BadMarkup:
+        if not page.entities:
+            raise
+    plain = Rendered(page.text)
+    return await show(plain), plain

@@ -1,0 +1,1 @@
+"""A Discord, as the real client library sees it."""

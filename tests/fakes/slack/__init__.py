@@ -1,0 +1,1 @@
+"""A Slack, as the real client library sees it."""

@@ -1,0 +1,1 @@
+"""A Telegram server, as the real client library sees it."""

@@ -1,0 +1,61 @@
+"""Values that Python code needs: they cannot be skipped, and no call is made without them."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.sandbox.monty import MontySandbox
+from tests.unit.runtime.execution.processor.walking import main, walking
+
+pytestmark = pytest.mark.anyio
+
+ASKS = ("- Ask the user for the $day:str", "- $left = Book(day=$day)", '- Say "{left}"', "- End program")
+BOOK = '''
+    @playbook
+    async def Book(day: {kind}) -> str:
+        """Book a table."""
+        return f"booked for {{day}}"
+'''
+
+
+def booking(kind: str, *steps: str) -> str:
+    return main(*(steps or ASKS), code=BOOK.format(kind=kind))
+
+
+def chosen(answer: str) -> str:
+    return f'{{"answer": "{answer}"}}'
+
+
+@pytest.mark.parametrize("alone", [False, True])
+async def test_a_value_that_a_call_needs_cannot_be_skipped(alone: bool, sandbox: MontySandbox) -> None:
+    understood = ('{"day": null}', chosen("question")) if alone else ("instead: skip", "instead: other")
+    replies = ("Which day?", *understood, "I need a day.", '{"day": "Monday"}')
+    async with walking(booking("str"), *replies, sandbox=sandbox, questions_alone=alone) as walk:
+        await walk.say("hi")
+        said = await walk.say("I would rather not tell")
+        assert said[0] == "I need a day."
+        assert not any("- skip" in walk.asked(index) for index in range(len(walk.model.asked)))
+        assert await walk.say("on Monday") == ["booked for Monday"]
+        assert walk.called == [("Book", {"day": "Monday"})]
+
+
+@pytest.mark.parametrize("kind", ["str | None", "Optional[str]", "Any", "object", "str = None"])
+async def test_a_value_that_a_call_can_do_without_is_skipped(kind: str, sandbox: MontySandbox) -> None:
+    async with walking(booking(kind), "Which day?", "instead: skip", sandbox=sandbox) as walk:
+        await walk.say("hi")
+        assert await walk.say("I would rather not tell") == ["booked for None"]
+
+
+async def test_a_value_that_no_call_takes_is_skipped(sandbox: MontySandbox) -> None:
+    steps = ("- Ask the user for the $day:str", '- Say "Fine."', "- End program")
+    async with walking(booking("str", *steps), "Which day?", "instead: skip", sandbox=sandbox) as walk:
+        await walk.say("hi")
+        assert await walk.say("I would rather not tell") == ["Fine."]
+
+
+async def test_no_call_is_made_without_a_value_that_it_needs(sandbox: MontySandbox) -> None:
+    steps = ("- Set $day to null", "- $left = Book(day=$day)", '- Say "{left}"', "- End program")
+    async with walking(booking("str", *steps), sandbox=sandbox) as walk:
+        said = await walk.say("hi")
+        assert not any("booked" in text for text in said)
+        assert any("Book takes day as str, and it was not given" in str(fact.data) for fact in walk.talk.world.facts)
