@@ -9,8 +9,8 @@ import pytest
 from tests.e2e.gateway_process import ROOT, Room, gateway
 from tests.e2e.talks import TelegramTalk, until, until_said
 from tests.e2e.test_telegram import settings
-from tests.fakes.telegram_platform import PERSON, TelegramPlatform
-from tests.fakes.telegram_server import serving
+from tests.fakes.telegram.platform import PERSON, TelegramPlatform
+from tests.fakes.telegram.server import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
