@@ -265,7 +265,12 @@ async def test_an_order_that_comes_again_is_recognised_by_the_tape(sandbox: Mont
     world = World(())
     async with talking(ordering(code), Model(), sandbox, world=world) as talk:
         hand_over = world.hand_over
-        world.hand_over = lambda entry: (kept.append(entry), hand_over(entry))[1]
+
+        def keep(entry: InboxEntry) -> None:
+            kept.append(entry)
+            hand_over(entry)
+
+        world.hand_over = keep
         await talk.say("hi")
         before = len(world.facts)
         (order,) = [entry for entry in kept if entry.event.kind == TASK]
