@@ -301,7 +301,7 @@ class SessionState:
         """Whether there is work to do now: a frame waits neither for people nor for a time, or a result is to come."""
         if self.ended:
             return self.home is not None or self.unposted() or self.owes_tasks()
-        return self.broken is None and self.at_work()
+        return self.owes_tasks() or (self.broken is None and self.at_work())
 
     def unposted(self) -> bool:
         """Whether something that was said to an agent in another process is still to go there."""

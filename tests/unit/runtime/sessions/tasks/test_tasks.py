@@ -369,3 +369,26 @@ def test_what_is_known_of_tasks_is_in_snapshots() -> None:
     state.ordered, state.tasks = 7, {7: task}
     state.order = OrderState(3, "s", home, Address("test", "1", "t1"), 9.0, 2, 4, status="completed", value=[1])
     assert state_from(snapshot_of(state)) == state
+
+
+async def test_a_task_whose_playbook_is_gone_from_the_program_has_failed(sandbox: MontySandbox) -> None:
+    code = """
+    name = await Spawn("Researcher", "Wait")
+    try:
+        await Result(name)
+    except Exception as error:
+        await Say("user", str(error))
+"""
+    before = ordering(code)
+    world = World(())
+    async with talking(before, Model(), sandbox, world=world) as talk:
+        talk.post("hi")
+        await talk.until(lambda: any(fact.data.get("name") == "Sleep" for fact in world.facts))
+    researcher = before.agents[1]
+    left = tuple(playbook for playbook in researcher.playbooks if playbook.name != "Wait")
+    after = replace(before, agents=(before.agents[0], replace(researcher, playbooks=left)), digest="2")
+    async with talking(after, Model(), sandbox, world=world) as talk:
+        await talk.until(lambda: bool(talk.chat))
+        (seen,) = talk.chat
+    assert seen.startswith("task 1 (Researcher.Wait) failed: ")
+    assert "Wait is being executed here, and is no longer in the program" in seen
