@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -15,7 +16,7 @@ from gateway.cluster.node import Node
 from gateway.inbound.router import InboundRouter
 from runtime.bus import Bus
 from runtime.core.errors import AuthFailed
-from runtime.core.events import Event
+from runtime.core.talk_events import AdapterConnected
 from runtime.llm.client import LLMClient, warm_up
 from runtime.sessions.registry import Registry
 
@@ -97,7 +98,7 @@ class Service:
             task_status.started()
 
     async def _listen(self, name: str, platform: Platform) -> None:
-        forget = self._bus.subscribe("adapter.connected", self._note_connected)
+        forget = self._bus.hear(AdapterConnected, self._note_connected)
         try:
             if platform.exclusive:
                 await self._listen_alone(name, platform)
@@ -122,5 +123,5 @@ class Service:
         finally:
             deaf.set()
 
-    def _note_connected(self, event: Event) -> None:
-        self._waiting_for.pop(str(event.data["platform"]), None)
+    def _note_connected(self, what: AdapterConnected, _at: datetime) -> None:
+        self._waiting_for.pop(what.platform, None)

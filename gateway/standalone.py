@@ -6,6 +6,7 @@ import re
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TextIO
 
 import anyio
@@ -23,6 +24,7 @@ from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unhear
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import SystemClock
 from runtime.core.events import Event
+from runtime.core.frame_events import FrameParked, FrameResumed
 from runtime.core.ids import FIRST_AGENT
 from runtime.core.message import Mark
 from runtime.core.texts import load_texts
@@ -158,8 +160,8 @@ class _Standalone:
         """The participants for which the frames of the entry's agent wait."""
         for name in _FAILURES:
             around.bus.subscribe(name, self._note_failure)
-        around.bus.subscribe("frame.parked", self._note_wait)
-        around.bus.subscribe("frame.resumed", self._note_going_on)
+        around.bus.hear(FrameParked, self._note_wait)
+        around.bus.hear(FrameResumed, self._note_going_on)
 
     async def live(self, text: str, read_line: ReadLine | None) -> Ended:
         token = await self._leases.acquire(f"shard:{self._shard}", LeaseHolder("standalone"))
@@ -205,13 +207,12 @@ class _Standalone:
         self._failures.append(error)
         self._store.calm.set()
 
-    def _note_wait(self, event: Event) -> None:
-        frame = event.data["frame"]
-        if _agent_of(event) == _ENTRY:
-            self._waits[frame] = event.data["waits_for"]
+    def _note_wait(self, what: FrameParked, _at: datetime) -> None:
+        if _agent_in(what.frame) == _ENTRY:
+            self._waits[what.frame] = what.waits_for
 
-    def _note_going_on(self, event: Event) -> None:
-        self._waits.pop(event.data["frame"], None)
+    def _note_going_on(self, what: FrameResumed, _at: datetime) -> None:
+        self._waits.pop(what.frame, None)
 
 
 def _agent_of(event: Event) -> str:
@@ -219,7 +220,12 @@ def _agent_of(event: Event) -> str:
     session.
     """
     frame = event.data.get("frame")
-    return str(event.data.get("agent_id", _ENTRY)) if frame is None else str(frame).partition(".")[0]
+    return str(event.data.get("agent_id", _ENTRY)) if frame is None else _agent_in(str(frame))
+
+
+def _agent_in(frame: str) -> str:
+    """The agent of the frame that nobody called, below which a frame is."""
+    return frame.partition(".")[0]
 
 
 @dataclass(eq=False)

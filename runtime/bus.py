@@ -6,15 +6,17 @@ import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime
 from fnmatch import translate
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import anyio
 
 from runtime.core.clock import Clock
-from runtime.core.events import Event
+from runtime.core.events import Event, Happening
 
 Handler = Callable[[Event], None]
+Kind = TypeVar("Kind", bound=Happening)
 _MAX_CACHED_NAMES = 4096
 
 
@@ -34,14 +36,24 @@ class Bus:
         self.dropped = 0
         """Events that a full `events` iterator did not take."""
 
-    def publish(self, name: str, /, **data: Any) -> None:
-        """Tell everybody that `name` happened. Never waits and never raises what a subscriber raises."""
+    @overload
+    def publish(self, what: Happening, /) -> None: ...
+
+    @overload
+    def publish(self, name: str, /, **data: Any) -> None: ...
+
+    def publish(self, what: Happening | str, /, **data: Any) -> None:
+        """Tell everybody what happened. Never waits and never raises what a subscriber raises."""
+        name = what if isinstance(what, str) else what.name
         subscriptions = self._cache.get(name)
         if subscriptions is None:
             subscriptions = self._match(name)
         if not subscriptions:
             return
-        event = Event(name, self._clock.now(), data)
+        if isinstance(what, str):
+            event = Event(name, self._clock.now(), data)
+        else:
+            event = Event(name, self._clock.now(), what.data(), what)
         for subscription in subscriptions:
             if not subscription.active:
                 continue
@@ -63,6 +75,15 @@ class Bus:
                 self._cache.clear()
 
         return unsubscribe
+
+    def hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> Callable[[], None]:
+        """Call `handler` with each happening of `kind` and its time (UTC), until the returned function is called."""
+
+        def hear(event: Event) -> None:
+            if isinstance(event.what, kind):
+                handler(event.what, event.at)
+
+        return self.subscribe(kind.name, hear)
 
     @asynccontextmanager
     async def events(self, pattern: str, *, capacity: int) -> AsyncIterator[EventStream]:

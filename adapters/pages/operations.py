@@ -317,7 +317,7 @@ class PageOperations:
             raise NotDelivered(f"page {self._spec.id}, part {number}: message {platform_id} is another page's")
         part = self.parts[number]
         part.platform_id, part.posts, part.doubtful, part.shown = platform_id, part.posts + 1, False, shown
-        await self._record.sent(number, platform_id)
+        await self._record.sent(number, platform_id, found_again=self._stage.capabilities.idempotent_send)
         self.on_stands()
         self._stage.landed(self._spec)
 

@@ -54,7 +54,9 @@ class Record(Protocol):
         """Called before this much of an unfinished page is shown."""
         ...
 
-    async def sent(self, part: int, platform_id: str, /) -> None: ...
+    async def sent(self, part: int, platform_id: str, /, *, found_again: bool) -> None:
+        """Durable soon, not at once, where a repetition of the post finds it again."""
+        ...
 
 
 class OnEvent(Protocol):

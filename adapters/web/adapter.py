@@ -85,6 +85,7 @@ class WebAdapter:
         self._rooms = rooms
         self._clock = clock
         self._files = files
+        self._capabilities = replace(_CAPABILITIES, max_file_bytes=0 if files is None else MAX_FILE_BYTES)
         self._titled = titled
         self._hub = Hub()
         self._intake = Intake()
@@ -99,7 +100,7 @@ class WebAdapter:
 
     @property
     def capabilities(self) -> Capabilities:
-        return _CAPABILITIES if self._files is None else replace(_CAPABILITIES, max_file_bytes=MAX_FILE_BYTES)
+        return self._capabilities
 
     @asynccontextmanager
     async def connect(self) -> AsyncGenerator[AsyncIterator[Inbound]]:

@@ -10,6 +10,7 @@ import anyio
 
 from adapters.web.bulletin import Bulletin
 from adapters.web.codec import Person, Presence
+from runtime.core.signals import Signal
 
 MAX_WAITING_FRAMES = 1_000
 """The number of waiting frames from which a page is too slow."""
@@ -36,7 +37,7 @@ class Browser:
         self.too_slow = anyio.Event()
         self._frames: deque[str] = deque()
         self._characters = 0
-        self._news = anyio.Event()
+        self._news = Signal()
 
     @property
     def waiting(self) -> int:
@@ -53,12 +54,11 @@ class Browser:
             return
         self._frames.append(frame)
         self._characters += len(frame)
-        self._news.set()
+        self._news.send()
 
     async def next_frame(self) -> str:
         """The oldest waiting frame; waits for one if there is none."""
         while not self._frames:
-            self._news = anyio.Event()
             await self._news.wait()
         frame = self._frames.popleft()
         self._characters -= len(frame)

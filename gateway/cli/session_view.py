@@ -85,7 +85,7 @@ def _said(state: SessionState, fact: Fact) -> list[dict[str, str]]:
     finished = read_as(fact, PageFinished) or read_as(fact, PageClosed)
     page = None if finished is None else state.pages.get(finished.page)
     if finished is not None and page is not None and finished.text:
-        agent = state.agents.get(page.agent)
+        agent = state.agent(page.agent)
         return [{"at": at, "who": agent.klass if agent is not None else "Parley", "text": finished.text}]
     return []
 

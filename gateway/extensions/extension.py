@@ -18,7 +18,7 @@ from runtime.core.ids import is_human_word
 from runtime.core.stream import StreamObserver
 from runtime.core.texts import Texts
 from runtime.execution.calls.extensions import CALL_LIMIT_S, ExtensionCall, call_of
-from runtime.execution.frames.signatures import BUILT_IN
+from runtime.execution.calls.table import BUILT_IN
 
 API_VERSION = 1
 """The version of `parley.ext`. It rises with each change that can break an extension written for the previous one."""

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from gateway.access.roles import Role
 from runtime.core.texts import Texts, other_texts
+from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import FORK_WANTED
 
 MAX_DESCRIPTION = 100
@@ -18,17 +19,28 @@ MAX_DESCRIPTION = 100
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A chat command. `least` is the lowest role that may give it; with `to_session` a session handles it.
+    """A chat command. `least` is the lowest role that may give it.
 
-    `kind` is its name for sessions, if that differs.
+    `free`: it has no limit, since it costs nothing, or ends work that costs. `as_kind` is its name for sessions, if
+    that differs. Its texts are `commands.NAME.what` and, for its arguments, `commands.NAME.argument`.
     """
 
     name: str
     least: Role
-    to_session: bool
-    kind: str = ""
+    free: bool = False
+    as_kind: str = ""
     words: Mapping[str, Role] = field(default_factory=dict)
     """The lowest role for an argument that starts with this word."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of its event."""
+        return self.as_kind or self.name
+
+    @property
+    def to_session(self) -> bool:
+        """Whether a session handles it; the gateway handles the others."""
+        return self.kind in SESSION_COMMANDS
 
     def least_for(self, argument: str) -> Role:
         """The lowest role that may give it with this argument."""
@@ -36,22 +48,22 @@ class Command:
 
 
 _ALL = (
-    Command("start", Role.GUEST, to_session=True),
-    Command("help", Role.GUEST, to_session=False),
-    Command("new", Role.MEMBER, to_session=True),
-    Command("stop", Role.MEMBER, to_session=True),
-    Command("undo", Role.MEMBER, to_session=True),
-    Command("fork", Role.MEMBER, to_session=True, kind=FORK_WANTED),
-    Command("status", Role.GUEST, to_session=True),
-    Command("who", Role.GUEST, to_session=True),
-    Command("iam", Role.MEMBER, to_session=True),
-    Command("agents", Role.GUEST, to_session=True),
-    Command("tasks", Role.GUEST, to_session=True, words={"stop": Role.MEMBER}),
-    Command("meeting", Role.GUEST, to_session=True, words={"end": Role.MEMBER, "set": Role.MEMBER}),
-    Command("invite", Role.MEMBER, to_session=True),
-    Command("leave", Role.GUEST, to_session=True),
-    Command("programs", Role.MEMBER, to_session=False),
-    Command("access", Role.OWNER, to_session=False),
+    Command("start", Role.GUEST),
+    Command("help", Role.GUEST),
+    Command("new", Role.MEMBER),
+    Command("stop", Role.MEMBER, free=True),
+    Command("undo", Role.MEMBER),
+    Command("fork", Role.MEMBER, as_kind=FORK_WANTED),
+    Command("status", Role.GUEST, free=True),
+    Command("who", Role.GUEST, free=True),
+    Command("iam", Role.MEMBER, free=True),
+    Command("agents", Role.GUEST, free=True),
+    Command("tasks", Role.GUEST, free=True, words={"stop": Role.MEMBER}),
+    Command("meeting", Role.GUEST, free=True, words={"end": Role.MEMBER, "set": Role.MEMBER}),
+    Command("invite", Role.MEMBER),
+    Command("leave", Role.GUEST, free=True),
+    Command("programs", Role.MEMBER),
+    Command("access", Role.OWNER),
 )
 
 PROGRAM_ROLE = Role.MEMBER

@@ -27,6 +27,7 @@ from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull
 from runtime.core.message import Choice, Mark
+from runtime.core.talk_events import AdapterConnected, MessageAdmitted
 from runtime.core.texts import Texts
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.meeting_places import HeldMeeting, PlaceStore
@@ -36,9 +37,6 @@ MAX_OWNERS = 3
 
 MAX_TOLD = 10_000
 """The number of conversations remembered as told that they are full."""
-
-_FREE = frozenset({"stop", "status", "who", "iam", "agents", "meeting", "leave"})
-"""Commands without limits: they cost nothing, and one of them ends work that costs."""
 
 _ANSWERS = {
     Verdict.PAIRED: "access.paired",
@@ -93,17 +91,19 @@ class InboundRouter:
         self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
+        self.own_commands = {"help": self._help, "access": self._change_access, "programs": self._programs}
+        """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
         """Take events until cancelled. Raises AuthFailed when the platform refuses our token."""
         if isinstance(self._adapter, BringsTogether):
             async with self._adapter.connect_together() as arrivals:
-                self._entrance.bus.publish("adapter.connected", platform=self._adapter.name)
+                self._entrance.bus.publish(AdapterConnected(self._adapter.name))
                 async for several in arrivals:
                     await self.take_together(several)
             return
         async with self._adapter.connect() as events:
-            self._entrance.bus.publish("adapter.connected", platform=self._adapter.name)
+            self._entrance.bus.publish(AdapterConnected(self._adapter.name))
             async for event in events:
                 await self.take(event)
 
@@ -197,18 +197,17 @@ class InboundRouter:
             await self._tell(event, "commands.unknown", command=name)
         elif role < self._least(event):
             await self._tell(event, "commands.not_allowed", command=name)
-        elif name == "help":
-            await self._entrance.say(event.address, help_text(self._texts, role, self._routes.commands))
-        elif name == "access":
-            await self._change_access(event)
-        elif name == "programs":
-            await self._programs(event, role)
+        elif name in self.own_commands:
+            await self.own_commands[name](event, role)
         elif event.program is not None:
             await self._begin(event, event.program, role)
         else:
             await self._keep(event, role)
 
-    async def _change_access(self, event: Inbound) -> None:
+    async def _help(self, event: Inbound, role: Role) -> None:
+        await self._entrance.say(event.address, help_text(self._texts, role, self._routes.commands))
+
+    async def _change_access(self, event: Inbound, _role: Role) -> None:
         if not self._access.is_private(event):
             await self._tell(event, "access.private_only")
             return
@@ -285,8 +284,8 @@ class InboundRouter:
             held = await self._held(event)
             if held is not None:
                 kept = replace(kept, address=held.home, place=event.address)
-            about = {"conversation": kept.address.key, "message_id": f"in.{kept.id}", "kind": kept.kind}
-            self._entrance.bus.publish("message.admitted", platform=self._adapter.name, **about)
+            admitted = MessageAdmitted(self._adapter.name, kept.address.key, f"in.{kept.id}", kept.kind)
+            self._entrance.bus.publish(admitted)
             try:
                 await self._entrance.inbox.add(kept)
             except ConversationFull as full:
@@ -312,7 +311,8 @@ class InboundRouter:
         await self._not_taken(event, key, tell=first, **values)
 
     async def _over_limit(self, event: Inbound, role: Role) -> bool:
-        if event.act not in ("message", "edit") or event.command in _FREE:
+        command = COMMANDS.get(event.command or "")
+        if event.act not in ("message", "edit") or (command is not None and command.free):
             return False
         over = await self._entrance.limits.take(event, role)
         if over is None:
@@ -343,7 +343,7 @@ def _says_something(event: Inbound) -> bool:
 def _kind_of(event: Inbound) -> str:
     """The kind of the event for a session."""
     command = COMMANDS.get(event.command or "")
-    return (command.kind if command is not None else "") or event.command or event.act
+    return command.kind if command is not None else event.command or event.act
 
 
 def _kept(event: Inbound, kind: str, text: str, program: str) -> InboxEvent:

@@ -18,7 +18,7 @@ from gateway.settings.limits import LimitSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
-from runtime.core.events import Event
+from runtime.core.frame_events import LLMAnswered
 from runtime.core.texts import Texts
 
 MINUTE_S, DAY_S = 60, 86_400
@@ -130,25 +130,21 @@ class Limits:
         """Count the cost of every model answer, until cancelled."""
         if not self._spending:
             return
-        async with bus.events("llm.answered", capacity=_UNHEARD_ANSWERS) as answers:
+        async with bus.events(LLMAnswered.name, capacity=_UNHEARD_ANSWERS) as answers:
             async for answer in answers:
-                await self.spend(answer)
+                if isinstance(answer.what, LLMAnswered):
+                    await self.spend(answer.what)
 
-    async def spend(self, answer: Event) -> None:
-        """Count one `llm.answered` for its conversation and its person, else for the last speaker there."""
-        data = answer.data
-        conversation = data.get("conversation")
-        person = data.get("participant_id") or self._speakers.get(str(conversation))
-        whose = {"conversation": conversation, "person": person}
-        amounts = {
-            "tokens": (data.get("tokens_in") or 0) + (data.get("tokens_out") or 0),
-            "usd": data.get("cost_usd") or 0,
-        }
+    async def spend(self, answer: LLMAnswered) -> None:
+        """Count one answer, for its conversation and for the person it says, else who spoke there last."""
+        person = answer.participant_id or self._speakers.get(answer.conversation)
+        whose = {"conversation": answer.conversation, "person": person}
+        amounts = {"tokens": answer.tokens_in + answer.tokens_out, "usd": answer.cost_usd}
         now_s = self._clock.now().timestamp()
         for limit in self._spending:
             amount, payer = amounts[limit.measure], whose[limit.scope]
             if amount and payer is not None:
-                name = limit.counter(str(payer), now_s)
+                name = limit.counter(payer, now_s)
                 await self._counters.add(name, amount, once=uuid.uuid4().hex, ttl_s=2 * limit.window_s)
 
     async def _reached(self, limits: Sequence[_Limit], whose: Mapping[Scope, str], now_s: float) -> _Limit | None:

@@ -86,7 +86,7 @@ class Erasure:
         """Whether the person took part in a session, and whether they were alone in it, in private. Adds to their
         names.
         """
-        people, private = set(), False
+        people, private = set[str](), False
         told_by = session_tape(known.record.id)
         async for found in self._facts(known) if known.record.archived else self._tapes.read_tape(told_by):
             fact = opened(found)

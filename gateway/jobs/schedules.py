@@ -17,7 +17,7 @@ from gateway.jobs.runner import Job
 from gateway.settings.cron import CronSettings
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
-from runtime.core.ids import SCHEDULE
+from runtime.core.ids import schedule_id
 from runtime.stores.inbox import Inbox, InboxEvent
 
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
@@ -42,9 +42,9 @@ class Schedule:
     def event(self, due: datetime) -> InboxEvent:
         """The inbox event at a due time."""
         kind = "new" if self.begins else "message"
-        id_, person = f"{SCHEDULE}{self.name}.{due.isoformat()}", f"{SCHEDULE}{self.name}"
+        person = schedule_id(self.name)
         return InboxEvent(
-            id_,
+            f"{person}.{due.isoformat()}",
             self.address,
             person,
             self.name,

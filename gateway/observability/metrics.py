@@ -14,9 +14,12 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from gateway.observability.gauges import Gauges
-from runtime.bus import Bus
+from runtime.bus import Bus, Kind
+from runtime.core.address import platform_in
 from runtime.core.errors import ParleyError
 from runtime.core.events import Event
+from runtime.core.frame_events import FrameFailed, FrameStarted, LLMAnswered, LLMRequested, OfFrame, StepRejected
+from runtime.core.talk_events import MessageAdmitted, MessageReceived, PageSent
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 MAX_LABELS = 100
@@ -68,6 +71,7 @@ class Metrics:
         self._came: dict[str, datetime] = {}
         self._unanswered: dict[str, tuple[str, datetime]] = {}
         self._handlers: dict[str, Callable[[Event], None]] = {}
+        self._attach: list[Callable[[Bus], Callable[[], None]]] = []
         self._count_talk()
         self._count_models()
         self._count_faults()
@@ -79,6 +83,7 @@ class Metrics:
         self._bus_dropped.set_function(lambda: bus.dropped)
         self._bus_failures.set_function(lambda: bus.failures)
         forget = [bus.subscribe(name, handler) for name, handler in self._handlers.items()]
+        forget += [attach(bus) for attach in self._attach]
 
         def detach() -> None:
             for one in forget:
@@ -128,17 +133,17 @@ class Metrics:
             "first_text_seconds", "From a person's message to the first visible text that follows it.", "platform"
         )
 
-        def on_call(counter: Counter) -> Callable[[Event], None]:
-            return lambda e: counter.labels(self._label("program", e.data["program"]), str(e.data["kind"])).inc()
+        def on_call(counter: Counter) -> Callable[[OfFrame, datetime], None]:
+            return lambda what, _: counter.labels(self._label("program", what.about.program), what.about.kind).inc()
 
+        self._hear(MessageAdmitted, lambda what, at: self._on_admitted(admitted, what, at))
+        self._hear(MessageReceived, lambda what, at: self._on_received(received, what, at))
+        self._hear(PageSent, self._on_visible)
+        self._hear(FrameStarted, on_call(calls))
+        self._hear(FrameFailed, on_call(failures))
         self._handlers |= {
-            "message.admitted": lambda event: self._on_admitted(admitted, event),
-            "message.received": lambda event: self._on_received(received, event),
             "message.delivered": lambda _: delivered.inc(),
             "message.undelivered": lambda _: undelivered.inc(),
-            "page.sent": self._on_visible,
-            "frame.started": on_call(calls),
-            "frame.failed": on_call(failures),
             "turn.completed": lambda _: turns.inc(),
         }
         self._handlers |= {name: _counting(pages, outcome) for name, outcome in _OUTCOMES.items()}
@@ -153,25 +158,25 @@ class Metrics:
         )
         first = self._histogram("model_first_text_seconds", "Time until a model's first text.", "model")
 
-        def on_answered(event: Event) -> None:
-            data, model = event.data, self._label("model", event.data["model"])
-            for direction in ("in", "out", "cached"):
-                tokens.labels(model, direction).inc(data[f"tokens_{direction}"])
-            cost.labels(model).inc(data["cost_usd"])
-            seconds.labels(model).observe(data["seconds"])
-            if data["first_text_s"] is not None:
-                first.labels(model).observe(data["first_text_s"])
+        def on_answered(what: LLMAnswered, _at: datetime) -> None:
+            model = self._label("model", what.model)
+            for direction, count in (("in", what.tokens_in), ("out", what.tokens_out), ("cached", what.tokens_cached)):
+                tokens.labels(model, direction).inc(count)
+            cost.labels(model).inc(what.cost_usd)
+            seconds.labels(model).observe(what.seconds)
+            if what.first_text_s is not None:
+                first.labels(model).observe(what.first_text_s)
 
-        self._handlers["llm.requested"] = lambda e: requests.labels(self._label("model", e.data["model"])).inc()
-        self._handlers["llm.answered"] = on_answered
+        self._hear(LLMRequested, lambda what, _: requests.labels(self._label("model", what.model)).inc())
+        self._hear(LLMAnswered, on_answered)
 
     def _count_faults(self) -> None:
         rejections = self._counter("rejections", "Answers and statements of models that were refused.", "rule")
         failures = self._counter("failures", "Failures, by the event that reports them.", "event")
         limits = self._counter("rate_limits", "Pauses that platforms demanded.", "platform")
         lost = self._counter("observers_lost", "Observers and watchers that raised an exception.")
+        self._hear(StepRejected, lambda what, _: rejections.labels(self._label("rule", what.rule)).inc())
         self._handlers |= {
-            "step.rejected": lambda event: rejections.labels(self._label("rule", event.data["rule"])).inc(),
             "adapter.rate_limited": lambda event: limits.labels(self._platform(event)).inc(),
         }
         self._handlers |= {name: lambda _: lost.inc() for name in _LOST}
@@ -194,23 +199,25 @@ class Metrics:
 
     # -- events
 
-    def _on_admitted(self, counter: Counter, event: Event) -> None:
-        counter.labels(self._label("platform", event.data["platform"])).inc()
-        _remember(self._came, str(event.data["message_id"]), event.at)
+    def _hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> None:
+        self._attach.append(lambda bus: bus.hear(kind, handler))
 
-    def _on_received(self, counter: Counter, event: Event) -> None:
-        platform = self._platform(event)
+    def _on_admitted(self, counter: Counter, what: MessageAdmitted, at: datetime) -> None:
+        counter.labels(self._label("platform", what.platform)).inc()
+        _remember(self._came, what.message_id, at)
+
+    def _on_received(self, counter: Counter, what: MessageReceived, at: datetime) -> None:
+        platform = self._label("platform", platform_in(what.conversation))
         counter.labels(platform).inc()
-        came = self._came.pop(str(event.data["message_id"]), event.at)
-        session = str(event.data["session_id"])
-        if session not in self._unanswered:
-            _remember(self._unanswered, session, (platform, came))
+        came = self._came.pop(what.message_id, at)
+        if what.session_id not in self._unanswered:
+            _remember(self._unanswered, what.session_id, (platform, came))
 
-    def _on_visible(self, event: Event) -> None:
-        asked = self._unanswered.pop(str(event.data["session_id"]), None)
+    def _on_visible(self, what: PageSent, at: datetime) -> None:
+        asked = self._unanswered.pop(what.session_id, None)
         if asked is not None:
             platform, came = asked
-            self._first_text.labels(platform).observe(max(0.0, (event.at - came).total_seconds()))
+            self._first_text.labels(platform).observe(max(0.0, (at - came).total_seconds()))
 
     # -- instruments
 
@@ -224,7 +231,7 @@ class Metrics:
         return Histogram(name, text, labels, namespace="parley", registry=self.registry, buckets=_SECONDS)
 
     def _platform(self, event: Event) -> str:
-        return self._label("platform", str(event.data["conversation"]).partition(":")[0])
+        return self._label("platform", platform_in(str(event.data["conversation"])))
 
     def _label(self, name: str, value: object) -> str:
         known = self._labels.setdefault(name, set())

@@ -136,7 +136,7 @@ class _Unrecorded:
     async def grows(self, text: str, /) -> None:
         """Not kept."""
 
-    async def sent(self, part: int, platform_id: str, /) -> None:
+    async def sent(self, part: int, platform_id: str, /, *, found_again: bool) -> None:
         """Not kept."""
 
 

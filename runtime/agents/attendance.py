@@ -38,11 +38,11 @@ class SessionAttendance:
         self._pages = pages
         self._open_to_people = open_to_people
 
-    def hear(self, agent: str, message: Message) -> None:
-        self._dispatcher.notify(AgentId(agent), message)
+    def hear(self, agent: AgentId, message: Message) -> None:
+        self._dispatcher.notify(agent, message)
 
-    def welcome(self, meeting: MeetingState, agent: str, history: Message) -> None:
-        """A model is told with its first turn, code by its first wait."""
+    def welcome(self, meeting: MeetingState, agent: AgentId, history: Message) -> None:
+        """Greet an agent. A model is told with its first turn, code by its first wait."""
         frame = next((f for f in self._journal.state.roots(agent) if f.meeting == meeting.id), None)
         if frame is not None and self._is_prose(frame):
             self._journal.note(NoticeHeard(frame.id, history))
@@ -50,7 +50,7 @@ class SessionAttendance:
             self.hear(agent, history)
 
     def cue(self, meeting: MeetingState, message: Message) -> None:
-        """A model is told with its first turn, code by its first wait, unless it has begun."""
+        """Ask the host to start. A model is told with its first turn, code by its first wait, unless it has started."""
         if self._is_prose(self._journal.state.frames[meeting.frame]):
             self._journal.note(NoticeHeard(meeting.frame, message))
         else:
@@ -62,7 +62,7 @@ class SessionAttendance:
         return any(spec.name == frame.playbook and spec.kind == "llm" for spec in specs)
 
     def announce(self, meeting: MeetingState, text: str) -> None:
-        """It is told unless nobody in it wants that."""
+        """Tell people a notice, unless nobody in the meeting wants notices."""
         if any(self._agents.notifies(person) for person in meeting.people):
             self._pages.tell(text, meeting.place)
 
@@ -71,14 +71,14 @@ class SessionAttendance:
         return frame is not None and self._is_prose(frame)
 
     def announce_absent(self, meeting: MeetingState, names: Sequence[str]) -> None:
-        """Of a meeting without people they are told where they see what is said in it."""
+        """Tell people who is missing. For a meeting without people, they are told where its messages are shown."""
         people = meeting.people
         if any(map(self._agents.notifies, people)) if people else self._open_to_people(meeting):
             text = self._pages.texts
             named = enumerated(names, text("meeting.and"))
             self._pages.tell(text("meeting.waiting", names=named), meeting.place)
 
-    def waiting_for(self, meeting: MeetingState) -> list[str]:
+    def waiting_for(self, meeting: MeetingState) -> list[AgentId]:
         state = self._journal.state
         waits = [wait for wait in state.waits.values() if wait.source and wait.source.get("meeting") == meeting.id]
         return list(dict.fromkeys(state.frames[wait.frame].agent for wait in waits))

@@ -6,6 +6,7 @@ from runtime.agents.library import Library
 from runtime.agents.loops import AgentLoops
 from runtime.agents.meeting_host import MeetingHost
 from runtime.core.errors import ProgramChanged
+from runtime.core.ids import AgentId
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import described
 from runtime.execution.host import Host
@@ -29,7 +30,7 @@ class Continuity:
         self._host = host
         self._loops = loops
         self._meeting_host = meeting_host
-        self._left_out: list[str] = []
+        self._left_out: list[AgentId] = []
         """Guests of meetings that cannot go on in them."""
 
     async def go_on(self) -> None:
@@ -47,7 +48,7 @@ class Continuity:
         if not any(self._program.agent(agent.klass) for agent in state.agents.values()):
             self._journal.note(SessionEnded())
             return
-        begun = {agent: len(self._library.beginning(state.agents[agent].klass)) for agent in self._begun()}
+        begun = {str(agent): len(self._library.beginning(state.agents[agent].klass)) for agent in self._begun()}
         self._journal.note(
             ProgramAdopted(self._program.digest, now, versions, begun, differences(state.playbooks, now))
         )
@@ -106,7 +107,7 @@ class Continuity:
             if agent.queue and self._program.agent(agent.klass) is None:
                 raise ProgramChanged(f"{agent.klass} has messages to read, and is no longer in the program")
 
-    def _begun(self) -> list[str]:
+    def _begun(self) -> list[AgentId]:
         """Agents for which the beginning is over: playbooks that were added to it are not for them."""
         state = self._journal.state
         idle = [agent for agent in state.agents.values() if agent.roots and not state.roots(agent.id)]

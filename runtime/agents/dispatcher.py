@@ -1,4 +1,4 @@
-"""The dispatch of messages to the agents of a session: what people say, reminders, and what came back."""
+"""The dispatch of messages to the agents of a session: people's messages, reminders, and undelivered messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtime.agents.remote_agent import RemoteAgent
 from runtime.channels.mailbox import Mailboxes, Seat
 from runtime.channels.registry import Channels
 from runtime.core.errors import QueueFull
-from runtime.core.ids import AgentId, MessageId
+from runtime.core.ids import AgentId, MessageId, PersonId, person_id
 from runtime.core.message import Message, MessageType
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
@@ -17,7 +17,7 @@ from runtime.tape.frame_state import counts
 
 
 class Dispatcher:
-    """Finds the agent that a message is for, and brings it there."""
+    """Finds the agent that a message is for, and delivers it."""
 
     def __init__(
         self, session: SessionContext, agents: AgentRegistry, channels: Channels, pages: Pages, mailboxes: Mailboxes
@@ -31,7 +31,7 @@ class Dispatcher:
         self._pages = pages
         self._mailboxes = mailboxes
 
-    def recipient(self, text: str, quoted: str | None, person: str | None = None) -> AgentId:
+    def recipient(self, text: str, quoted: str | None, person: PersonId | None = None) -> AgentId:
         """The recipient of a message of `person`: an agent that it names, the one that it quotes (by the platform's
         id), the one that waits for people, best for this person, else the first.
         """
@@ -45,50 +45,50 @@ class Dispatcher:
             return AgentId(said.agent)
         return self._waiting(person) or agents[0].id
 
-    def _waiting(self, person: str | None) -> AgentId | None:
+    def _waiting(self, person: PersonId | None) -> AgentId | None:
         """The agent that waits for this person: the last that waits for nobody else, else the last that waits for
         anybody.
         """
         state = self._journal.state
-        known = state.people.get(person or "")
+        known = None if person is None else state.people.get(person)
         waits = [
             (("person" in w.source or "declared" in w.source), w.seq, state.frames[w.frame].agent)
             for w in state.waits.values()
             if w.source and (w.source.get("human") or "any" in w.source)
             if person is None or counts(w.source, person, known.declared if known else None)
         ]
-        return AgentId(max(waits)[2]) if waits else None
+        return max(waits)[2] if waits else None
 
     async def hear(self, message: Message, agent: AgentId) -> None:
-        """Bring a person's message to an agent, by the channel of the two."""
+        """Deliver a person's message to an agent, by the channel of the two."""
         here = self._agents.get(agent).participant
-        await self._channels.direct(self._agents.person(str(message.sender_id)), here).send(message)
+        await self._channels.direct(self._agents.person(person_id(message.sender_id)), here).send(message)
 
     def remind(self, agent: AgentId, message: Message) -> bool:
-        """Give an agent its reminder; False when the agent no longer exists. Raises QueueFull."""
+        """Deliver a reminder; False when the agent no longer exists. Raises QueueFull."""
         if not self._agents.lives(agent):
             return False
         self._agents.get(agent).accept(message)
         return True
 
     def notify(self, agent: AgentId, message: Message) -> None:
-        """Have an agent hear a notice. One that can take no more does not hear it, which is published."""
+        """Deliver a notice to an agent. A full queue drops it, which is published."""
         try:
             self.remind(agent, message)
         except QueueFull as error:
             self.not_taken(message, agent, error)
 
     def not_taken(self, message: Message, who: str, error: QueueFull) -> None:
-        """Publish that somebody could take no more in a meeting."""
+        """Publish that a participant in a meeting had no room for a message."""
         about = {"meeting_id": message.meeting_id, "participant_id": who, "message_id": message.id}
         self._bus.publish("message.undelivered", error=str(error), **about)
 
     def forget(self, agent: str, message: str) -> None:
-        """An agent's message was taken back, on the tape already."""
+        """Remove a message that was taken back from an agent; the tape has that already."""
         self._agents.get(agent).forget({message})
 
     def seat(self, id_: AgentId) -> RemoteAgent:
-        """The seat of an agent that is played in another process."""
+        """The seat of an agent in another process."""
         seat = Seat(self._journal.session, id_, self._pages.address)
         return RemoteAgent(seat, self._journal, self._mailboxes, self._undelivered, self._clock, self._bus)
 

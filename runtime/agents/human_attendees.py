@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from runtime.agents.session_channels import SessionChannels
 from runtime.core.address import Address
-from runtime.core.ids import ANYONE, SCHEDULE, MeetingId
+from runtime.core.ids import ANYONE, MeetingId, ParticipantId, PersonId, ScheduleId, person_id
 from runtime.core.message import Message, MessageType
 from runtime.execution.calls.ask import Questions, answer_of
 from runtime.execution.speech.pages import Pages
@@ -33,7 +33,7 @@ class HumanAttendees:
         self._pages = pages
         self._questions = questions
 
-    def ask(self, meeting: MeetingState, who: str) -> None:
+    def ask(self, meeting: MeetingState, who: PersonId) -> None:
         """Invite a person whose invitation is noted: who is where the meeting is held is there at once, others are
         asked in the chat, with choices."""
         if meeting.place is None and who in self._journal.state.people:
@@ -54,33 +54,33 @@ class HumanAttendees:
     def _labels(self) -> list[str]:
         return [self._pages.texts("meeting.join"), self._pages.texts("meeting.decline")]
 
-    def _name(self, who: str) -> str:
-        person = self._journal.state.people.get(who)
+    def _name(self, who: ParticipantId) -> str:
+        person = self._journal.state.person_of(who)
         return person.name if person is not None else who
 
-    def leave(self, meeting: MeetingState, person: str) -> None:
+    def leave(self, meeting: MeetingState, person: PersonId) -> None:
         """A person leaves, or says that they do not come."""
         if person in meeting.joined:
             self._meetings.leave(meeting, person)
         else:
             self._meetings.answered(meeting, person, DECLINED, named=self._asked_as(meeting, person))
 
-    def concerns(self, meeting: MeetingState, person: str) -> bool:
+    def concerns(self, meeting: MeetingState, person: PersonId) -> bool:
         """Whether a person is in a meeting, or is invited to it by name."""
         return person in meeting.joined or self._asked_as(meeting, person) not in (None, ANYONE)
 
-    def chosen(self, page: str, person: str, label: str) -> bool:
+    def chosen(self, page: str, person: PersonId, label: str) -> bool:
         """Take an answer to the question of a page; False when it does not ask whether somebody joins a meeting."""
         state = self._journal.state
         for meeting in self._meetings.going_on():
             for who, ask in meeting.asks.items():
-                question = state.questions.get("|".join(question_of(meeting, who, ask.times)))
+                question = state.questions.get(question_of(meeting, who, ask.times))
                 if question is not None and question.page == page:
                     self._answer(meeting, person, who, label)
                     return True
         return False
 
-    def _answer(self, meeting: MeetingState, person: str, asked_as: str, label: str) -> None:
+    def _answer(self, meeting: MeetingState, person: PersonId, asked_as: ParticipantId, label: str) -> None:
         """Record an answer. Only the invited person can give it; if `user` was invited, anybody here can."""
         if self._asked_as(meeting, person) != asked_as:
             text = self._pages.texts("session.question_for", name=self._name(asked_as))
@@ -89,14 +89,14 @@ class HumanAttendees:
         answer = JOINED if label == self._labels[0] else DECLINED
         self._meetings.answered(meeting, person, answer, named=asked_as)
 
-    def audience(self, person: str, place: Address | None, text: str = "") -> MeetingState | None:
+    def audience(self, person: PersonId, place: Address | None, text: str = "") -> MeetingState | None:
         """The meeting that hears what a person says in a place (None: where the session lives); None when none does.
 
         It is the one they are in, else one they were asked to, else one with people that goes on there. Who has left it
         or does not want to come is heard by the session as before, until they say that they join; and so is what names
         another agent first.
         """
-        if person.startswith(SCHEDULE):
+        if isinstance(person, ScheduleId):
             return None
         here = [m for m in self._meetings.going_on() if m.hears_from(place) and m.status != "created"]
         found = [
@@ -126,7 +126,7 @@ class HumanAttendees:
 
     def _said(self, meeting: MeetingState, message: Message) -> Message | None:
         """A person's text as everybody in the meeting hears it; None when it only answers the invitation."""
-        person = str(message.sender_id)
+        person = person_id(message.sender_id)
         if person not in meeting.joined:
             asked_as = self._asked_as(meeting, person)
             comes_back = asked_as is None and self._stays_away(meeting, person)
@@ -155,21 +155,21 @@ class HumanAttendees:
         """Whether somebody says that they join, and no more."""
         return text.strip().casefold() == self._labels[0].casefold()
 
-    def _confirm_refusal(self, meeting: MeetingState, asked_as: str) -> None:
+    def _confirm_refusal(self, meeting: MeetingState, asked_as: PersonId) -> None:
         """Say how words were understood, and how to come after all where the meeting does not end by it."""
         ends = meeting.status == "inviting" and meeting.asks[asked_as].required
         key = "meeting.declined" if ends else "meeting.declined_in_words"
         self._pages.tell(self._pages.texts(key, number=meeting.id, join=self._labels[0]), meeting.place)
 
-    def _asked_as(self, meeting: MeetingState, person: str) -> str | None:
+    def _asked_as(self, meeting: MeetingState, person: PersonId) -> PersonId | None:
         """The name under which a person is asked to a meeting: their id, whom they are declared to be, or anybody."""
         known = self._journal.state.people.get(person)
-        names = (person, known.declared if known is not None else None, str(ANYONE))
-        return next((name for name in names if name in meeting.pending), None)
+        declared = PersonId(known.declared or "") if known is not None else person
+        return next((name for name in (person, declared, ANYONE) if name in meeting.pending), None)
 
-    def _stays_away(self, meeting: MeetingState, person: str) -> bool:
+    def _stays_away(self, meeting: MeetingState, person: PersonId) -> bool:
         known = self._journal.state.people.get(person)
-        answers = [meeting.invited.get(name, "") for name in (person, known.declared or "" if known else "")]
+        answers = [meeting.invited.get(PersonId(name), "") for name in (person, known.declared or "" if known else "")]
         return any(answer == LEFT or answer.startswith(rejected("")) for answer in answers)
 
     def _names_another(self, meeting: MeetingState, text: str) -> bool:

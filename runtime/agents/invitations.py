@@ -15,6 +15,7 @@ from runtime.agents.session_channels import SessionChannels
 from runtime.core.background import OnDemand
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, QueueFull
+from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.core.message import Message, MessageType
 from runtime.execution.frames.frame import Call, Executable, Frame
 from runtime.execution.session_context import SessionContext
@@ -84,15 +85,15 @@ class Invitations:
         asks = (ask.due for meeting in self._meetings.going_on() for ask in meeting.asks.values())
         return min((due for due in asks if due is not None), default=None)
 
-    async def send(self, meeting: MeetingState, asked: Sequence[str]) -> None:
+    async def send(self, meeting: MeetingState, asked: Sequence[ParticipantId]) -> None:
         """Bring invitations that are noted to those who are asked. Who can take no more is asked again in time."""
         self._look()
         for who in asked:
             if who not in meeting.asks:
                 continue
-            if not who.isdecimal():
+            if isinstance(who, PersonId):
                 self._human_attendees.ask(meeting, who)
-            elif self._agents.lives(who):
+            elif isinstance(who, AgentId) and self._agents.lives(who):
                 by, text = self._inviter(meeting, who), f"You are invited to meeting {meeting.id}: {meeting.topic}"
                 message = self._meetings.message(meeting, text, MessageType.MEETING_INVITATION, sender=by, to=who)
                 try:
@@ -100,12 +101,12 @@ class Invitations:
                 except QueueFull as error:
                     self._dispatcher.not_taken(message, who, error)
 
-    def _inviter(self, meeting: MeetingState, who: str) -> str:
+    def _inviter(self, meeting: MeetingState, who: ParticipantId) -> AgentId:
         """The agent that asks `who`: the host does so for people, and for agents that are gone."""
         by = meeting.asks[who].by if who in meeting.asks else meeting.host
-        return by if by.isdecimal() and self._agents.lives(by) else meeting.host
+        return by if isinstance(by, AgentId) and self._agents.lives(by) else meeting.host
 
-    async def received(self, agent: str, invitation: Message) -> tuple[str, Mapping[str, Any]] | None:
+    async def received(self, agent: AgentId, invitation: Message) -> tuple[str, Mapping[str, Any]] | None:
         """The playbook by which an idle agent takes part in a meeting, and its arguments; None when it does not, and
         has said why where anybody waits for that."""
         meeting = self._meetings.get(str(invitation.meeting_id))
@@ -121,7 +122,7 @@ class Invitations:
             return None
         return spec.name, self._arguments(spec, meeting)
 
-    async def busy(self, agent: str, invitation: Message) -> None:
+    async def busy(self, agent: AgentId, invitation: Message) -> None:
         """The agent is invited, and does something else. Who considers this invitation already answers when that is
         done."""
         meeting = self._meetings.get(str(invitation.meeting_id))
@@ -129,7 +130,7 @@ class Invitations:
         if meeting.is_pending(agent) and not considers:
             await self.answer(meeting, agent, BUSY)
 
-    async def idle(self, agent: str) -> None:
+    async def idle(self, agent: AgentId) -> None:
         """The agent does nothing: it is invited again where it is still waited for."""
         for meeting in self._meetings.going_on():
             if meeting.is_pending(agent) and meeting.invited[agent] == BUSY:
@@ -137,13 +138,13 @@ class Invitations:
                 await self.send(meeting, [agent])
                 return
 
-    def wants(self, agent: str) -> bool:
+    def wants(self, agent: AgentId) -> bool:
         """Whether an agent was busy when it was asked, and is still waited for."""
         return any(
             meeting.is_pending(agent) and meeting.invited[agent] == BUSY for meeting in self._meetings.going_on()
         )
 
-    async def answer(self, meeting: MeetingState, agent: str, answer: str) -> None:
+    async def answer(self, meeting: MeetingState, agent: AgentId, answer: str) -> None:
         """Have an agent answer its invitation."""
         to = self._inviter(meeting, agent)
         if self._agents.lives(to):
@@ -155,7 +156,7 @@ class Invitations:
     def answered(self, response: Message) -> None:
         """An answer to an invitation has come."""
         meeting = self._meetings.get(str(response.meeting_id))
-        self._meetings.answered(meeting, str(response.sender_id), response.content)
+        self._meetings.answered(meeting, response.sender_id, response.content)
 
     async def come_in(self, frame: Frame, playbook: PlaybookSpec, meeting: MeetingState) -> MeetingState | str:
         """An agent that was invited executes its playbook: now it is in the meeting, unless that has ended meanwhile or
@@ -186,7 +187,7 @@ class Invitations:
         record = frame.state.records[_CONSIDERING]
         return answer_of(record.value, record.error)
 
-    def _found(self, frame: Frame, playbook: str) -> tuple[str, Executable]:
+    def _found(self, frame: Frame, playbook: str) -> tuple[AgentId, Executable]:
         found = frame.host.find(frame.state.agent, playbook)
         assert found is not None  # the program has it
         return found

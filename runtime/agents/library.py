@@ -7,15 +7,17 @@ from functools import lru_cache
 from typing import Any
 
 from runtime.core.errors import ProgramChanged, UnknownTarget
+from runtime.core.ids import AgentId
 from runtime.core.message import Message
+from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Executable, Frame
 from runtime.execution.frames.outside import Outside
-from runtime.execution.frames.signatures import SIGNATURES, TAKE_VARIABLES
+from runtime.execution.frames.signatures import CallShape
 from runtime.execution.free.interpreter import Interpreter
-from runtime.execution.free.position import CallShape
 from runtime.execution.processor.idle import Idle
-from runtime.execution.processor.processor import AgentFacts, Processor
+from runtime.execution.processor.processor import Processor
+from runtime.execution.processor.talk import AgentFacts
 from runtime.execution.speech.targets import Population
 from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.kinds import judged_triggers, message_trigger, receives_alone
@@ -30,7 +32,7 @@ from runtime.playbooks.module import Module, PlaceholderPython, agents_by_name
 from runtime.playbooks.python import PythonPlaybook
 from runtime.playbooks.remote import RemotePlaybook
 
-_BUILTINS = {name: CallShape(names, least, name in TAKE_VARIABLES) for name, (least, names) in SIGNATURES.items()}
+_BUILTINS = {name: signature.shape for name, signature in SIGNATURES.items()}
 """The calls of every program: shared by all sessions."""
 
 
@@ -104,7 +106,7 @@ class Library:
         self._executables[klass, name] = made
         return made
 
-    def callee(self, agent: str, name: str) -> tuple[str, Executable] | None:
+    def callee(self, agent: AgentId, name: str) -> tuple[AgentId, Executable] | None:
         """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it; None
         where there is none. Raises UnknownTarget for another agent's that is not public."""
         owner, _, playbook = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""The loops in which the agents of a session live: begun, interrupted and stopped."""
+"""The loops of a session's agents: started, interrupted and stopped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from runtime.tape.facts.agents import AgentCreated, AgentStopped
 from runtime.tape.facts.content import Content
 
 MAX_PAST_TURNS = 20
-"""What an interrupted playbook said in so many turns is known to the one that follows."""
+"""The number of turns of an interrupted playbook whose messages its successor knows."""
 
 
 class AgentLoops:
@@ -46,7 +46,7 @@ class AgentLoops:
         host.returned.subscribe(self._look)
 
     def noted(self, fact: Content) -> None:
-        """Hear every fact: an agent that was created lives from now on."""
+        """Follow every fact: a newly created agent starts to live."""
         if isinstance(fact, AgentCreated):
             self._wake(AgentId(fact.id))
 
@@ -59,8 +59,8 @@ class AgentLoops:
         self._agents.add(agent)
         self._context.tasks.start_soon(agent.live)
 
-    def _look(self, agents: Collection[str]) -> None:
-        """Something that these agents executed is no more: they see what there is to do now."""
+    def _look(self, agents: Collection[AgentId]) -> None:
+        """Have these agents look for work, because something that they executed is gone."""
         self._meeting_host.settle(agents)
         for id_ in agents:
             if self._agents.executes(id_) and isinstance(agent := self._agents.get(id_), Agent):
@@ -70,7 +70,7 @@ class AgentLoops:
         """Wake the agents that the tape knows and the program still has."""
         for id_, agent in self._journal.state.agents.items():
             if not self._agents.lives(id_) and self._program.agent(agent.klass) is not None:
-                self._wake(AgentId(id_))
+                self._wake(id_)
 
     def start(self, first: Message | None) -> None:
         """Create the agents that exist from the start: those with a start trigger, those on standby, and the first.
@@ -80,7 +80,7 @@ class AgentLoops:
         for spec in self._from_the_beginning():
             self._agents.make(spec.name, first if begins(spec) else None)
 
-    def grow(self) -> list[str]:
+    def grow(self) -> list[AgentId]:
         """Create the agents that exist from the start and are missing; returns their ids."""
         known = {agent.klass for agent in self._journal.state.agents.values()}
         if self._journal.state.order is not None:
@@ -93,7 +93,7 @@ class AgentLoops:
         return [*specs[:1], *standby]
 
     async def stop(self) -> tuple[bool, list[Message]]:
-        """Stop whatever the agents are doing; whether one was doing something, and what people said that nobody read.
+        """Stop all work of the agents. Returns whether there was any, and the unread messages of people.
 
         Takes effect before it returns, without waiting for anything; durable with the next commit.
         """
@@ -108,7 +108,7 @@ class AgentLoops:
         return busy, [message for message in unread if message.from_human]
 
     async def interrupt(self, id_: AgentId) -> None:
-        """Stop what one agent does, for a message to handle instead; it keeps what was said and its queue."""
+        """Stop the work of one agent in favour of a message. It keeps its past messages and its queue."""
         past = [entry for root in self._journal.state.roots(id_) for entry in said_so_far(root)]
         self._meeting_host.withdraw(id_, "was interrupted")
         await self._stop(self._agents.get(id_), past=past[-MAX_PAST_TURNS:])
@@ -127,7 +127,7 @@ class AgentLoops:
         agent.interrupt()
 
     async def all_posted(self) -> None:
-        """Return when what was said to agents in other processes is in their mailboxes."""
+        """Return when every message to agents in other processes is in their mailboxes."""
         for agent in self._agents.all():
             if isinstance(agent, RemoteAgent):
                 await agent.all_posted()

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from runtime.agents.attendees import attendee
 from runtime.agents.invitations import Invitations
 from runtime.agents.registry import AgentRegistry
-from runtime.core.errors import PlaybookError, UnknownTarget
-from runtime.core.ids import parse_meeting_id
-from runtime.execution.frames.frame import Call, Frame
-from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments
-from runtime.execution.host import Builtin
+from runtime.core.ids import AgentId, ParticipantId, PersonId
+from runtime.execution.frames.frame import Frame
 from runtime.execution.speech.pages import Pages
 from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import AUTOMATIC, BUSY, names_of
 from runtime.meetings.meeting import absence, may_join, meeting_of, missing
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.places import Places
-from runtime.tape.facts.calls import CallReturned
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState
@@ -47,7 +41,7 @@ class MeetingHost:
 
     # -- for people, and what they order
 
-    async def invite(self, meeting: MeetingState, by: str, names: Sequence[str]) -> list[str]:
+    async def invite(self, meeting: MeetingState, by: ParticipantId, names: Sequence[str]) -> list[AgentId | PersonId]:
         """Have agents and people asked, named as playbooks name them; returns who was asked now, by id.
 
         `by` is an agent or a person. Who is in it, or is asked already, is not asked again. Raises UnknownTarget.
@@ -59,10 +53,6 @@ class MeetingHost:
         self.meetings.tell_of_invitations(meeting, by, asked)
         await self.invitations.send(meeting, asked)
         return asked
-
-    async def end(self, meeting: MeetingState, by: str) -> None:
-        """End a meeting for all, as `by` wants it, an agent or a person; nothing happens when it has ended."""
-        self.meetings.end(meeting, by=by)
 
     # -- meetings as frames
 
@@ -89,7 +79,7 @@ class MeetingHost:
         """Invite, and begin the meeting when everybody required is there; else end it."""
         if meeting.status == "created":
             required, optional = self._attendees(frame.state, playbook)
-            people = [who for who in (*required, *optional) if not who.isdecimal()]
+            people = [who for who in (*required, *optional) if isinstance(who, PersonId)]
             if people:
                 await self._places.open(meeting, people)
             declared = {param.name for param in playbook.params}
@@ -108,7 +98,9 @@ class MeetingHost:
         elif meeting.status == "inviting":
             self.meetings.start(meeting)
 
-    def _attendees(self, state: FrameState, playbook: PlaybookSpec) -> tuple[list[str], list[str]]:
+    def _attendees(
+        self, state: FrameState, playbook: PlaybookSpec
+    ) -> tuple[list[AgentId | PersonId], list[AgentId | PersonId]]:
         """The required and the optional attendees: those of the call, else those of the metadata."""
         optional = names_of(playbook.metadata.get("optional_attendees"))
         given = names_of(state.kwargs.get("attendees"))
@@ -120,7 +112,7 @@ class MeetingHost:
         must = self._resolved(required, state.agent)
         return must, [who for who in self._resolved(optional, state.agent) if who not in must]
 
-    def _resolved(self, names: Sequence[str], host: str) -> list[str]:
+    def _resolved(self, names: Sequence[str], host: AgentId) -> list[AgentId | PersonId]:
         found = dict.fromkeys(attendee(name, host, self._journal.state, self._agents) for name in names)
         return [who for who in found if who != host]
 
@@ -133,7 +125,7 @@ class MeetingHost:
         elif agent in meeting.joined:
             self.meetings.end(meeting, by=agent, why=why)
 
-    def withdraw(self, agent: str, why: str) -> None:
+    def withdraw(self, agent: AgentId, why: str) -> None:
         """End the meeting that a stopped agent holds, and take it out of the one that it is in."""
         meeting = meeting_of(self._journal.state, agent)
         if meeting is not None and meeting.host == agent:
@@ -141,7 +133,7 @@ class MeetingHost:
         elif meeting is not None:
             self.meetings.leave(meeting, agent, why)
 
-    def settle(self, agents: Collection[str] | None = None) -> None:
+    def settle(self, agents: Collection[AgentId] | None = None) -> None:
         """Let agents (these or all) leave that no longer execute a playbook of their meeting: it was given up, not
         ended.
         """
@@ -150,54 +142,7 @@ class MeetingHost:
             return
         there = {(f.agent, f.meeting) for f in self._journal.state.frames.values() if f.meeting is not None}
         for meeting in going_on:
-            asked = meeting.joined if agents is None else [who for who in agents if who in meeting.joined]
+            asked = meeting.agents if agents is None else [who for who in agents if who in meeting.joined]
             gone = [who for who in asked if (who, meeting.id) not in there and self._agents.executes(who)]
             for who in gone:
                 self.withdraw(who, "was stopped")
-
-    # -- host calls
-
-    def calls(self) -> dict[str, Builtin]:
-        """The host calls about meetings, by name."""
-        return {
-            "InviteToMeeting": self._invite_to_meeting,
-            "EndMeeting": self._end_meeting,
-            "LeaveMeeting": self._leave_meeting,
-        }
-
-    async def _invite_to_meeting(self, frame: Frame, call: Call) -> None:
-        """Ask more to join; gives those who were asked now."""
-        attendees, named = call_arguments(call, "attendees", "meeting", optional=1)
-        if _is_meeting(attendees):
-            attendees, named = named, attendees
-        meeting = self._meeting_of(frame, named)
-        asked = await self.invite(meeting, frame.state.agent, names_of(attendees))
-        self._journal.note(CallReturned(*site(frame, call), value=[self._journal.state.name_of(who) for who in asked]))
-
-    async def _end_meeting(self, frame: Frame, call: Call) -> None:
-        (named,) = call_arguments(call, "meeting", optional=1)
-        self.meetings.end(self._meeting_of(frame, named), by=frame.state.agent)
-        self._journal.note(CallReturned(*site(frame, call)))
-
-    async def _leave_meeting(self, frame: Frame, call: Call) -> None:
-        (named,) = call_arguments(call, "meeting", optional=1)
-        self.meetings.leave(self._meeting_of(frame, named), frame.state.agent)
-        self._journal.note(CallReturned(*site(frame, call)))
-
-    def _meeting_of(self, frame: Frame, named: Any) -> MeetingState:
-        """The meeting that a playbook means, which its agent is in, or was in when it ended."""
-        text = "meeting" if named is None else str(named).strip()
-        number = frame.state.meeting if text.lower() == "meeting" else parse_meeting_id(text) or text
-        meeting = self._journal.state.meetings.get(number or "")
-        if meeting is None:
-            raise UnknownTarget(f"there is no meeting {named!r}" if named else "this playbook is in no meeting")
-        agent = frame.state.agent
-        if meeting.status != "ended" and agent not in meeting.joined:
-            raise PlaybookError(f"{self._journal.state.name_of(agent)} (agent {agent}) is not in meeting {meeting.id}")
-        return meeting
-
-
-def _is_meeting(given: Any) -> bool:
-    """Whether an argument names a meeting: `meeting`, `meeting 100` or 100."""
-    text = str(given).strip() if isinstance(given, str | int) else ""
-    return text.lower() == "meeting" or text.isdecimal() or parse_meeting_id(text) is not None

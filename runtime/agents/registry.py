@@ -1,4 +1,4 @@
-"""The agents and people of a session: found by id, class or name, and made."""
+"""The agents and people of a session: found by id, class or name, and created."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtime.agents.remote_agent import RemoteAgent
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant, HumanParticipant, Participant
 from runtime.core.errors import UnknownTarget
-from runtime.core.ids import ANYONE, FIRST_AGENT, GUEST, AgentId, PersonId
+from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, GuestId, ParticipantId, PersonId, person_id
 from runtime.core.message import HUMAN_CLASS, Message
 from runtime.execution.prompt.message_text import heard_content
 from runtime.execution.speech.mentions import human_of
@@ -39,15 +39,15 @@ class LiveAgent(Protocol):
         ...
 
     def forget(self, messages: Collection[str]) -> None:
-        """Take messages out of the queue that the tape no longer has in it."""
+        """Remove messages from the queue that the tape no longer has in it."""
         ...
 
     def interrupt(self) -> None:
-        """Give up what is running; the tape has been told."""
+        """Give up the current work; the tape knows already."""
         ...
 
     async def live(self) -> None:
-        """Do what there is to do, until the program has ended."""
+        """Work until the program has ended."""
         ...
 
 
@@ -64,7 +64,7 @@ class AgentRegistry:
         self._classes = tuple(spec.name for spec in program.agents if spec.kind in spoken_to)
         self._agents: dict[str, LiveAgent] = {}
         self._first: dict[str, AgentId] = {}
-        """The first agent of each class that was asked for."""
+        """The first agent of each class that was requested."""
         self._people: dict[str, HumanParticipant] = {}
         self.humans = humans_of(program)
         self.human = HumanParticipant(ANYONE, pages, klass=HUMAN_CLASS)
@@ -98,19 +98,19 @@ class AgentRegistry:
         return self.make(klass, variables=variables)
 
     def make(self, klass: str, first: Message | None = None, *, variables: Mapping[str, Any] | None = None) -> AgentId:
-        """A new agent of a class that the program has, which begins by answering the message `first`."""
+        """A new agent of a class of the program, which starts by answering the message `first`."""
         id_ = AgentId(str(FIRST_AGENT + len(self._journal.state.agents)))
         spec = self._program.agent(klass)
         played_by = None if spec is None else participant_of(spec)
         created = AgentCreated(id_, klass, dict(variables or {}), participant=played_by)
         if first is not None:
             begins = {"startup_message": heard_content(first)}
-            created = AgentCreated(id_, klass, begins, first.platform_id, str(first.sender_id), played_by)
+            created = AgentCreated(id_, klass, begins, first.platform_id, person_id(first.sender_id), played_by)
         self._journal.note(created)
         return id_
 
     def add(self, agent: LiveAgent) -> None:
-        """An agent that the tape has is in memory now."""
+        """Add an agent from the tape to memory."""
         self._agents[agent.id] = agent
 
     # -- finding
@@ -124,7 +124,7 @@ class AgentRegistry:
         return list(self._agents.values())
 
     def remote(self, agent: str) -> RemoteAgent | None:
-        """The agent of this id, when it is played in another process."""
+        """The agent of this id, if it runs in another process."""
         found = self._agents.get(agent)
         return found if isinstance(found, RemoteAgent) else None
 
@@ -133,26 +133,26 @@ class AgentRegistry:
         return agent in self._agents
 
     def executes(self, agent: str) -> bool:
-        """Whether its playbooks are executed here."""
+        """Whether its playbooks run here."""
         return agent in self._agents and self.remote(agent) is None
 
-    def participant(self, who: str) -> Participant:
-        """The agent or person of this id, as they hear. Raises KeyError."""
-        if who in self._agents:
+    def participant(self, who: ParticipantId) -> Participant:
+        """The agent or person of this id as a participant. Raises KeyError."""
+        if isinstance(who, AgentId):
             return self._agents[who].participant
         if who == ANYONE:
             return self.human
-        if who.startswith(GUEST):
-            return self._guests[who.removeprefix(GUEST)]
+        if isinstance(who, GuestId):
+            return self._guests[who.name]
         if who not in self._journal.state.people:
             raise KeyError(who)
         return self.person(who)
 
-    def person(self, who: str) -> HumanParticipant:
-        """A person, or a schedule, which is nobody that the session knows."""
+    def person(self, who: PersonId) -> HumanParticipant:
+        """A person, or a schedule, which the session does not know as a person."""
         known = self._journal.state.people.get(who)
         klass = (known.declared if known is not None else None) or HUMAN_CLASS
-        return self._people.setdefault(who, HumanParticipant(PersonId(who), self._pages, klass=klass))
+        return self._people.setdefault(who, HumanParticipant(who, self._pages, klass=klass))
 
     def notifies(self, person: str) -> bool:
         """Whether a person wants notices of a meeting that they are in."""

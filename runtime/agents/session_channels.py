@@ -7,14 +7,14 @@ from runtime.channels.acknowledgements import Acknowledgements
 from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
 from runtime.channels.registry import Channels
-from runtime.core.ids import MeetingId
+from runtime.core.ids import ANYONE, AgentId, MeetingId, ParticipantId
 from runtime.execution.speech.targets import Target
 from runtime.meetings.showing import OpenToPeople
 from runtime.tape.journal import Journal
 
 
 class SessionChannels:
-    """The channels of one session, each made when it is first needed."""
+    """The channels of one session, each created when first needed."""
 
     def __init__(
         self, journal: Journal, agents: AgentRegistry, channels: Channels, open_to_people: OpenToPeople
@@ -29,20 +29,22 @@ class SessionChannels:
         """The acknowledgements in the channels."""
         return self._channels.acknowledgements
 
-    def queue(self, agent: str) -> MessageQueue:
-        """The queue from which the playbooks of an agent read."""
+    def queue(self, agent: AgentId) -> MessageQueue:
+        """The queue from which an agent's playbooks read."""
         return self._agents.get(agent).queue
 
-    def channel(self, agent: str, target: Target) -> Channel:
-        """The channel by which `agent` reaches `target`."""
-        return self.direct(agent, str(target.recipient)) if target.meeting is None else self.meeting(target.meeting)
+    def channel(self, agent: AgentId, target: Target) -> Channel:
+        """The channel from `agent` to `target`."""
+        return (
+            self.direct(agent, target.recipient or ANYONE) if target.meeting is None else self.meeting(target.meeting)
+        )
 
-    def direct(self, one: str, other: str) -> Channel:
-        """The channel of two of the agents and people."""
+    def direct(self, one: ParticipantId, other: ParticipantId) -> Channel:
+        """The channel between two agents or people."""
         return self._channels.direct(self._agents.participant(one), self._agents.participant(other))
 
     def meeting(self, meeting: str) -> Channel:
-        """The channel of the meeting of this id: in it is who has joined, and where people look on, their display."""
+        """The channel of a meeting. It includes those who have joined and, where people look on, their display."""
         known = self._journal.state.meetings[meeting]
         present = [self._agents.participant(who) for who in known.joined]
         present += [self._agents.human] if not known.people and self._open_to_people(known) else []

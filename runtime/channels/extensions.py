@@ -15,7 +15,7 @@ from runtime.channels.channel import Channel
 from runtime.channels.participant import Participant
 from runtime.channels.registry import Channels, OnCreated
 from runtime.core.errors import QueueFull
-from runtime.core.ids import GUEST, ParticipantId, PersonId, StreamId
+from runtime.core.ids import GuestId, ParticipantId, StreamId
 from runtime.core.message import Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
 
@@ -145,7 +145,7 @@ class _GuestParticipant:
     """A participant of an extension, in channels of any session. It gets finished messages only."""
 
     def __init__(self, name: str, deliver: OnMessage, calls: _Calls) -> None:
-        self.id: ParticipantId = PersonId(GUEST + name)
+        self.id: ParticipantId = GuestId.of(name)
         self.klass = name
         self._function = deliver
         self._calls = calls

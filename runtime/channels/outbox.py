@@ -35,18 +35,20 @@ class PageSpec:
 
 
 class PageRecord(Protocol):
-    """Keeps what became visible. Each call returns when it is durable."""
+    """Keeps what became visible. Each call returns when it is durable, but for `sent` where it says otherwise."""
 
     async def opening(self, part: int, text: str, /) -> None:
-        """Before part `part` is sent for the first time, with the text it is sent with."""
+        """Before part `part` is sent for the first time, with the text it is sent with.
+
+        What the page's session noted before is durable with it, such as the final text."""
         ...
 
     async def grows(self, text: str, /) -> None:
         """Record that this much of an unfinished page is about to be shown."""
         ...
 
-    async def sent(self, part: int, platform_id: str, /) -> None:
-        """The platform has part `part` under this id."""
+    async def sent(self, part: int, platform_id: str, /, *, found_again: bool) -> None:
+        """The platform has part `part` under this id. Durable soon, where a repetition of the post finds it again."""
         ...
 
 

@@ -1,4 +1,7 @@
-"""Typed identifiers, parsed once at the edge and never split again."""
+"""Typed identifiers, parsed once at the edge and never split again.
+
+Those of participants are texts that know what they are: ask `isinstance`, never the text.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,45 @@ import re
 import secrets
 from typing import NewType
 
-AgentId = NewType("AgentId", str)
-"""Digits from "1000" up: an agent of a session."""
 
-PersonId = NewType("PersonId", str)
-"""A human in a session, such as "telegram:42"; "human" when nobody is named."""
+class AgentId(str):
+    """Digits from "1000" up: an agent of a session."""
 
-ParticipantId = AgentId | PersonId
+    __slots__ = ()
+
+
+class PersonId(str):
+    """A human in a session, such as "telegram:42"; "human" when nobody is named.
+
+    Who is invited before they take part goes by what the program calls them.
+    """
+
+    __slots__ = ()
+
+
+class ScheduleId(PersonId):
+    """A schedule of the settings, which writes as a person does."""
+
+    __slots__ = ()
+
+
+class GuestId(str):
+    """A participant that an extension adds."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, name: str) -> GuestId:
+        """The id of the participant that an extension calls so."""
+        return cls(_GUEST + name)
+
+    @property
+    def name(self) -> str:
+        """The extension's name for it."""
+        return self.removeprefix(_GUEST)
+
+
+ParticipantId = AgentId | PersonId | GuestId
 
 MeetingId = NewType("MeetingId", str)
 """Digits from "100" up, unique in a session."""
@@ -30,12 +65,8 @@ FIRST_AGENT = 1000
 ANYONE = PersonId("human")
 """The person a program means by `user` or `human` when it names nobody."""
 
-SCHEDULE = "schedule:"
-"""The prefix of the id of a person who is a schedule of the settings; its name follows."""
-
-GUEST = "guest:"
-"""How the id of a participant begins that an extension adds; its name follows."""
-
+_SCHEDULE = "schedule:"
+_GUEST = "guest:"
 _HUMAN_WORDS = frozenset({"user", "human"})
 _AGENT = re.compile(r"\s*agent\s+(\d+)\s*\Z", re.IGNORECASE)
 _MEETING = re.compile(r"\s*meeting\s+(\d+)\s*\Z", re.IGNORECASE)
@@ -49,6 +80,25 @@ def new_message_id() -> MessageId:
 def new_stream_id() -> StreamId:
     """A random, unique stream id."""
     return StreamId(secrets.token_hex(16))
+
+
+def participant_id(text: str) -> ParticipantId:
+    """The id of a participant from its text: on a tape, in a message, or from another process."""
+    if text.isdecimal():
+        return AgentId(text)
+    if text.startswith(_GUEST):
+        return GuestId(text)
+    return ScheduleId(text) if text.startswith(_SCHEDULE) else PersonId(text)
+
+
+def person_id(text: str) -> PersonId:
+    """The id of somebody who writes to a session, from its text."""
+    return ScheduleId(text) if text.startswith(_SCHEDULE) else PersonId(text)
+
+
+def schedule_id(name: str) -> ScheduleId:
+    """The id of the schedule that the settings call so."""
+    return ScheduleId(_SCHEDULE + name)
 
 
 def is_human_word(text: str) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from runtime.core.ids import MeetingId, MessageId, ParticipantId, PersonId, StreamId
+from runtime.core.ids import MeetingId, MessageId, ParticipantId, StreamId, participant_id
 
 HUMAN_CLASS = "Human"
 """The class of every person who is not declared in the program."""
@@ -110,7 +110,7 @@ class Message:
     before: str | None = None
     answers: str | None = None
     ends_meeting: bool = False
-    gone: PersonId | None = None
+    gone: ParticipantId | None = None
     quiet: bool = False
     aside: bool = False
 
@@ -137,12 +137,15 @@ _OPTIONAL = (
 )
 """Fields that are JSON data as they are: the key of each in the data, and its name."""
 
+_IDS = frozenset({"to", "gone"})
+"""Those of them that are ids, of which the data has the text."""
+
 
 def message_to_data(message: Message) -> dict[str, Any]:
     """The message as JSON data, without what is empty."""
     data: dict[str, Any] = {
         "id": message.id,
-        "from": message.sender_id,
+        "from": str(message.sender_id),
         "class": message.sender_class,
         "text": message.content,
         "at": message.created_at.isoformat(),
@@ -151,9 +154,9 @@ def message_to_data(message: Message) -> dict[str, Any]:
     for key, name in _OPTIONAL:
         value = getattr(message, name)
         if value is not None and value is not False:
-            data[key] = value
+            data[key] = str(value) if key in _IDS else value
     if message.target_agent_ids:
-        data["targets"] = sorted(message.target_agent_ids)
+        data["targets"] = sorted(map(str, message.target_agent_ids))
     if message.attachments:
         data["files"] = [[a.name, a.media_type, a.url, a.size_bytes] for a in message.attachments]
     if message.ack_required:
@@ -170,18 +173,18 @@ _TYPES: Mapping[str, MessageType] = {str(kind): kind for kind in MessageType}
 def message_from_data(data: Mapping[str, Any]) -> Message:
     """The inverse of `message_to_data`."""
     kind = data.get("type", "direct")
-    quote = data.get("quote")
+    quote, to, gone = data.get("quote"), data.get("to"), data.get("gone")
     return Message(
         id=data["id"],
-        sender_id=data["from"],
+        sender_id=participant_id(data["from"]),
         sender_class=data["class"],
         content=data["text"],
         created_at=datetime.fromisoformat(data["at"]),
-        recipient_id=data.get("to"),
+        recipient_id=None if to is None else participant_id(to),
         recipient_class=data.get("to_class"),
         type=_TYPES.get(kind, kind),
         meeting_id=data.get("meeting"),
-        target_agent_ids=frozenset(data.get("targets", ())),
+        target_agent_ids=frozenset(map(participant_id, data.get("targets", ()))),
         stream_id=data.get("stream"),
         attachments=tuple(Attachment(*file) for file in data.get("files", ())),
         ack_required=data.get("ack", False),
@@ -193,7 +196,7 @@ def message_from_data(data: Mapping[str, Any]) -> Message:
         before=data.get("before"),
         answers=data.get("answers"),
         ends_meeting=data.get("ends", False),
-        gone=data.get("gone"),
+        gone=None if gone is None else participant_id(gone),
         quiet=data.get("quiet", False),
         aside=data.get("aside", False),
     )

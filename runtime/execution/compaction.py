@@ -1,4 +1,4 @@
-"""Summing up the past of a frame when it has become too long for the model to be told whole."""
+"""Summaries of a frame's past that has become too long for the model."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 
 MAX_SUMMARY_CHARS = 6_000
-"""A summary is cut here, or at the budget's quarter: one that is longer is none."""
+"""The longest summary; it is also limited to a quarter of the budget."""
 
 _KEPT = 2
 _SUMMED_UP = 4
-"""What is left whole and its summary take at most these parts of the budget, so that the next time is far away."""
+"""The largest parts of the budget for the turns that stay and for their summary, so that the next time is far away."""
 
 _LINE_CHARS = 160
 
@@ -46,7 +46,7 @@ class Compaction:
         self._summary_chars = min(MAX_SUMMARY_CHARS, budget_chars // _SUMMED_UP)
 
     def due(self, frame: FrameState, fits_chars: int | None = None) -> bool:
-        """Whether the past is longer than the budget, or than the model's window allows."""
+        """Whether the past exceeds the budget or the model's window."""
         return transcript_chars(frame.transcript) > self._budget(fits_chars) and len(frame.transcript) > 1
 
     def _budget(self, fits_chars: int | None) -> int:
@@ -87,7 +87,7 @@ class Compaction:
 
 
 def beginnings(past: Sequence[Mapping[str, str]], max_chars: int) -> str:
-    """The past by the beginning of everything in it, the latest that fits."""
+    """The past as the starts of all its parts, as many of the latest as fit."""
     lines: list[str] = []
     left = max_chars
     for turn in reversed(past):
@@ -106,7 +106,7 @@ def transcript_chars(past: Sequence[Mapping[str, str]]) -> int:
 
 
 def _over(past: Sequence[Mapping[str, str]], kept_chars: int) -> int:
-    """The number of turns from the beginning to leave out so that the others fit; the last one always stays."""
+    """The number of first turns to leave out so that the others fit; the last turn always stays."""
     left = kept_chars
     for number in range(len(past) - 1, 0, -1):
         left -= transcript_chars(past[number : number + 1])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import anyio
 
 from runtime.core.errors import JournalError, PlaybookError, StorageError, UnknownTarget
+from runtime.core.ids import AgentId
 from runtime.core.signals import Listeners
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Call, Executable, Frame
 from runtime.execution.frames.outcomes import described, site
+from runtime.execution.frames.signatures import Builtin, Later
 from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call
 from runtime.execution.session_context import SessionContext
@@ -22,11 +25,6 @@ from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.frame_state import CallSite, FrameState
 from runtime.tape.journal import as_data
 from runtime.tape.talk import told
-
-Builtin = Callable[[Frame, Call], Awaitable[None]]
-
-AtOnce = Callable[[Frame, Call], bool]
-"""Executes a call that waits for nothing; False, with nothing done, for one that has to be waited for."""
 
 When = Literal["before", "after"]
 
@@ -40,17 +38,8 @@ MAX_BELOW = 100
 """Playbooks under way below what an agent began, beyond which no call that a model wrote begins another."""
 
 
-Find = Callable[[str, str], tuple[str, Executable] | None]
+Find = Callable[[AgentId, str], tuple[AgentId, Executable] | None]
 """`FrameHost.find`: given the agent that calls, and the name that it calls."""
-
-
-@dataclass(frozen=True, slots=True)
-class HostedCalls:
-    """The calls that are executed here, by name. Of those that are made `at_once` no task is begun, unless somebody
-    debugs."""
-
-    by_name: Mapping[str, Builtin]
-    at_once: Mapping[str, AtOnce]
 
 
 async def _nothing(_when: When, _frame: Frame) -> None:
@@ -63,7 +52,7 @@ class Triggers:
     agent change so."""
 
     around: Callable[[When, Frame], Awaitable[None]] = _nothing
-    fired_by: Callable[[str, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []
+    fired_by: Callable[[AgentId, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []
 
 
 class Host:
@@ -74,7 +63,7 @@ class Host:
         session: SessionContext,
         pages: Pages,
         find: Find,
-        calls: HostedCalls,
+        calls: Mapping[str, Builtin],
         triggers: Triggers,
         events: FrameEvents,
     ) -> None:
@@ -89,31 +78,38 @@ class Host:
         self._triggers = triggers
         self._events = events
         self._scopes: dict[tuple[str, str], anyio.CancelScope] = {}
-        self.returned = Listeners[Collection[str]]()
+        self.returned = Listeners[Collection[AgentId]]()
         """Told, when a frame is no more, of the agents on which it and what it called were executed."""
 
     def start(self, frame: Frame, call: Call, /) -> None:
         """Begin to execute `call`; the frame hears of its result through the journal."""
-        if self._watcher is None and not self._journal.crowded and self._is_done_at_once(frame, call):
-            return
-        scope = self._scopes[frame.id, call.pos] = anyio.CancelScope()
-        self._running.calls.add((frame.id, call.pos))
-        self._tasks.start_soon(self._execute, frame, call, scope)
+        later: Later = partial(self._begin_later, frame, call)
+        if self._watcher is None and not self._journal.crowded:
+            try:
+                later = self._begin(frame, call)
+            except (StorageError, JournalError):
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
+                self._journal.note(CallReturned(*site(frame, call), error=described(error)))
+                self._journal.hurry()
+                return
+        if later is not None:
+            scope = self._scopes[frame.id, call.pos] = anyio.CancelScope()
+            self._running.calls.add((frame.id, call.pos))
+            self._tasks.start_soon(self._execute, frame, call, later, scope)
 
-    def _is_done_at_once(self, frame: Frame, call: Call) -> bool:
-        at_once = self._calls.at_once.get(call.name)
-        if at_once is None:
-            return False
-        try:
-            done = at_once(frame, call)
-        except (StorageError, JournalError):
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
-            self._journal.note(CallReturned(*site(frame, call), error=described(error)))
-            done = True
-        if done:
-            self._journal.hurry()
-        return done
+    def _begin(self, frame: Frame, call: Call) -> Later:
+        builtin = self._calls.get(call.name)
+        return partial(self._call_playbook, frame, call) if builtin is None else builtin(frame, call)
+
+    async def _begin_later(self, frame: Frame, call: Call) -> None:
+        if self._watcher is not None:
+            await self._watcher.about_to_call(frame, call)
+        if self._journal.crowded:
+            await self._journal.commit()
+        later = self._begin(frame, call)
+        if later is not None:
+            await later()
 
     async def give_up(self, frame: Frame, call: Call, /) -> None:
         """The code cancelled `call`: stop it and all that it started, and write that down."""
@@ -136,15 +132,12 @@ class Host:
                 self._scopes.pop((owner, pos)).cancel()
         await self._pages.close_own(frame)
 
-    async def _execute(self, frame: Frame, call: Call, scope: anyio.CancelScope) -> None:
+    async def _execute(
+        self, frame: Frame, call: Call, later: Callable[[], Awaitable[None]], scope: anyio.CancelScope
+    ) -> None:
         with scope:
             try:
-                if self._watcher is not None:
-                    await self._watcher.about_to_call(frame, call)
-                if self._journal.crowded:
-                    await self._journal.commit()
-                if not self._is_done_at_once(frame, call):
-                    await self._perform(frame, call)
+                await later()
             except (StorageError, JournalError):
                 raise
             except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
@@ -155,18 +148,14 @@ class Host:
             self._running.calls.discard((frame.id, call.pos))
             self._journal.settle()
 
-    async def _perform(self, frame: Frame, call: Call) -> None:
-        builtin = self._calls.by_name.get(call.name)
-        if builtin is not None:
-            await builtin(frame, call)
-            return
+    async def _call_playbook(self, frame: Frame, call: Call) -> None:
         found = self.find(frame.state.agent, call.name)
         if found is None:
             raise UnknownTarget(f"there is no playbook {call.name!r} that this agent may call")
         await self.run_child(frame, call, *found)
 
     async def run_child(
-        self, frame: Frame, call: Call, agent: str, playbook: Executable, *, hidden: bool = False
+        self, frame: Frame, call: Call, agent: AgentId, playbook: Executable, *, hidden: bool = False
     ) -> None:
         """Run `playbook` on `agent` as the answer to `call`; continues it where a crash left it."""
         id_ = f"{frame.id}:{call.pos}"
@@ -221,7 +210,7 @@ class Host:
                 f"{playbook.name} is not called: {below} playbooks are in progress already, the limit of one task"
             )
 
-    def _meeting_of(self, caller: Frame, agent: str) -> str | None:
+    def _meeting_of(self, caller: Frame, agent: AgentId) -> str | None:
         """The meeting in which a called playbook runs: its caller's, unless it is another agent's that is not in it."""
         number = caller.state.meeting
         meeting = self._journal.state.meetings.get(number or "")
@@ -269,7 +258,7 @@ class Host:
         if self._watcher is not None:
             await self._watcher.returned(frame, value)
 
-    def _executing(self, frame: str) -> set[str]:
+    def _executing(self, frame: str) -> set[AgentId]:
         """The agents on which a frame and those below it are executed."""
         state = self._journal.state
         return {state.frames[id_].agent for id_ in state.below(frame)}

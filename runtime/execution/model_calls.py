@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from runtime.core.errors import LLMError, PlaybookError
+from runtime.core.frame_events import AtWork, LLMAnswered, LLMBrokeOff, LLMRequested
 from runtime.execution.execution_context import ExecutionContext
+from runtime.execution.frames.events import Place, at_work
 from runtime.execution.frames.frame import Frame
 from runtime.llm.client import CompletionRequest, Usage
 
@@ -11,8 +13,8 @@ from runtime.llm.client import CompletionRequest, Usage
 class ModelCalls:
     """The needs of every model call besides its prompt."""
 
-    def __init__(self, machine: ExecutionContext, frame: Frame) -> None:
-        self._machine = machine
+    def __init__(self, context: ExecutionContext, frame: Frame) -> None:
+        self._context = context
         self._frame = frame
         self._asked_s = 0.0
         self._read_on_s = 0.0
@@ -22,28 +24,28 @@ class ModelCalls:
 
     @property
     def _person(self) -> str | None:
-        return self._frame.agent.person or self._machine.journal.state.person
+        return self._frame.agent.person or self._context.journal.state.person
 
     async def allowed(self) -> bool:
         """Whether the model may be called now."""
-        return await self._machine.may_ask(self._person) is None
+        return await self._context.may_ask(self._person) is None
 
     async def begin(self, request: CompletionRequest) -> None:
         """The model is about to be asked. Raises PlaybookError with the sentence why it may not be."""
-        refused = await self._machine.may_ask(self._person)
+        refused = await self._context.may_ask(self._person)
         if refused is not None:
             raise PlaybookError(refused)
         self.time()
-        self.publish("llm.requested", model=self._machine.llm.model, prompt=request.messages)
+        self.publish(LLMRequested(*self.at, self._context.llm.model, request.messages))
 
     def time(self) -> None:
         """From now on the answer is waited for."""
-        self._asked_s, self._first_text_s, self._pieces = self._machine.clock.monotonic(), None, []
+        self._asked_s, self._first_text_s, self._pieces = self._context.clock.monotonic(), None, []
         self._read_on_s, self._waited_s = self._asked_s, 0.0
 
     def heard(self, piece: str) -> None:
         """A piece of the answer has come."""
-        now = self._machine.clock.monotonic()
+        now = self._context.clock.monotonic()
         self._waited_s += now - self._read_on_s
         self._read_on_s = now
         if self._first_text_s is None:
@@ -52,14 +54,14 @@ class ModelCalls:
 
     def reads_on(self) -> None:
         """The statements that a piece completed have been executed; from now on the model is waited for again."""
-        self._read_on_s = self._machine.clock.monotonic()
+        self._read_on_s = self._context.clock.monotonic()
 
     def end(self, usage: Usage, purpose: str = "execute") -> None:
         """It has answered."""
-        self.publish(
-            "llm.answered",
-            model=self._machine.llm.model,
-            purpose=purpose,
+        answered = LLMAnswered(
+            *self.at,
+            self._context.llm.model,
+            purpose,
             reply="".join(self._pieces),
             seconds=self._seconds,
             first_text_s=self._first_text_s,
@@ -67,30 +69,26 @@ class ModelCalls:
             tokens_out=usage.output_tokens,
             tokens_cached=usage.cached_tokens,
             cost_usd=usage.cost_usd,
-            conversation=self._machine.pages.address.key,
+            conversation=self._context.pages.address.key,
             participant_id=self._person,
         )
+        self.publish(answered)
 
     def broke_off(self, error: LLMError, purpose: str = "execute") -> None:
         """It has not answered, or not to the end; it is asked again, or done without."""
-        self.publish(
-            "llm.broke_off",
-            model=self._machine.llm.model,
-            purpose=purpose,
-            error=f"{type(error).__name__}: {error}",
-            seconds=self._seconds,
-        )
+        text = f"{type(error).__name__}: {error}"
+        self.publish(LLMBrokeOff(*self.at, self._context.llm.model, purpose, text, self._seconds))
 
     @property
     def _seconds(self) -> float:
         """The time spent waiting for the model."""
-        return self._waited_s if self._pieces else self._machine.clock.monotonic() - self._asked_s
+        return self._waited_s if self._pieces else self._context.clock.monotonic() - self._asked_s
 
     async def text(self, request: CompletionRequest) -> str:
         """The whole answer to one question. Raises LLMError, and PlaybookError when the model may not be called."""
         await self.begin(request)
-        with self._machine.pages.presence.working(self._frame.state.agent, None):
-            async with self._machine.llm.stream(request) as completion:
+        with self._context.pages.presence.working(self._frame.state.agent, None):
+            async with self._context.llm.stream(request) as completion:
                 async for piece in completion:
                     self.heard(piece)
                 usage = completion.usage
@@ -98,13 +96,11 @@ class ModelCalls:
         self.end(usage)
         return text
 
-    def publish(self, name: str, **data: object) -> None:
+    @property
+    def at(self) -> Place:
+        """The frame, as what happens at its work names it."""
+        return at_work(self._context.journal.session, self._frame)
+
+    def publish(self, what: AtWork) -> None:
         """Tell of something that the frame does."""
-        self._machine.bus.publish(
-            name,
-            session_id=self._machine.journal.session,
-            frame=self._frame.id,
-            agent_id=self._frame.state.agent,
-            playbook=self._frame.state.playbook,
-            **data,
-        )
+        self._context.bus.publish(what)

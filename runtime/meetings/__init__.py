@@ -1,1 +1,1 @@
-"""Channels with a life cycle."""
+"""Meetings: channels with a life cycle."""

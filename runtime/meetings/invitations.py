@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from runtime.core.errors import PlaybookError
+from runtime.core.ids import ParticipantId
 from runtime.language.program import PlaybookSpec
 from runtime.tape.state import AskState, MeetingState
 
@@ -40,7 +41,7 @@ def due_after(times: int, now_s: float) -> float:
     return now_s + AGAIN_AFTER_S * 2.0 ** (times - 1)
 
 
-def is_silent(meeting: MeetingState, who: str) -> bool:
+def is_silent(meeting: MeetingState, who: ParticipantId) -> bool:
     """Whether a meeting cannot begin because `who` has not answered."""
     ask = meeting.asks.get(who)
     return ask is not None and ask.required and ask.due is not None and not meeting.invited.get(who)

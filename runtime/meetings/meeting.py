@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal
 
+from runtime.core.ids import AgentId, ParticipantId
 from runtime.tape.state import MeetingState, SessionState
 
 Status = Literal["created", "inviting", "active", "ended"]
@@ -21,7 +22,7 @@ NEXT: Mapping[Status, frozenset[Status]] = {
 }
 """The states that may follow each state."""
 
-Named = Callable[[str], str]
+Named = Callable[[ParticipantId], str]
 """The name of an agent or a person, by id."""
 
 
@@ -30,28 +31,28 @@ def may_become(meeting: MeetingState, status: Status) -> bool:
     return status in NEXT[meeting.status]
 
 
-def may_join(meeting: MeetingState, who: str) -> bool:
+def may_join(meeting: MeetingState, who: ParticipantId) -> bool:
     """Whether `who` can come in now."""
     return meeting.status != "ended" and who not in meeting.joined
 
 
-def missing(meeting: MeetingState) -> list[str]:
+def missing(meeting: MeetingState) -> list[ParticipantId]:
     """Those without whom it does not begin, and who are not there."""
     return [who for who, ask in meeting.asks.items() if ask.required]
 
 
 def is_over(meeting: MeetingState) -> bool:
     """Whether nobody is left who could hold it: agents hold meetings, people take part."""
-    return not any(who.isdecimal() for who in meeting.joined)
+    return not meeting.agents
 
 
-def solo(meeting: MeetingState) -> str | None:
+def solo(meeting: MeetingState) -> AgentId | None:
     """The agent that is alone in a meeting which nobody else is about to join; None when there are others."""
     alone = meeting.status == "active" and len(meeting.joined) == 1 and not meeting.pending
-    return meeting.joined[0] if alone and meeting.joined[0].isdecimal() else None
+    return meeting.agents[0] if alone and meeting.agents else None
 
 
-def meeting_of(state: SessionState, agent: str) -> MeetingState | None:
+def meeting_of(state: SessionState, agent: AgentId) -> MeetingState | None:
     """The meeting that an agent is in; an agent is in one at most."""
     return next((m for m in state.meetings.values() if m.status != "ended" and agent in m.joined), None)
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from runtime.bus import Bus
 from runtime.core.clock import Clock
-from runtime.core.ids import AgentId, MeetingId, ParticipantId, PersonId, new_message_id
+from runtime.core.ids import AgentId, MeetingId, ParticipantId, new_message_id
 from runtime.core.message import Message, MessageType
 from runtime.core.plain_text import enumerated
 from runtime.meetings.invitations import BUSY, JOINED, NO_ANSWER, due_after, is_last, is_silent
@@ -45,11 +45,11 @@ SOLO = "End this meeting?"
 class Attendance(Protocol):
     """Those who can take part, as meetings reach them. None of this waits."""
 
-    def hear(self, agent: str, message: Message) -> None:
+    def hear(self, agent: AgentId, message: Message) -> None:
         """An agent hears a notice."""
         ...
 
-    def welcome(self, meeting: MeetingState, agent: str, history: Message) -> None:
+    def welcome(self, meeting: MeetingState, agent: AgentId, history: Message) -> None:
         """An agent that has just come hears what was said before, ahead of all that is said from now on."""
         ...
 
@@ -69,7 +69,7 @@ class Attendance(Protocol):
         """The people where the meeting is held hear for whom it waits."""
         ...
 
-    def waiting_for(self, meeting: MeetingState) -> Sequence[str]:
+    def waiting_for(self, meeting: MeetingState) -> Sequence[AgentId]:
         """The agents that wait for the meeting, in it or not."""
         ...
 
@@ -93,7 +93,7 @@ class Meetings:
 
     # -- its life
 
-    def create(self, host: str, frame: str, type_: str, topic: str) -> MeetingState:
+    def create(self, host: AgentId, frame: str, type_: str, topic: str) -> MeetingState:
         """A meeting that `host` holds by executing `frame`, of the playbook `type_`."""
         number = str(FIRST_MEETING + len(self._journal.state.meetings))
         at = self._clock.now().timestamp()
@@ -117,15 +117,15 @@ class Meetings:
         text = f"Meeting has started. {self._journal.state.name_of(meeting.host)}, please start the meeting."
         self._attendance.cue(meeting, self.message(meeting, text, MessageType.MEETING_NOTICE))
 
-    def end(self, meeting: MeetingState, *, by: str | None = None, why: str | None = None) -> None:
+    def end(self, meeting: MeetingState, *, by: ParticipantId | None = None, why: str | None = None) -> None:
         """All in it are told, but `by` who does it, and so are those who wait for it. `why` is for one that fails."""
         if not may_become(meeting, "ended"):
             return
         text = f"{ENDED} ({why})" if why else ENDED
         outside = [agent for agent in self._attendance.waiting_for(meeting) if agent not in meeting.joined]
         notice = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), ends_meeting=True)
-        for who in (*meeting.joined, *outside):
-            if who.isdecimal() and who != by:
+        for who in (*meeting.agents, *outside):
+            if who != by:
                 self._attendance.hear(who, notice)
         if meeting.people:
             self._attendance.announce(meeting, text)
@@ -134,7 +134,7 @@ class Meetings:
 
     # -- coming and going
 
-    def ask(self, meeting: MeetingState, who: str, by: str, *, required: bool = False) -> bool:
+    def ask(self, meeting: MeetingState, who: ParticipantId, by: ParticipantId, *, required: bool = False) -> bool:
         """Write down that `who` is asked to join, or is asked again; False for one who cannot be."""
         if not may_join(meeting, who):
             return False
@@ -144,21 +144,23 @@ class Meetings:
         self._ask(meeting, who, AskState(by, times, due, required or bool(known and known.required)))
         return True
 
-    def ask_idle(self, meeting: MeetingState, who: str) -> None:
+    def ask_idle(self, meeting: MeetingState, who: ParticipantId) -> None:
         """Write down that somebody busy is asked at once, because they are idle now; it counts as the same time."""
         self._ask(meeting, who, meeting.asks[who])
 
-    def _ask(self, meeting: MeetingState, who: str, ask: AskState) -> None:
+    def _ask(self, meeting: MeetingState, who: ParticipantId, ask: AskState) -> None:
         self._journal.note(ParticipantAsked(meeting.id, who, ask.by, ask.times, ask.due, ask.required))
 
-    def tell_of_invitations(self, meeting: MeetingState, by: str, asked: Sequence[str]) -> None:
+    def tell_of_invitations(self, meeting: MeetingState, by: ParticipantId, asked: Sequence[ParticipantId]) -> None:
         """Tell the participants of an active meeting whom `by` has invited."""
         if meeting.status == "active":
             for who in asked:
                 text = f"{self._called(meeting, by)} invited {self._called(meeting, who)}. Waiting…"
                 self._tell(meeting, text, but=(by,))
 
-    def answered(self, meeting: MeetingState, who: str, answer: str, *, named: str | None = None) -> None:
+    def answered(
+        self, meeting: MeetingState, who: ParticipantId, answer: str, *, named: ParticipantId | None = None
+    ) -> None:
         """Record the answer of an invited participant; `named` is the name of the invitation, if not the id."""
         if answer == JOINED:
             self.joined(meeting, who, named=named)
@@ -172,39 +174,39 @@ class Meetings:
         if final:
             self._tell_absence(meeting, asked_as)
 
-    def joined(self, meeting: MeetingState, who: str, *, named: str | None = None) -> None:
+    def joined(self, meeting: MeetingState, who: ParticipantId, *, named: ParticipantId | None = None) -> None:
         """`who` takes part from now on; an agent that comes late hears what was said before it."""
         if not may_join(meeting, who):
             return
         if meeting.status == "active":
-            is_agent = f" (agent {who})" if who.isdecimal() else ""
+            is_agent = f" (agent {who})" if isinstance(who, AgentId) else ""
             ask = meeting.asks.get(named or who)
             text = f"{self._journal.state.name_of(who)}{is_agent} has joined the meeting"
             self._tell(meeting, text, wakes=None if ask is None else ask.by)
         self._journal.note(ParticipantJoined(meeting.id, who, named or None, self._frame(meeting)))
-        if meeting.history and who.isdecimal():
+        if meeting.history and isinstance(who, AgentId):
             history = self.message(meeting, self._history(meeting), MessageType.MEETING_NOTICE)
             self._attendance.welcome(meeting, who, history)
 
-    def leave(self, meeting: MeetingState, who: str, why: str | None = None) -> None:
+    def leave(self, meeting: MeetingState, who: ParticipantId, why: str | None = None) -> None:
         """`who` is gone; the others are told, and the last one is asked whether to go on."""
         if who not in meeting.joined or meeting.status == "ended":
             return
         self._journal.note(ParticipantLeft(meeting.id, who))
         text = f"{self._called(meeting, who)} has left the meeting{f' ({why})' if why else ''}"
-        self._tell(meeting, text, gone=PersonId(who))
+        self._tell(meeting, text, gone=who)
         if is_over(meeting):
             self.end(meeting)
         else:
             self._ask_solo(meeting)
 
-    def not_waited_for(self, meeting: MeetingState, who: str) -> None:
+    def not_waited_for(self, meeting: MeetingState, who: ParticipantId) -> None:
         """They were asked often enough."""
         answer = meeting.invited.get(who) or NO_ANSWER
         self._journal.note(InvitationAnswered(meeting.id, who, answer, frame=self._frame(meeting)))
         self._tell_absence(meeting, who)
 
-    def to_ask_again(self) -> list[tuple[MeetingState, str]]:
+    def to_ask_again(self) -> list[tuple[MeetingState, ParticipantId]]:
         """Those whose time has come, and who are to be asked again; those that were asked enough are let go."""
         now_s = self._clock.now().timestamp()
         due = [
@@ -226,7 +228,7 @@ class Meetings:
         names = [self._called(meeting, who) for who in meeting.pending if is_silent(meeting, who)]
         text = f"Waiting for {enumerated(names)} to join"
         notice = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), quiet=True)
-        for agent in (who for who in meeting.joined if who.isdecimal()):
+        for agent in meeting.agents:
             if agent != meeting.host or self._attendance.host_reads(meeting):
                 self._attendance.hear(agent, notice)
         self._attendance.announce_absent(meeting, names)
@@ -234,10 +236,16 @@ class Meetings:
     # -- messages
 
     def message(
-        self, meeting: MeetingState, text: str, kind: MessageType, *, sender: str | None = None, to: str | None = None
+        self,
+        meeting: MeetingState,
+        text: str,
+        kind: MessageType,
+        *,
+        sender: AgentId | None = None,
+        to: AgentId | None = None,
     ) -> Message:
         """Something that is said about the meeting, by its host unless `sender` says it."""
-        sender_id: ParticipantId = AgentId(sender or meeting.host)
+        sender_id = sender or meeting.host
         return Message(
             id=new_message_id(),
             sender_id=sender_id,
@@ -246,7 +254,7 @@ class Meetings:
             created_at=self._clock.now(),
             type=kind,
             meeting_id=MeetingId(meeting.id),
-            recipient_id=None if to is None else AgentId(to),
+            recipient_id=to,
         )
 
     def _tell(
@@ -254,19 +262,19 @@ class Meetings:
         meeting: MeetingState,
         text: str,
         *,
-        but: Sequence[str | None] = (),
-        gone: PersonId | None = None,
-        wakes: str | None = None,
+        but: Sequence[ParticipantId | None] = (),
+        gone: ParticipantId | None = None,
+        wakes: ParticipantId | None = None,
     ) -> None:
         """All in it hear a notice, which ends the wait of no agent but `wakes`."""
         notice = replace(self.message(meeting, text, MessageType.MEETING_NOTICE), gone=gone)
-        for who in meeting.joined:
-            if who.isdecimal() and who not in but:
+        for who in meeting.agents:
+            if who not in but:
                 self._attendance.hear(who, notice if who == wakes else replace(notice, quiet=True))
         if meeting.people:
             self._attendance.announce(meeting, text)
 
-    def _tell_absence(self, meeting: MeetingState, who: str) -> None:
+    def _tell_absence(self, meeting: MeetingState, who: ParticipantId) -> None:
         if meeting.status == "active":
             answer, ask = meeting.invited[who], meeting.asks[who]
             self._tell(meeting, f"{self._called(meeting, who)} does not join the meeting: {answer}", wakes=ask.by)
@@ -277,16 +285,16 @@ class Meetings:
         if alone is not None:
             self._attendance.hear(alone, self.message(meeting, SOLO, MessageType.MEETING_NOTICE))
 
-    def _called(self, meeting: MeetingState, who: str) -> str:
+    def _called(self, meeting: MeetingState, who: ParticipantId) -> str:
         """The name of a participant, with the number of an agent where the meeting knows another one of its class."""
         name = self._journal.state.name_of(who)
         known = {*meeting.joined, *meeting.invited} - {who}
-        several = who.isdecimal() and any(self._journal.state.name_of(other) == name for other in known)
+        several = isinstance(who, AgentId) and any(self._journal.state.name_of(other) == name for other in known)
         return f"{name} (agent {who})" if several else name
 
     def _history(self, meeting: MeetingState) -> str:
-        names = {who: self._called(meeting, who) for who in {str(m.sender_id) for m in meeting.history}}
-        lines = [f"{m.sender_name or names[str(m.sender_id)]}: {m.content}" for m in meeting.history]
+        names = {who: self._called(meeting, who) for who in {m.sender_id for m in meeting.history}}
+        lines = [f"{m.sender_name or names[m.sender_id]}: {m.content}" for m in meeting.history]
         text = "\n".join(lines)
         cut = len(text) > MAX_HISTORY_CHARS
         return "What was said before you came:\n" + ("…" + text[-MAX_HISTORY_CHARS:] if cut else text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.core.address import Address
-from runtime.core.ids import parse_meeting_id
+from runtime.core.ids import AgentId, parse_meeting_id
 from runtime.tape.frame_state import FrameState
 from runtime.tape.people_state import PageState
 from runtime.tape.state import MeetingState, SessionState
@@ -40,7 +40,7 @@ def place_of(state: SessionState, frame: str, to: str) -> Address | None:
     return _place_of_frame(state, speaker)
 
 
-def place_of_elsewhere(state: SessionState, agent: str, to: str) -> Address | None:
+def place_of_elsewhere(state: SessionState, agent: AgentId, to: str) -> Address | None:
     """The place for an agent without frames: it is played in another process."""
     if parse_meeting_id(to) is not None:
         return place_of(state, "", to)
@@ -49,7 +49,7 @@ def place_of_elsewhere(state: SessionState, agent: str, to: str) -> Address | No
     return next((place for place in places if place is not None), None)
 
 
-def place_of_work(state: SessionState, agent: str) -> Address | None:
+def place_of_work(state: SessionState, agent: AgentId) -> Address | None:
     """The place where people see that an agent works."""
     if not any(_held_at(state, meeting) for meeting in state.meetings) or state.agents[agent].at_home:
         return None

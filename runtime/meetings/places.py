@@ -1,4 +1,4 @@
-"""The port for where meetings with people are held."""
+"""The port for the places of meetings with people."""
 
 from __future__ import annotations
 

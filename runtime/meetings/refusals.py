@@ -9,7 +9,7 @@ from runtime.core.texts import Texts
 
 _AROUND = " \t\n\"'\u2018\u201c\u201d*_"
 _STOP = "[,.;:!()\n\u2013\u2014-]"
-"""What a refusal ends with, where something follows. A question mark is none: "No?" is no answer."""
+"""The mark at the end of a refusal that is followed by more. A question mark is none: "No?" is no answer."""
 
 
 def refuses(text: str, texts: Texts) -> bool:
@@ -31,6 +31,6 @@ def _pattern(words: str, openers: str, endings: str, reasons: str) -> re.Pattern
 
 
 def _any_of(phrases: str) -> str:
-    """A pattern for one of the phrases, which are separated by commas; the longest that fits."""
+    """A pattern for the longest fitting one of several phrases, separated by commas."""
     each = sorted((phrase.split() for phrase in phrases.casefold().split(",")), key=len, reverse=True)
     return "(?:" + "|".join(r"\s+".join(map(re.escape, phrase)) for phrase in each if phrase) + r")(?!\w|'\w)"

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from runtime.core.errors import PlaybookError, SharedStateConflict
+from runtime.core.ids import ANYONE, ParticipantId
 from runtime.tape.facts.meetings import StateShared
 from runtime.tape.journal import Journal
 from runtime.tape.state import MeetingState, SessionState, SharedValue
@@ -18,7 +19,7 @@ MAX_NAME_CHARS = 100
 MAX_CHARS = 64_000
 """The limit for all values of one meeting together, as JSON."""
 
-MISSING = SharedValue(None, 0, "")
+MISSING = SharedValue(None, 0, ANYONE)
 """The value of a name that nobody has written."""
 
 
@@ -28,7 +29,9 @@ class SharedState:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
-    def write(self, meeting: MeetingState, name: str, value: Any, *, by: str, expected: int | None = None) -> int:
+    def write(
+        self, meeting: MeetingState, name: str, value: Any, *, by: ParticipantId, expected: int | None = None
+    ) -> int:
         """Set a value; returns its version. `by` is a participant, an agent or a person.
 
         Raises SharedStateConflict when the value has another version than `expected` (0: it was never written), and
@@ -56,9 +59,9 @@ class SharedState:
         )
 
 
-def who(state: SessionState, participant: str) -> str:
+def who(state: SessionState, participant: ParticipantId) -> str:
     """An agent or a person as agents know them: `TaxAgent (agent 1001)`, `Ada (user)`."""
-    agent = state.agents.get(participant)
+    agent = state.agent(participant)
     if agent is not None:
         return f"{agent.klass} (agent {agent.id})"
     return f"{state.called(participant)} (user)"

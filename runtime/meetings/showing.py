@@ -9,17 +9,17 @@ from typing import Any, Literal, TypeGuard
 from runtime.tape.state import MeetingState
 
 Show = Literal["all", "summaries", "none"]
-"""Each utterance; that a meeting begins and what came of it; nothing."""
+"""Every message; start and result of a meeting; nothing."""
 
 OpenToPeople = Callable[[MeetingState], bool]
-"""Whether people who are not in a meeting see what is said there."""
+"""Whether people outside a meeting see its messages."""
 
 _SHOWS = ("all", "summaries", "none")
 
 
 @dataclass(frozen=True, slots=True)
 class MeetingHabits:
-    """The settings about meetings: whether those with people get places, and what is shown of those among agents."""
+    """The settings for meetings: whether those with people get places, and how much is shown of those among agents."""
 
     threads: bool = True
     show: Show = "all"
@@ -31,5 +31,5 @@ class MeetingHabits:
 
 
 def is_show(text: str) -> TypeGuard[Show]:
-    """Whether it is one of the three words."""
+    """Whether it is one of the three values."""
     return text in _SHOWS

@@ -29,15 +29,13 @@ class ExtensionPlaybook:
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
-        """See `Executable.bind`."""
         params = self._spec.params
         return [], typed(self.name, params, bound(self.name, params, args, kwargs)), {}
 
     async def adopt(self, frame: Frame, /) -> None:
-        """See `Executable.adopt`: nothing of it is written in the program."""
+        """Nothing of it is written in the program."""
 
     async def run(self, frame: Frame, /) -> Any:
-        """See `Executable.run`."""
         arguments = dict(frame.state.kwargs)
         call = self._calls.get(self.name)
         if call is None:

@@ -1,4 +1,4 @@
-"""Playbooks in natural language: their steps are walked by the processor; those without steps a model executes."""
+"""Playbooks in natural language: the processor walks their steps; a model executes those without steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Execution(Protocol):
     """The execution of one frame."""
 
     async def run(self) -> Any:
-        """Execute the frame to its value. Raises PlaybookError when it fails."""
+        """Execute the frame and return its value. Raises PlaybookError when it fails."""
         ...
 
 
@@ -38,7 +38,7 @@ class LLMPlaybook:
         return [], values, state_values(self.spec.params, values)
 
     async def adopt(self, frame: Frame, /) -> None:
-        """The step at which the frame stands, and those that it is part of, must be as they were."""
+        """The frame's current step, and those that contain it, must be unchanged."""
         now = Version.read(self.version)
         begun = check_signature(frame, now)
         for line in stands_on(frame.state.step) if frame.state.step else ():

@@ -11,7 +11,7 @@ from runtime.playbooks.python_body import place_of, running
 
 
 class Variables(Mapping[str, Any]):
-    """`variables["name"]` in a playbook: its agent's variables, as of the last result."""
+    """`variables["name"]` in a playbook: its agent's variables at the last result."""
 
     def __getitem__(self, name: str) -> Any:
         return running().variables[name]

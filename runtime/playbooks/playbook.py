@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from runtime.core.errors import PlaybookError, ProgramChanged
-from runtime.execution.frames.frame import Executable, Frame, shortened
+from runtime.execution.frames.frame import Frame, shortened
 from runtime.language.pbasm.versions import Version
-from runtime.language.program import Param, PlaybookSpec
+from runtime.language.program import Param
 from runtime.language.value_types import coerced
 from runtime.tape.journal import as_data
-
-
-class Playbook(Executable, Protocol):
-    """A playbook of a program. See `Executable` for how it runs."""
-
-    @property
-    def spec(self) -> PlaybookSpec: ...
 
 
 def bound(name: str, params: Sequence[Param], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:

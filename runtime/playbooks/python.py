@@ -73,7 +73,7 @@ class PythonPlaybook:
             raise ProgramChanged(text, f"{failure}: {failure.detail}") from failure
 
     async def run(self, frame: Frame, /) -> Any:
-        """See `Executable.run`. Raises PlaybookError for a result that its annotation does not allow."""
+        """Raises PlaybookError for a result that its annotation does not allow."""
         return typed_result(self.name, self._returns, await self._value(frame))
 
     async def _value(self, frame: Frame) -> Any:

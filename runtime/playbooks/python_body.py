@@ -174,7 +174,7 @@ class PythonBody:
         return call
 
     def refuse(self, what: str, /) -> NoReturn:
-        """See `Counted`. Names the line of the author's code."""
+        """Raise Unjournaled that names the line of the author's code."""
         own = self._function.__globals__
         lines = (line for line in _callers() if line.f_globals is own)
         place = next((f" at {line.f_code.co_filename}:{line.f_lineno}" for line in lines), "")

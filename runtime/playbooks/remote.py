@@ -45,12 +45,12 @@ class RemotePlaybook:
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
-        """See `Executable.bind`. Also raises RemoteUnavailable while the tools are not known."""
+        """Raises PlaybookError for arguments that do not fit, and RemoteUnavailable while the tools are not known."""
         tool = self._tool()
         return [_REPEATABLE] if tool.repeatable else [], self._arguments(tool, args, kwargs), {}
 
     async def adopt(self, frame: Frame, /) -> None:
-        """See `Executable.adopt`: nothing of it is written in the program."""
+        """Nothing of it is written in the program."""
 
     async def run(self, frame: Frame, /) -> Any:
         state = frame.state

@@ -1,4 +1,4 @@
-"""Results of host calls as an author's code has them: JSON data that also answers by attributes."""
+"""Results of host calls for an author's code: JSON data with attributes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class AgentName(str):
 
 
 def seen_by_code(call: str, value: Any) -> Any:
-    """The result of the host call of this name. The journal keeps `value`, plain data."""
+    """The result of the host call with this name. The journal keeps `value`, plain data."""
     if call == "WaitForMessage" and isinstance(value, list):
         return [ReceivedMessage(one) for one in value]
     if call in ("CreateAgent", "IdleAgent") and isinstance(value, str):

@@ -16,7 +16,7 @@ from runtime.stores.sessions import Lease, SessionStore
 from runtime.stores.timers import TIMER, Timer, Timers
 
 AT_ONCE = 100
-"""Timers of one shard that ring before the other shards have their turn."""
+"""The number of one shard's timers that ring before other shards have their turn."""
 
 TOGETHER = 4
 """The number of timers that ring side by side, so that their calls to the store overlap."""
@@ -42,12 +42,12 @@ class Alarm:
         self._sleeping = anyio.CancelScope()
 
     async def watch(self, shard: int) -> None:
-        """The shard is ours."""
+        """The shard is ours now."""
         self._watched.add(shard)
         self._note(shard, await self._timers.first(shard))
 
     def forget(self, shard: int) -> None:
-        """Forget a shard that another node holds now."""
+        """Forget a shard that another node now holds."""
         self._watched.discard(shard)
         self._first.pop(shard, None)
 
@@ -61,7 +61,7 @@ class Alarm:
         return await self._timers.cancel(lease, session, seq)
 
     async def run(self) -> None:
-        """Ring what is due, for ever. Shards whose server is away hold up no others."""
+        """Ring due timers until cancelled. Shards whose server is away delay no others."""
         async with anyio.create_task_group() as tasks:
             while True:
                 now_s = self._clock.now().timestamp()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anyio.abc import TaskGroup
@@ -26,14 +26,15 @@ from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.files import FileCalls
 from runtime.execution.calls.log import LogCalls
+from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.reminders import Reminders
-from runtime.execution.calls.shared import SharedCalls
 from runtime.execution.calls.tasks import TaskCalls
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import FrameEvents
+from runtime.execution.frames.signatures import calls_of
 from runtime.execution.frames.step_watcher import StepWatcher, Watched
-from runtime.execution.host import Builtin, Host, HostedCalls, Triggers
+from runtime.execution.host import Host, Triggers
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import Delivery
 from runtime.execution.speech.pages import Pages
@@ -135,14 +136,15 @@ def assembled(
     reminders = Reminders(journal, dispatcher.remind, around.clock, times)
     logs = LogCalls(journal, around.bus, record.program)
     task_calls = TaskCalls(session, builtins, around.tasks)
-    tables = [builtins.table(), questions.table(), reminders.table(), meeting_host.calls(), logs.table()]
-    tables += [task_calls.table(), *_further_calls(session, agents, variables, pages, around)]
-    hosted = HostedCalls({name: call for table in tables for name, call in table.items()}, builtins.at_once())
-    host = Host(
-        *(session, pages, library.callee, hosted),
-        Triggers(CallTriggers(specs, variables.handlers).run, variables.fired_by),
-        frame_events,
+    calls = calls_of(
+        journal,
+        *(builtins, utterances, questions, reminders, logs, AgentCalls(journal, agents, program), task_calls),
+        *(ArtifactCalls(journal, variables), ProgramFiles(program)),
+        MeetingCalls(journal, meetings, meeting_host.invite),
+        *(() if around.files is None else (FileCalls(journal, pages, record.address, around.files),)),
     )
+    triggers = Triggers(CallTriggers(specs, variables.handlers).run, variables.fired_by)
+    host = Host(session, pages, library.callee, calls, triggers, frame_events)
 
     # Those who live, and those who turn to them.
     loops = AgentLoops(context, agents, dispatcher, library, host, meeting_host)
@@ -195,15 +197,3 @@ def _guests(channels: Channels, around: NodeContext) -> Mapping[str, Participant
         return {}
     around.extended.attach(channels)
     return around.extended.guests
-
-
-def _further_calls(
-    session: SessionContext, agents: AgentRegistry, variables: VariableRules, pages: Pages, around: NodeContext
-) -> Iterator[Mapping[str, Builtin]]:
-    """The tables of calls that no other part needs."""
-    yield AgentCalls(session.journal, agents, session.program).table()
-    yield ArtifactCalls(session.journal, variables).table()
-    yield SharedCalls(session.journal).table()
-    yield ProgramFiles(session.program, session.journal).table()
-    if around.files is not None:
-        yield FileCalls(session.journal, pages, pages.address, around.files).table()

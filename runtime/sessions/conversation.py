@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -31,7 +31,8 @@ from runtime.sessions.session import Session
 from runtime.sessions.succession import Succession
 from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import told_late
-from runtime.stores.inbox import FORK, FORK_WANTED, TASK, TASK_OVER, Inbox, InboxEntry
+from runtime.stores.commands import SESSION_COMMANDS
+from runtime.stores.inbox import FORK, TASK, TASK_OVER, Inbox, InboxEntry
 from runtime.stores.sessions import Lease, SessionRecord
 
 MAX_ATTEMPTS = 3
@@ -43,13 +44,6 @@ RETRY_S = 1.0
 
 _BEGINNING = frozenset({"message", "start", "new", TASK})
 """The kinds of events with which a session begins that goes on from none."""
-
-_UNANSWERED: Mapping[str, str] = {
-    **dict.fromkeys(("status", "who", "iam", "agents", "tasks", "meeting", "invite", "leave"), "session.nothing_runs"),
-    "undo": "session.nothing_to_undo",
-    FORK_WANTED: "session.nothing_to_fork",
-}
-"""What is told to who asks where there is no session."""
 
 
 class Conversation:
@@ -193,8 +187,8 @@ class Conversation:
                 await self._say(entry, told)
             elif entry.event.kind == "choice":
                 await self._tell(entry, "session.question_closed")
-            elif entry.event.kind in _UNANSWERED:
-                await self._tell(entry, _UNANSWERED[entry.event.kind])
+            elif (command := SESSION_COMMANDS.get(entry.event.kind)) is not None and command.unanswered is not None:
+                await self._tell(entry, command.unanswered)
         return None
 
     async def _stop(self, stop: Stop) -> None:
@@ -327,7 +321,7 @@ class _Unrecorded:
     async def grows(self, text: str, /) -> None:
         """Not kept."""
 
-    async def sent(self, part: int, platform_id: str, /) -> None:
+    async def sent(self, part: int, platform_id: str, /, *, found_again: bool) -> None:
         """Not kept."""
 
 

@@ -9,14 +9,14 @@ class Outcome(Enum):
     """Why a session left memory."""
 
     ENDED = auto()
-    """The program has ended; the conversation is free."""
+    """The program has ended, and the conversation is free."""
     RENEWED = auto()
     """Somebody asked for a new session; the asking entry is still in the inbox."""
     RESTING = auto()
-    """Nothing is going on; the next event brings it back."""
+    """Nothing happens until the next event restores it."""
     STIRRED = auto()
-    """Its time came while it was leaving; it is to be restored at once."""
+    """Its time came while it was leaving memory, so it is restored at once."""
     SUCCEEDED = auto()
-    """Another session goes on in its place; the event that asked for it is still in the inbox."""
+    """Another session continues in its place; the event that asked for that is still in the inbox."""
     FAILED = auto()
     """An error ended it; it can be restored from its tapes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 from runtime.channels.outbox import PageSpec
 from runtime.core.address import GATEWAY, platform_in
 from runtime.core.errors import AdapterError, LeaseLost
+from runtime.core.ids import SessionId
 from runtime.core.signals import Signal
 from runtime.sessions.conversation import UNRECORDED, Conversation
 from runtime.sessions.node_context import NodeContext
@@ -54,10 +55,22 @@ class Registry:
         self.lost(lease.shard)
         if self._around.alarm is not None:
             await self._around.alarm.watch(lease.shard)
-        for session in await self._around.store.unfinished(lease.shard):
-            record = await self._around.store.session(lease.shard, session)
-            if record is not None and record.address.key not in self._conversations:
+        for record in await self._unfinished(lease.shard):
+            if record.address.key not in self._conversations:
                 self._activate(lease, record.address.key, record)
+
+    async def _unfinished(self, shard: int) -> Sequence[SessionRecord]:
+        """The sessions that others were at work in, asked for at once: none of them goes on before all are known, so
+        that a shard with many is ready soon, and takes what people say now."""
+        found: dict[SessionId, SessionRecord | None] = dict.fromkeys(await self._around.store.unfinished(shard))
+
+        async def ask(session: SessionId) -> None:
+            found[session] = await self._around.store.session(shard, session)
+
+        async with anyio.create_task_group() as asking:
+            for session in found:
+                asking.start_soon(ask, session)
+        return [record for record in found.values() if record is not None]
 
     def lost(self, shard: int) -> None:
         """Drop a shard that is another node's now: its conversations leave memory, with everything uncommitted.

@@ -13,7 +13,7 @@ from runtime.stores.timers import Timer
 from runtime.tape.journal import Journal
 
 UNATTENDED_IDLE_S = 10.0
-"""A session to which nobody has said anything since it came back leaves memory after so long."""
+"""The idle time of a session that nobody has addressed since it was restored."""
 
 
 class Rest:
@@ -28,13 +28,13 @@ class Rest:
         self._journal = journal
 
     def idle_s(self, *, spoken_with: bool) -> float:
-        """The idle time after which the session leaves memory: shorter where nobody has spoken since it came back, by a
-        timer or a restart.
+        """The idle time after which the session leaves memory; shorter if nobody has spoken since a timer or a restart
+        restored it.
         """
         return self._around.idle_s if spoken_with else min(self._around.idle_s, UNATTENDED_IDLE_S)
 
     def possible(self, pages: Pages) -> bool:
-        """Whether the session may leave memory: nothing happens before somebody acts, or a timer rings."""
+        """Whether the session may leave memory, because nothing happens until somebody acts or a timer rings."""
         due_s = self._journal.state.next_due()
         if due_s is not None and (self._around.alarm is None or due_s <= self._around.clock.now().timestamp()):
             return False
@@ -56,7 +56,7 @@ class Rest:
         return Outcome.RESTING
 
     async def end(self) -> None:
-        """The session is in memory: the timer is not needed."""
+        """The session is in memory and needs no timer."""
         state, alarm = self._journal.state, self._around.alarm
         if alarm is not None and state.next_due() is not None:
             await alarm.cancel(self._lease(), self._record.id, state.seq)

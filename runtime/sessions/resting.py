@@ -1,4 +1,4 @@
-"""The resting sessions that stay in memory, so that the next message finds them there."""
+"""Resting sessions that stay in memory, where the next message finds them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from runtime.core.ids import SessionId
 
 MOST = 1000
-"""About 70 MiB, and what people who are in the middle of a talk need at some twenty messages a second."""
+"""The default number: about 70 MiB, and enough for people in conversation at some twenty messages a second."""
 
 
 class Resting:
@@ -25,7 +25,7 @@ class Resting:
         return len(self._leave)
 
     def begin(self, session: SessionId, leave: Callable[[], None]) -> None:
-        """A session has come to rest; `leave` has it leave memory."""
+        """A session has come to rest; `leave` makes it leave memory."""
         self._leave[session] = leave
         self._leave.move_to_end(session)
         while len(self._leave) > self._most:
@@ -33,5 +33,5 @@ class Resting:
             leave_longest()
 
     def end(self, session: SessionId) -> None:
-        """A session does something again, or has left memory."""
+        """A session is active again, or has left memory."""
         self._leave.pop(session, None)

@@ -14,9 +14,10 @@ from runtime.agents.loops import begins
 from runtime.core.background import OnDemand
 from runtime.core.errors import TapeConflict
 from runtime.core.signals import Signal
+from runtime.core.talk_events import MessageReceived
 from runtime.language.pbasm.versions import listed, outline
 from runtime.language.program import AgentKind
-from runtime.sessions.assembly import Assembly, assembled
+from runtime.sessions.assembly import assembled
 from runtime.sessions.commands.fork import why_lost
 from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.inbound.event_handler import message_of
@@ -68,7 +69,8 @@ class Session:
         self._spoken_with = False
         self._written = Signal()
         self._idle: anyio.CancelScope | None = None
-        self._parts: Assembly
+        self._tasks = anyio.create_task_group()
+        self._parts = assembled(record, self._program, self._journal, self._tasks, around, inbox)
 
     async def _write(self, batch: Batch) -> None:
         begun_from = None if self.stored else self._succession
@@ -130,9 +132,8 @@ class Session:
         """
         self._broken = broken
         outcome = Outcome.RESTING
-        async with anyio.create_task_group() as tasks:
+        async with self._tasks as tasks:
             await self._around.servers.ready(self._program)
-            self._parts = assembled(self.record, self._program, self._journal, tasks, self._around, self._inbox)
             with self._showing():
                 self._journal.start(tasks)
                 self._snapshots.start(tasks)
@@ -207,7 +208,7 @@ class Session:
     def _go_on(self, succession: Succession, first: InboxEntry) -> None:
         """Begin where another session stood: all of it is for the commit that makes it so."""
         self._consume(first)
-        self._note_person(first.event)
+        self._parts.binding.meet(first.event)
         self._parts.pages.tell(succession.notice)
         kept = self._parts.places.all
         self._parts.places.undone([place for place in succession.places if place not in kept])
@@ -219,7 +220,7 @@ class Session:
         self._consume(entry)
         self._spoken_with = True
         self._journal.note(SessionBegun(program.digest, playbooks=outline(program)))
-        self._note_person(event)
+        self._parts.binding.meet(event)
         if event.kind == TASK:
             self._parts.task_work.begin(event, self._broken)
             await self._taken(entry)
@@ -232,7 +233,7 @@ class Session:
             self._parts.pages.tell(self._say("trouble", error=self._broken))
         elif begun:
             self._tell_received(event)
-            self._parts.event_handler.heard(event, self._parts.dispatcher.recipient(event.text, None, event.person_id))
+            self._parts.event_handler.heard(event, self._parts.dispatcher.recipient(event.text, None, event.author))
         elif event.kind == "message":
             await self._hear(event, 0)
         else:
@@ -309,7 +310,7 @@ class Session:
             await self._parts.own_events.take(event, broken=self._broken is not None)
             await self._taken(entry)
             return
-        self._note_person(event)
+        self._parts.binding.meet(event)
         if told is not None:
             self._parts.pages.tell(told)
         elif await self._parts.commands.carry_out(entry, broken=self._broken is not None):
@@ -361,7 +362,7 @@ class Session:
                 backlog.put_back(stop.passed)
                 stop = Stop(stop.entry)
             else:
-                self._note_person(stop.entry.event)
+                self._parts.binding.meet(stop.entry.event)
                 await self._parts.commands.stop(stop)
             for entry in stop.entries:
                 self._consume(entry)
@@ -379,12 +380,8 @@ class Session:
     def _say(self, key: str, **values: object) -> str:
         return self._around.texts(f"session.{key}", **values)
 
-    def _note_person(self, event: InboxEvent) -> None:
-        self._parts.binding.meet(event)
-
     async def _hear(self, event: InboxEvent, since: int) -> None:
-        news = self._journal.state.news
-        if news:
+        if news := self._journal.state.news:
             changes = [self._say(f"program_{kind}", names=listed(names)) for kind, names in news.items()]
             self._parts.pages.tell(self._say("program_news", changes="; ".join(changes)))
             self._journal.note(NewsTold())
@@ -393,7 +390,8 @@ class Session:
 
     def _tell_received(self, event: InboxEvent) -> None:
         if event.kind in ("message", "edit"):
-            self._publish("message.received", message_id=f"in.{event.id}", participant_id=event.person_id)
+            where = (self.record.id, self.record.address.key, self.record.program)
+            self._around.bus.publish(MessageReceived(*where, f"in.{event.id}", event.person_id))
 
     def _publish(self, name: str, **data: Any) -> None:
         about = {"conversation": self.record.address.key, "program": self.record.program}

@@ -43,6 +43,7 @@ class Snapshots:
         self._lease = lease
         self._journal = journal
         self._origin = origin
+        self._new = origin is None and not record.seq
         self._kept = 0
         self._size_chars = 0
         self._taken: Snapshot | None = None
@@ -50,7 +51,13 @@ class Snapshots:
         journal.written.subscribe(self._written)
 
     async def restore(self) -> None:
-        """Bring the journal to where the tapes are. Raises ContentLocked for what cannot be opened."""
+        """Bring the journal to where the tapes are. Raises ContentLocked for what cannot be opened.
+
+        Of a session that is new only its record is asked for, in its own shard: its first commit may have been made,
+        and its answer lost.
+        """
+        if self._new and await self._store.session(self._lease().shard, self._session) is None:
+            return
         session, until = self._session, None
         if self._origin is not None:
             session, until = self._origin.session, self._origin.seq

@@ -1,4 +1,4 @@
-"""Succession: how a session continues another, and how people are told."""
+"""Succession: a session that continues another, and the words about it for people."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.session import SessionBranched
 
 WORDS_CHARS = 120
-"""So much of what somebody said is kept to be quoted by us."""
+"""The number of characters kept of a message that our texts quote."""
 
 _TITLE_CHARS = 80
 _MARKUP = re.compile(r"[\\`*_\[\]<>~|#]")
 _AT = "@\u2060"
-"""Behind an invisible sign that keeps it from being a mention."""
+"""An @ preceded by an invisible character, which keeps it from being a mention."""
 
 _JOINER = "\u200d"
-"""Makes one sign of several."""
+"""The character that joins several into one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,17 @@ class Succession:
 
 
 def name_within(name: str) -> str:
-    """Somebody's name within our words: shown as it is, notifying nobody."""
+    """A person's name inside our text: shown unchanged, without a notification."""
     return _MARKUP.sub(r"\\\g<0>", " ".join(name.split())).replace("@", _AT)
 
 
 def words_within(text: str) -> str:
-    """The beginning of somebody's words within ours, on one line, shown as they are, notifying nobody."""
+    """The start of a person's message inside our text: on one line, unchanged, without a notification."""
     return name_within(_shortened(" ".join(text.split()), WORDS_CHARS))
 
 
 def title_of(text: str) -> str:
-    """A title in plain words that can be seen, perhaps empty."""
+    """A title in plain visible words, perhaps empty."""
     seen = "".join(char for char in " ".join(text.split()) if char.isprintable() or char == _JOINER).strip()
     if not seen.strip(_JOINER):
         return ""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from runtime.core.address import Address
 from runtime.core.errors import ConversationFull
+from runtime.core.ids import PersonId, person_id
 from runtime.core.message import Quote
 from runtime.stores.sessions import SHARDS
 
@@ -81,6 +82,11 @@ class InboxEvent:
     program: str = ""
     by_owner: bool = False
     place: Address | None = None
+
+    @property
+    def author(self) -> PersonId:
+        """Who did it, as sessions know them."""
+        return person_id(self.person_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from runtime.core.ids import ParticipantId, PersonId
+from runtime.tape.frame_state import CallKey
+
 
 @dataclass(slots=True)
 class AckState:
@@ -14,28 +17,28 @@ class AckState:
     """
 
     message: str
-    awaited: list[str]
+    awaited: list[ParticipantId]
     page: str | None = None
-    acknowledged: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
+    acknowledged: list[ParticipantId] = field(default_factory=list)
+    refused: list[ParticipantId] = field(default_factory=list)
 
-    def settle(self, who: str, *, has_it: bool) -> None:
+    def settle(self, who: ParticipantId, *, has_it: bool) -> None:
         """`who` has the message, or never will."""
         if who in self.awaited:
             self.awaited.remove(who)
             (self.acknowledged if has_it else self.refused).append(who)
 
 
-def settle_message(acks: Mapping[str, AckState], message: str, who: str, *, has_it: bool) -> None:
+def settle_message(acks: Mapping[CallKey, AckState], message: str, who: ParticipantId, *, has_it: bool) -> None:
     """An agent has consumed a message, or it was taken away from the agent unread."""
     for ack in acks.values():
         if ack.message == message:
             ack.settle(who, has_it=has_it)
 
 
-def settle_page(acks: Mapping[str, AckState], page: str, *, has_it: bool) -> None:
+def settle_page(acks: Mapping[CallKey, AckState], page: str, *, has_it: bool) -> None:
     """People see a page, or never will."""
     for ack in acks.values():
         if ack.page == page:
-            for who in [who for who in ack.awaited if not who.isdecimal()]:
+            for who in [who for who in ack.awaited if isinstance(who, PersonId)]:
                 ack.settle(who, has_it=has_it)

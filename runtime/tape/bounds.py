@@ -16,7 +16,7 @@ _REASONS = frozenset({"exc", "why", "error"})
 
 
 def with_short_reasons(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The data of a fact, with the texts cut that say why something failed."""
+    """The data of a fact, with shortened texts about failures."""
     reasons = _REASONS.intersection(data)
     return {**data, **{key: _short(data[key]) for key in reasons}} if reasons else data
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runtime.core.errors import Divergence
+from runtime.core.ids import AgentId
 from runtime.tape.facts.agents import (
     AgentCreated,
     AgentPaused,
@@ -77,7 +78,7 @@ def _adopted(state: SessionState, _: int, fact: ProgramAdopted) -> None:
     for frame, version in fact.versions.items():
         state.frames[frame].version = version
     for agent, begun in fact.begun.items():
-        state.agents[agent].begun = begun
+        state.agents[AgentId(agent)].begun = begun
 
 
 @rule(NewsTold)

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType
 
 SHARED = "shared"
 """The plain name by which statements read the shared state of the meeting that they are executed in."""
+
+
+class CallKey(NamedTuple):
+    """A host call of a session: the frame that makes it, and its position there. A tuple, since it is looked up after
+    every call."""
+
+    frame: str
+    pos: str
+
+    def __str__(self) -> str:
+        """As snapshots have it; see `parse`."""
+        return f"{self.frame}|{self.pos}"
+
+    @classmethod
+    def parse(cls, text: str) -> CallKey:
+        """The inverse of `str`. A position may have the separator in it, a frame's id never does."""
+        frame, _, pos = text.partition("|")
+        return cls(frame, pos)
 
 
 @dataclass(slots=True)
@@ -75,7 +94,7 @@ class FrameState:
     """
 
     id: str
-    agent: str
+    agent: AgentId
     playbook: str
     args: list[Any]
     kwargs: dict[str, Any]

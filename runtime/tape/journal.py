@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
@@ -20,12 +21,20 @@ from runtime.tape.bounds import MAX_FACT_CHARS, with_short_reasons
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.fold import apply, apply_fact
+from runtime.tape.frame_state import CallKey
 from runtime.tape.running import RunningCode
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
 
 MAX_PENDING = 100
 """While so many facts wait to be written, calls wait for the store."""
+
+_QUIET_TURNS = 5
+"""A commit waits until nothing has been noted for so many turns of the loop. Chosen: from one fact of a message to the
+next are at most four, and each commit saved costs the store and us as much as hundreds of turns."""
+
+_MOST_TURNS = 25
+"""So many turns a commit waits at most, however much is noted meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,8 @@ class _Copy:
             self._count(value)
             return [self.of(item) for item in value]
         if kind is not dict:
+            if isinstance(value, str):
+                return self.of(str.__str__(value))
             raise TypeError(kind)
         self._count(value)
         copy: dict[str, Any] = {}
@@ -281,6 +292,7 @@ class Journal:
         if not self._facts and not self._consume and self.awake() == self._awake:
             self._announce()
             return
+        await self._come_together()
         at_rest = not self.at_work()
         batch = self._take()
         try:
@@ -295,6 +307,16 @@ class Journal:
             self.rested = self._committed
         self._announce()
         self.written.tell(None)
+
+    async def _come_together(self) -> None:
+        """Let what is under way note what follows from the last facts: it goes with the same commit."""
+        known, quiet = -1, 0
+        for _ in range(_MOST_TURNS):
+            if self.crowded or quiet == _QUIET_TURNS:
+                return
+            noted = self.state.seq + len(self._consume)
+            quiet, known = (quiet + 1 if noted == known else 0), noted
+            await checkpoint()
 
     def _take(self) -> Batch:
         facts, self._facts = self._facts, []
@@ -344,7 +366,7 @@ class _Work:
         self._state = state
         self._seq = -1
         self._goes_on = False
-        self._come: str | None = None
+        self._come: CallKey | None = None
 
     def goes_on(self) -> bool:
         state = self._state

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from runtime.core.address import Address
+from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Attachment
 
 MAX_REMEMBERED = 500
@@ -70,8 +71,8 @@ class HeardState:
     """A person's message as the platform knows it; `agent` is whom it went to."""
 
     message: str
-    agent: str
-    person: str
+    agent: AgentId
+    person: PersonId
     name: str
     text: str
 
@@ -96,7 +97,7 @@ class QuestionState:
     page: str
     text: str
     options: list[str]
-    of: str | None
+    of: PersonId | None
     reply_to: str | None
     parts: dict[int, str] = field(default_factory=dict)
     each: dict[str, str] = field(default_factory=dict)
@@ -133,7 +134,7 @@ class ExchangeState:
     """
 
     seq: int
-    person: str
+    person: PersonId
     name: str
     text: str
     message: str | None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from runtime.tape.rules.frames import TURN, call_key
+from runtime.tape.frame_state import CallKey
+from runtime.tape.rules.frames import TURN
 from runtime.tape.state import SessionState
 
 
@@ -28,7 +29,7 @@ class RunningCode:
     def _works(self, frame: str) -> bool:
         """Whether the code of a frame works: it waits for no message, and for no playbook that it does not know."""
         state = self._state
-        if frame not in state.frames or call_key(frame, TURN) in state.waits:
+        if frame not in state.frames or CallKey(frame, TURN) in state.waits:
             return False
         return not any(child in state.frames for child in self.hidden.get(frame, ()))
 
@@ -36,7 +37,7 @@ class RunningCode:
         frame, pos = made
         state = self._state
         made_by = state.frames.get(frame)
-        if made_by is None or pos in made_by.records or call_key(frame, pos) in state.waits:
+        if made_by is None or pos in made_by.records or CallKey(frame, pos) in state.waits:
             self.calls.discard(made)
             return False
         return next(state.below(f"{frame}:{pos}"), None) is None

@@ -15,11 +15,16 @@ from importlib.resources import files
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from runtime.core.ids import AgentId, ParticipantId, PersonId, participant_id, person_id
 from runtime.core.message import Message, message_from_data, message_to_data
+from runtime.tape.frame_state import CallKey
 from runtime.tape.state import SessionState
 
 Written = TypeVar("Written")
 _Change = Callable[[Any], Any]
+
+_IDS: Mapping[Any, _Change] = {AgentId: AgentId, PersonId: person_id, ParticipantId: participant_id}
+"""How ids are read; they are written as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ def _writer(kind: Any) -> _Change:
     if is_dataclass(kind):
         parts = {name: _writer(hint) for name, hint in _hints(kind).items()}
         return lambda value: {name: write(getattr(value, name)) for name, write in parts.items()}
-    return _changed(kind, _writer, lambda key: key)
+    return _changed(kind, _writer, {CallKey: str})
 
 
 @cache
@@ -76,18 +81,20 @@ def _reader(kind: Any) -> _Change:
     """The function that turns JSON data into a value of a type."""
     if kind is Message:
         return message_from_data
+    if kind in _IDS:
+        return _IDS[kind]
     if is_dataclass(kind):
         make: Callable[..., Any] = kind  # type: ignore[assignment]
         parts = {name: _reader(hint) for name, hint in _hints(kind).items()}
         return lambda data: make(**{name: read(data[name]) for name, read in parts.items()})
-    return _changed(kind, _reader, int)
+    return _changed(kind, _reader, {CallKey: CallKey.parse, int: int, **_IDS})
 
 
-def _changed(kind: Any, change: Callable[[Any], _Change], number: _Change) -> _Change:
-    """`change` for a type that is no class of ours. Keys are texts in JSON, hence `number` for those that are not."""
+def _changed(kind: Any, change: Callable[[Any], _Change], keys: Mapping[Any, _Change]) -> _Change:
+    """`change` for a type that is no class of ours. Keys are texts in JSON, hence `keys` for those that are not."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is dict and parts[1] is not Any:
-        key, value = number if parts[0] is int else _same, change(parts[1])
+        key, value = keys.get(parts[0], _same), change(parts[1])
         return lambda data: {key(name): value(item) for name, item in data.items()}
     if origin is list:
         item = change(parts[0])
@@ -97,7 +104,7 @@ def _changed(kind: Any, change: Callable[[Any], _Change], number: _Change) -> _C
     if origin in (Union, UnionType) and NoneType in parts:
         (some,) = (change(part) for part in parts if part is not NoneType)
         return lambda data: None if data is None else some(data)
-    if kind in (str, int, float, bool, Any) or origin in (dict, Literal):
+    if kind in (str, int, float, bool, Any, *_IDS) or origin in (dict, Literal):
         return _same
     raise TypeError(f"A state has a value of the type {kind}, which a snapshot cannot keep.")
 

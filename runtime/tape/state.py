@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from runtime.core.address import Address
+from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.core.message import Attachment, Mark, Message
 from runtime.tape.acks import AckState
-from runtime.tape.frame_state import FrameState, IntentState, WaitState, takes
+from runtime.tape.frame_state import CallKey, FrameState, IntentState, WaitState, takes
 from runtime.tape.people_state import (
     ClosedQuestion,
     ExchangeState,
@@ -42,7 +43,7 @@ class AgentState:
     message.
     """
 
-    id: str
+    id: AgentId
     klass: str
     variables: dict[str, Any] = field(default_factory=dict)
     queue: list[Message] = field(default_factory=list)
@@ -51,11 +52,11 @@ class AgentState:
     paused: bool = False
     last_addressed: str | None = None
     """The agent it spoke to last, as `agent 1001`."""
-    last_person: str | None = None
+    last_person: PersonId | None = None
     """The person it spoke to last by name; None when that was whoever is here."""
     asides: list[Message] = field(default_factory=list)
     """What happened to messages, for it to see with the next one."""
-    person: str | None = None
+    person: PersonId | None = None
     """Whose message it took last."""
     answering: str | None = None
     """The platform's id of that message, until something was said after it."""
@@ -87,7 +88,7 @@ class SharedValue:
 
     value: Any
     version: int
-    by: str
+    by: ParticipantId
 
 
 @dataclass(slots=True)
@@ -98,7 +99,7 @@ class AskState:
     counts that they gave. A meeting begins when those who are `required` are there.
     """
 
-    by: str
+    by: ParticipantId
     times: int = 1
     due: float | None = None
     required: bool = False
@@ -113,19 +114,19 @@ class MeetingState:
 
     id: str
     topic: str
-    host: str
+    host: AgentId
     frame: str
     status: Literal["created", "inviting", "active", "ended"] = "inviting"
     held: bool = False
-    invited: dict[str, str] = field(default_factory=dict)
-    joined: list[str] = field(default_factory=list)
-    came: dict[str, float] = field(default_factory=dict)
+    invited: dict[ParticipantId, str] = field(default_factory=dict)
+    joined: list[ParticipantId] = field(default_factory=list)
+    came: dict[ParticipantId, float] = field(default_factory=dict)
     """When they did, in seconds since the epoch."""
     type: str = ""
     """The host's playbook."""
     since: float = 0.0
     """In seconds since the epoch; 0 when that is not known."""
-    asks: dict[str, AskState] = field(default_factory=dict)
+    asks: dict[ParticipantId, AskState] = field(default_factory=dict)
     """Of those who are invited and not in it."""
     history: list[Message] = field(default_factory=list)
     """What was said to all in it, the latest `MAX_HISTORY`, until it ended."""
@@ -143,20 +144,25 @@ class MeetingState:
     """What its participants share, by name, until the playbook has returned by which it is held."""
 
     @property
-    def people(self) -> list[str]:
+    def agents(self) -> list[AgentId]:
+        """The agents that are in it."""
+        return [who for who in self.joined if isinstance(who, AgentId)]
+
+    @property
+    def people(self) -> list[PersonId]:
         """The people who are in it."""
-        return [who for who in self.joined if not who.isdecimal()]
+        return [who for who in self.joined if isinstance(who, PersonId)]
 
     def hears_from(self, place: Address | None) -> bool:
         """Whether what is said in a place (None: where the session lives) is said where it is held, or was first."""
         return place == self.place or (place is not None and place == self.left)
 
     @property
-    def pending(self) -> list[str]:
+    def pending(self) -> list[ParticipantId]:
         """Those who were asked, are not there, and are asked again."""
         return [who for who, ask in self.asks.items() if ask.due is not None]
 
-    def is_pending(self, who: str) -> bool:
+    def is_pending(self, who: ParticipantId) -> bool:
         """Whether `who` is one of these."""
         ask = self.asks.get(who)
         return ask is not None and ask.due is not None
@@ -171,7 +177,7 @@ class MeetingState:
 class ReminderState:
     """An agent's reminder: its text and its time, in seconds since the epoch."""
 
-    agent: str
+    agent: AgentId
     due: float
     text: str
     trigger: str | None = None
@@ -194,25 +200,25 @@ class SessionState:
     """What changed in the program, until whoever writes was told: playbooks `changed`, `added` and `removed`."""
     broken: str | None = None
     """Why the program cannot go on; whoever writes is told."""
-    agents: dict[str, AgentState] = field(default_factory=dict)
+    agents: dict[AgentId, AgentState] = field(default_factory=dict)
     frames: dict[str, FrameState] = field(default_factory=dict)
     pages: dict[str, PageState] = field(default_factory=dict)
-    waits: dict[str, WaitState] = field(default_factory=dict)
-    intents: dict[str, IntentState] = field(default_factory=dict)
-    acks: dict[str, AckState] = field(default_factory=dict)
-    fired: dict[str, list[str]] = field(default_factory=dict)
-    people: dict[str, PersonState] = field(default_factory=dict)
+    waits: dict[CallKey, WaitState] = field(default_factory=dict)
+    intents: dict[CallKey, IntentState] = field(default_factory=dict)
+    acks: dict[CallKey, AckState] = field(default_factory=dict)
+    fired: dict[CallKey, list[str]] = field(default_factory=dict)
+    people: dict[PersonId, PersonState] = field(default_factory=dict)
     """Who took part so far, by their person ids."""
     meetings: dict[str, MeetingState] = field(default_factory=dict)
     reminders: dict[str, ReminderState] = field(default_factory=dict)
     """What is still to be told, by the id of the message that will tell it."""
     private: bool = True
-    person: str | None = None
+    person: PersonId | None = None
     """Who wrote last."""
     heard: dict[str, HeardState] = field(default_factory=dict)
     said: dict[str, SaidState] = field(default_factory=dict)
     """Messages of people and of agents by the platform's ids, the latest ones."""
-    questions: dict[str, QuestionState] = field(default_factory=dict)
+    questions: dict[CallKey, QuestionState] = field(default_factory=dict)
     closed: dict[str, ClosedQuestion] = field(default_factory=dict)
     """Questions by their pages, until their choices are gone."""
     marks: dict[str, Mark] = field(default_factory=dict)
@@ -234,14 +240,14 @@ class SessionState:
     order: OrderState | None = None
     """Of a task: what it is to do."""
 
-    def people_named(self, text: str) -> list[str]:
+    def people_named(self, text: str) -> list[PersonId]:
         """The ids of the people whom `text` names, in any case.
 
         The declared human of this name comes first, then the owner of this id. "Ada (2)" is the second person here, if
         they show the name Ada. Any other name means everybody who shows it.
         """
-        if text.strip() in self.people:
-            return [text.strip()]
+        if PersonId(text.strip()) in self.people:
+            return [PersonId(text.strip())]
         wanted = text.strip().removeprefix("@").casefold()
         people = self.people.items()
         found = [id_ for id_, person in people if person.declared and person.declared.casefold() == wanted]
@@ -251,9 +257,17 @@ class SessionState:
             return found or [id_ for id_ in nth if _plain(self.people[id_].name) == _plain(wanted)]
         return found or [id_ for id_, person in people if person.name.casefold() == wanted]
 
+    def agent(self, who: str) -> AgentState | None:
+        """The agent of this id; None where nobody has it, or no agent."""
+        return self.agents.get(AgentId(who))
+
+    def person_of(self, who: str) -> PersonState | None:
+        """The person of this id; None where nobody has it, or no person."""
+        return self.people.get(PersonId(who))
+
     def name_of(self, who: str) -> str:
         """The class of an agent, the name of a person."""
-        agent = self.agents.get(who)
+        agent = self.agent(who)
         return agent.klass if agent is not None else self.called(who)
 
     def called(self, person: str) -> str:
@@ -262,21 +276,21 @@ class SessionState:
         The number is the person's place among all people of the session, so no two people have the same, and nobody
         gets that of another by changing their name. Who shows a name that ends in such a number loses that ending.
         """
-        known = self.people.get(person)
+        known = self.person_of(person)
         if known is None:
             return person
         name = known.declared or known.name
         others = [id_ for id_, other in self.people.items() if id_ != person and name.casefold() in other.names()]
         if known.declared or not (others or known.alike or _NUMBERED.search(name)):
             return name
-        return f"{_NUMBERED.sub('', name) or person} ({list(self.people).index(person) + 1})"
+        return f"{_NUMBERED.sub('', name) or person} ({list(self.people).index(PersonId(person)) + 1})"
 
-    def person_named(self, text: str) -> str | None:
+    def person_named(self, text: str) -> PersonId | None:
         """The id of the one person whom `text` names; None when nobody is, or several are."""
         found = self.people_named(text)
         return found[0] if len(found) == 1 else None
 
-    def roots(self, agent: str) -> list[FrameState]:
+    def roots(self, agent: AgentId) -> list[FrameState]:
         """The frames of `agent` that nobody called."""
         return [frame for frame in self.frames.values() if frame.caller is None and frame.agent == agent]
 
@@ -317,13 +331,13 @@ class SessionState:
         answers = self.order is not None and (self.order.over or self.ended) and not self.order.answered
         return answers or any(task.to_post for task in self.tasks.values())
 
-    def come(self) -> str | None:
+    def come(self) -> CallKey | None:
         """The latest wait for which something has come, by its key in `waits`; None when there is none."""
         if not self.acks and not self.tasks and not any(agent.queue for agent in self.agents.values()):
             return None
         return next((key for key in reversed(self.waits) if self.has_come(key)), None)
 
-    def has_come(self, key: str) -> bool:
+    def has_come(self, key: CallKey) -> bool:
         """Whether there is such a wait, and something has come for it."""
         wait = self.waits.get(key)
         if wait is None:

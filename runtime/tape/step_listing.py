@@ -364,7 +364,7 @@ class _Listing:
             self._recaps[owner.id] = heard
 
     def _messages(self, agent: str, ids: Sequence[str]) -> list[Message]:
-        known = self._state.agents.get(agent)
+        known = self._state.agent(agent)
         return [message for message in known.queue if message.id in ids] if known is not None else []
 
 

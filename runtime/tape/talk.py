@@ -1,4 +1,4 @@
-"""The last utterances in a playbook, in short: recorded as they happen, for the frame that continues after it."""
+"""The last utterances in a playbook, recorded as they happen, for the frame that continues after it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from runtime.core.message import Message, MessageType
 from runtime.tape.frame_state import FrameState
 
 SUMMARY = "__"
-"""The variable that tells a caller what was done in the playbook that it called last."""
+"""The variable that tells a caller what happened in the playbook that it called last."""
 
 MAX_UTTERANCES = 8
-"""So many of the last utterances are told."""
+"""The number of last utterances that are told."""
 
 MAX_UTTERANCE_CHARS = 120
 
 MAX_SPEAKER_CHARS = 40
 
 MAX_SUMMARY_CHARS = 1_500
-"""A caller is told this much of what happened in a call."""
+"""The length of the account of a call for its caller."""
 
 Talk = list[tuple[str, str]]
 """Utterances: who speaks, and the words."""
@@ -28,7 +28,7 @@ _WORDS = frozenset({MessageType.DIRECT, MessageType.MEETING_BROADCAST, MessageTy
 
 
 def said_by(speaker: str, text: str) -> Talk:
-    """An utterance; none where nothing is said."""
+    """An utterance; none for an empty text."""
     words = _shortened(text, MAX_UTTERANCE_CHARS)
     return [(_shortened(speaker, MAX_SPEAKER_CHARS), words)] if words else []
 
@@ -47,7 +47,7 @@ def keep_heard(frame: FrameState, messages: Iterable[Message]) -> None:
 
 
 def speaker_of(message: Message) -> str:
-    """The speaker, by the name that they show."""
+    """The speaker's displayed name."""
     return message.sender_name or ("user" if message.from_human else message.sender_class)
 
 
@@ -63,18 +63,18 @@ def hand_on(frame: FrameState, above: FrameState | None, did: str | None) -> Non
 
 
 def last_of(talk: Talk) -> Talk:
-    """The retained utterances: those that are told, and one more to know that there were more."""
+    """The retained utterances: those that are told, and one more as a sign that there were more."""
     return talk[-MAX_UTTERANCES - 1 :]
 
 
 def told(talk: Talk) -> str:
-    """The last of what was said, on one line; empty where nothing was."""
+    """The last utterances on one line; empty without any."""
     said = [f"{speaker}: “{words}”" for speaker, words in talk[-MAX_UTTERANCES:]]
     return " ".join(["…", *said] if len(talk) > MAX_UTTERANCES else said)
 
 
 def past_of(talk: Talk) -> list[dict[str, str]]:
-    """The utterances before a frame that nobody called, as its transcript begins with them."""
+    """The utterances before a frame without a caller, which start its transcript."""
     return [{"heard": f"(Said before: {told(talk)})", "said": ""}] if talk else []
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from runtime.core.address import Address
+from runtime.core.ids import AgentId, SessionId
 
 TaskStatus = Literal["submitted", "working", "input_required", "completed", "failed", "canceled", "rejected"]
 """How far a task has come, in the words of A2A. The last four are ends."""
@@ -33,8 +34,8 @@ class TaskState:
     number: int
     seq: int
     """The number of the fact that ordered it."""
-    id: str
-    agent: str
+    id: SessionId
+    agent: AgentId
     klass: str
     playbook: str
     arguments: dict[str, Any]
@@ -73,7 +74,7 @@ class OrderState:
     """
 
     number: int
-    orderer: str
+    orderer: SessionId
     home: Address
     place: Address
     due: float

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.core import errors, events
+from runtime.core import errors, events, frame_events, talk_events
 from runtime.core.errors import ParleyError
 from runtime.core.texts import english
 from tests.architecture.source_tree import ROOT, modules
@@ -108,7 +108,7 @@ def _published() -> set[str]:
     The keys of what people are told have the same form; such a name is an event only where it is published.
     """
     known_areas = {name.partition(".")[0] for name in _named_events()}
-    return {
+    return _happenings() | {
         node.args[0].value
         for path in modules()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -119,12 +119,32 @@ def _published() -> set[str]:
     }
 
 
+def _happenings() -> set[str]:
+    """The names of the kinds of events that are classes."""
+    return {
+        kind.name
+        for kind in (*vars(frame_events).values(), *vars(talk_events).values())
+        if isinstance(kind, type) and issubclass(kind, events.Happening) and kind.name
+    }
+
+
 def _named_events() -> set[str]:
     return set(re.findall(r"[a-z]+\.[a-z_]+", events.__doc__ or "")) - {"logging.md"}
 
 
 def test_events_in_the_code_are_those_of_the_vocabulary() -> None:
     assert _published() == _named_events()
+
+
+def test_an_event_that_is_a_class_is_published_by_no_other_name() -> None:
+    named = {
+        (path.name, node.args[0].value)
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and "publish" in ast.unparse(node.func)
+        if node.args and isinstance(node.args[0], ast.Constant) and node.args[0].value in _happenings()
+    }
+    assert named == set()
 
 
 def test_events_in_the_code_are_those_of_the_document() -> None:

@@ -19,6 +19,7 @@ READ_BY_PATTERNS = {
     "free/reply/say_literal.py": "a model's reply",
     "free/statement_rules.py": "the whole program, once: which rules its prompt needs",
     "frames/outcomes.py": "places in errors, to leave them out for people",
+    "frames/signatures.py": "types of messages that programs made up",
     "processor/exchange.py": "what agents said, to leave out what was for another",
     "processor/prompt.py": "names and the codes of notes, to show them",
     "processor/questioner.py": "the $variables in words for a model, to put in their values; texts of triggers",

@@ -38,7 +38,7 @@ class Books:
     async def grows(self, text: str, /) -> None:
         """Not looked at."""
 
-    async def sent(self, part: int, platform_id: str, /) -> None:
+    async def sent(self, part: int, platform_id: str, /, *, found_again: bool) -> None:
         self.parts[part] = platform_id
         self.sent_once.set()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+from runtime.bus import Bus, Kind
 from runtime.core.events import Event
 
 
@@ -48,6 +50,14 @@ def _lines(span: Seen, spans: Sequence[Seen], depth: int) -> list[str]:
     return lines
 
 
+def told_again(bus: Bus, event: Event) -> None:
+    """Publish an event of another bus once more."""
+    if event.what is not None:
+        bus.publish(event.what)
+    else:
+        bus.publish(event.name, **event.data)
+
+
 @dataclass
 class Replay:
     """Events that have happened, told once more, as a bus does."""
@@ -58,6 +68,15 @@ class Replay:
         """Patterns here are names."""
         self.handlers.setdefault(pattern, []).append(handler)
         return lambda: self.handlers[pattern].remove(handler)
+
+    def hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> Callable[[], None]:
+        """As a bus does."""
+
+        def hear(event: Event) -> None:
+            if isinstance(event.what, kind):
+                handler(event.what, event.at)
+
+        return self.subscribe(kind.name, hear)
 
     def tell(self, events: Sequence[Event]) -> None:
         """Tell all of them."""

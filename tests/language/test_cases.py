@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.loop import FrameLoop
-from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.diagnostics import ProgramRejected
 from runtime.language.lint.program import lint

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.loop import FrameLoop
-from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed
 from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.execution.frames.signatures import SIGNATURES
+from runtime.execution.calls.table import SIGNATURES
 from runtime.language.compiler import CompileResult, compile_parsed, compile_program
 from runtime.language.lint.program import lint
 from runtime.language.lowering.checks.lost_words import lost_words

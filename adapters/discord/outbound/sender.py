@@ -137,7 +137,7 @@ class Sender:
                 await self._taken_away(to, message)
 
     async def _taken_away(self, to: Address, message: str) -> bool:
-        """Whether the bot itself may delete a message of a webhook that no longer exists."""
+        """Let the bot itself delete a message of a webhook that no longer exists; returns whether it could."""
         try:
             await self._api.delete(channel_id_of(to), number_of(message))
         except AdapterError:

@@ -268,8 +268,8 @@ class Editor:
         self._wire.event("thread", reason="exited", threadId=self._desk.threads.number(watch, agent))
 
     def said(self, watch: SessionWatch, agent: str, text: str, /, *, category: str = "stdout") -> None:
-        """Show what an agent said, or the gateway itself (agent ""), or a log point."""
-        known = watch.journal.state.agents.get(agent)
+        """An agent has said something, or the gateway itself (agent ""), or a log point."""
+        known = watch.journal.state.agent(agent)
         who = "Parley" if known is None else known.klass
         cut = text if len(text) <= MAX_SAID_CHARS else f"{text[:MAX_SAID_CHARS]}…"
         self._wire.event("output", category=category, output=f"{who}: {cut}\n")

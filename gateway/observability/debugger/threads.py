@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gateway.observability.debugger.session_watch import SessionWatch
 from runtime.core.errors import DebugError
+from runtime.core.ids import AgentId
 
 MAX_THREADS = 10_000
 """The number of agents outside memory whose thread numbers are remembered; a number is never given twice."""
@@ -62,5 +63,5 @@ class Threads:
 
     @staticmethod
     def name(watch: SessionWatch, agent: str) -> str:
-        """The name for people: `Host (agent 1000) in web:lobby`."""
-        return f"{watch.journal.state.agents[agent].klass} (agent {agent}) in {watch.conversation}"
+        """The name that people see: `Host (agent 1000) in web:lobby`."""
+        return f"{watch.journal.state.agents[AgentId(agent)].klass} (agent {agent}) in {watch.conversation}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -11,6 +10,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanContext, Status, StatusCode, set_span_in_context
 
 from gateway.observability.tracing import names
+from runtime.core.frame_events import FrameAbout
 
 MAX_REMEMBERED = 1_000
 """The number of pages on their way and of ended frames that are remembered."""
@@ -35,7 +35,7 @@ class OpenFrame:
     `since` when it was taken up, for one that is at work and has no span yet.
     """
 
-    about: Mapping[str, Any]
+    about: FrameAbout
     span: Span | None = None
     before: SpanContext | None = None
     since: datetime | None = None

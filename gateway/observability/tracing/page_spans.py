@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol
 
 from opentelemetry.sdk.trace import Tracer
 from opentelemetry.trace import NonRecordingSpan, Span, SpanKind, Status, StatusCode
@@ -10,7 +12,16 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanKind, Status, Status
 from gateway.observability.tracing import names
 from gateway.observability.tracing.attributes import whose
 from gateway.observability.tracing.open_spans import Key, OpenFrame, make_room, nanoseconds, within
-from runtime.core.events import Event
+from runtime.bus import Kind
+from runtime.core.talk_events import OfPage, PageClosed, PageFailed, PageFinished, PageOpened
+
+_ENDS: Sequence[type[OfPage]] = (PageFinished, PageFailed, PageClosed)
+
+
+class Publisher(Protocol):
+    """The part of the bus that is used here."""
+
+    def hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> Callable[[], None]: ...
 
 
 class PageSpans:
@@ -21,10 +32,9 @@ class PageSpans:
         self._frame_of = frame_of
         self._open: dict[Key, Span] = {}
 
-    @property
-    def handlers(self) -> Mapping[str, Callable[[Event], None]]:
-        """The handlers by event."""
-        return {"page.opened": self._begin} | dict.fromkeys(("page.finished", "page.failed", "page.closed"), self._end)
+    def attach(self, bus: Publisher) -> list[Callable[[], None]]:
+        """Hear `bus` until the returned functions are called."""
+        return [bus.hear(PageOpened, self._begin), *(bus.hear(kind, self._end) for kind in _ENDS)]
 
     def end_all(self) -> None:
         """End every open span."""
@@ -32,26 +42,25 @@ class PageSpans:
             page.end()
         self._open.clear()
 
-    def _begin(self, event: Event) -> None:
-        session, platform = str(event.data["session_id"]), str(event.data["platform"])
-        page = (session, str(event.data["page_id"]))
-        known = self._frame_of((session, str(event.data["frame"])))
+    def _begin(self, what: PageOpened, at: datetime) -> None:
+        page = (what.session_id, what.page_id)
+        known = self._frame_of((what.session_id, what.frame))
         place = None if known is None else known.place
         if known is None or place is None or page in self._open:
             return
         make_room(self._open)
-        attributes = {**whose(known.about), names.PLATFORM: platform, names.SPAN_KIND: "CHAIN"}
-        above, at = within(NonRecordingSpan(place)), nanoseconds(event.at)
+        attributes = {**whose(known.about), names.PLATFORM: what.platform, names.SPAN_KIND: "CHAIN"}
+        above = within(NonRecordingSpan(place))
         self._open[page] = self._tracer.start_span(
-            f"show {platform}", above, SpanKind.PRODUCER, attributes, start_time=at
+            f"show {what.platform}", above, SpanKind.PRODUCER, attributes, start_time=nanoseconds(at)
         )
 
-    def _end(self, event: Event) -> None:
-        span = self._open.pop((str(event.data.get("session_id")), str(event.data.get("page_id"))), None)
+    def _end(self, what: OfPage, at: datetime) -> None:
+        span = self._open.pop((what.session_id, what.page_id), None)
         if span is None:
             return
-        if "delivered" in event.data:
-            span.set_attribute(names.DELIVERED, bool(event.data["delivered"]))
-        if event.name == "page.failed":
+        if isinstance(what, PageFinished):
+            span.set_attribute(names.DELIVERED, what.delivered)
+        if isinstance(what, PageFailed):
             span.set_status(Status(StatusCode.ERROR))
-        span.end(nanoseconds(event.at))
+        span.end(nanoseconds(at))

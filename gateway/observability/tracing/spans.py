@@ -8,9 +8,9 @@ span of the root frame, whose id follows from the session's and the frame's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import TypeVar
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Tracer
@@ -34,8 +34,27 @@ from gateway.observability.tracing.open_spans import (
     root_of,
     within,
 )
-from gateway.observability.tracing.page_spans import PageSpans
-from runtime.core.events import Event
+from gateway.observability.tracing.page_spans import PageSpans, Publisher
+from runtime.core.frame_events import (
+    FrameFailed,
+    FrameParked,
+    FrameRestored,
+    FrameResumed,
+    FrameReturned,
+    FrameStarted,
+    FrameStopped,
+    InFrame,
+    LLMAnswered,
+    LLMBrokeOff,
+    LLMFailed,
+    LLMRequested,
+    OfFrame,
+    SandboxFailed,
+    StepExecuted,
+    StepRejected,
+    TriggerFired,
+    TurnCompleted,
+)
 
 MAX_OPEN_S = 3_600.0
 """The longest stretch; longer ones are sent in parts."""
@@ -44,10 +63,10 @@ SHORT_WAIT_S = 60.0
 """A frame that waits for at most this long still counts as working."""
 
 
-class Publisher(Protocol):
-    """The part of the bus that is used here."""
+Noted = TypeVar("Noted", bound=OfFrame | InFrame)
 
-    def subscribe(self, pattern: str, handler: Callable[[Event], None]) -> Callable[[], None]: ...
+_MARKS: Sequence[type[InFrame]] = (SandboxFailed, StepExecuted, StepRejected, TriggerFired, TurnCompleted)
+"""What is shown as a mark in the span of its frame."""
 
 
 class Spans:
@@ -62,30 +81,25 @@ class Spans:
         self._stretches: dict[Key, Stretch] = {}
         self._pages = PageSpans(tracer, lambda key: self._frames.get(key) or self._ended.get(key))
         self._ended: dict[Key, OpenFrame] = {}
-        """Recently ended frames, which may still have pages on their way."""
-        self._handlers: dict[str, Callable[[Key, OpenFrame, Event], None]] = {
-            "frame.parked": self._on_parked,
-            "frame.resumed": self._on_resumed,
-            "frame.returned": self._on_returned,
-            "frame.failed": self._on_failed,
-            "frame.stopped": self._on_stopped,
-            "llm.requested": self._on_asked,
-            "llm.answered": self._on_answered,
-            "llm.broke_off": self._on_broke_off,
-            "llm.failed": self._on_unanswered,
-            "sandbox.failed": self._on_mark,
-            "step.executed": self._on_mark,
-            "step.rejected": self._on_mark,
-            "trigger.fired": self._on_mark,
-            "turn.completed": self._on_mark,
-        }
+        """Frames that have ended lately, which may have pages on their way."""
 
     def attach(self, bus: Publisher) -> Callable[[], None]:
-        """Follow `bus` until the returned function is called, which ends every open span."""
-        handlers = dict.fromkeys(self._handlers, self._hear)
-        handlers |= dict.fromkeys(("frame.started", "frame.restored"), self._take_up)
-        handlers |= self._pages.handlers
-        forget = [bus.subscribe(name, handler) for name, handler in handlers.items()]
+        """Hear `bus` until the returned function is called: then every span that is open ends."""
+        forget = [
+            bus.hear(FrameStarted, self._take_up),
+            bus.hear(FrameRestored, self._take_up),
+            bus.hear(FrameParked, self._known(self._on_parked)),
+            bus.hear(FrameResumed, self._known(self._on_resumed)),
+            bus.hear(FrameReturned, self._known(self._on_returned)),
+            bus.hear(FrameFailed, self._known(self._on_failed)),
+            bus.hear(FrameStopped, self._known(self._on_stopped)),
+            bus.hear(LLMRequested, self._known(self._on_asked)),
+            bus.hear(LLMAnswered, self._known(self._on_answered)),
+            bus.hear(LLMBrokeOff, self._known(self._on_broke_off)),
+            bus.hear(LLMFailed, self._known(self._on_unanswered)),
+            *(bus.hear(kind, self._known(self._mark)) for kind in _MARKS),
+        ]
+        forget += self._pages.attach(bus)
 
         def detach() -> None:
             for one in forget:
@@ -96,107 +110,117 @@ class Spans:
 
     # -- events
 
-    def _hear(self, event: Event) -> None:
-        key = (str(event.data.get("session_id")), str(event.data.get("frame")))
-        known = self._frames.get(key)
-        if known is not None:
-            self._handlers[event.name](key, known, event)
-            self._part_long_ones(event.at)
+    def _known(self, handler: Callable[[Key, OpenFrame, Noted, datetime], None]) -> Callable[[Noted, datetime], None]:
+        """`handler`, for what happens in frames that are known."""
 
-    def _take_up(self, event: Event) -> None:
-        about = dict(event.data)
-        arguments = about.pop("arguments", None)
-        key = (str(about["session_id"]), str(about["frame"]))
+        def hear(what: Noted, at: datetime) -> None:
+            known = self._frames.get(what.key)
+            if known is not None:
+                handler(what.key, known, what, at)
+                self._part_long_ones(at)
+
+        return hear
+
+    def _take_up(self, what: FrameStarted | FrameRestored, at: datetime) -> None:
+        key = what.key
         if not is_chosen(key[0], self._share):
             return
         if key in self._frames:
-            self._leave(key, self._frames[key], event.at)
-        known = self._frames[key] = OpenFrame(about, since=event.at, arguments=arguments)
-        if event.name == "frame.started":
-            self._open(key, known, event.at)
+            self._leave(key, self._frames[key], at)
+        known = self._frames[key] = OpenFrame(what.about, since=at, arguments=what.arguments)
+        if isinstance(what, FrameStarted):
+            self._open(key, known, at)
         else:
             known.before = first_span(key[0], root_of(key[1]))
 
-    def _on_parked(self, key: Key, known: OpenFrame, event: Event) -> None:
-        waits_for, until = event.data["waits_for"], event.data["until"]
-        soon = until is not None and (datetime.fromisoformat(until) - event.at).total_seconds() <= SHORT_WAIT_S
-        if waits_for == "agents" or soon:
+    def _on_parked(self, key: Key, known: OpenFrame, what: FrameParked, at: datetime) -> None:
+        until = what.until
+        soon = until is not None and (datetime.fromisoformat(until) - at).total_seconds() <= SHORT_WAIT_S
+        if what.waits_for == "agents" or soon:
             return
         if known.span is not None:
-            known.span.set_attribute(names.WAITS_FOR, waits_for)
+            known.span.set_attribute(names.WAITS_FOR, what.waits_for)
         known.waits = True
         if not known.at_work:
-            self._park(key, known, event.at)
+            self._park(key, known, at)
 
-    def _on_resumed(self, key: Key, known: OpenFrame, event: Event) -> None:
+    def _on_resumed(self, key: Key, known: OpenFrame, _: FrameResumed, at: datetime) -> None:
         known.waits = False
-        self._open(key, known, event.at)
+        self._open(key, known, at)
 
-    def _on_returned(self, key: Key, known: OpenFrame, event: Event) -> None:
-        span = self._open(key, known, event.at)
-        span.set_attributes(self._content.output(event.data.get("value"), names.CALL_RESULT))
-        self._leave(key, known, event.at)
+    def _on_returned(self, key: Key, known: OpenFrame, what: FrameReturned, at: datetime) -> None:
+        span = self._open(key, known, at)
+        span.set_attributes(self._content.output(what.value, names.CALL_RESULT))
+        self._leave(key, known, at)
 
-    def _on_failed(self, key: Key, known: OpenFrame, event: Event) -> None:
-        span = self._open(key, known, event.at)
-        failed = self._content.failure(str(event.data["error_type"]), str(event.data["error"]))
+    def _on_failed(self, key: Key, known: OpenFrame, what: FrameFailed, at: datetime) -> None:
+        span = self._open(key, known, at)
+        failed = self._content.failure(what.error_type, what.error)
         fail(span, failed)
         stretch = self._stretches.get(key)
         if stretch is not None:
             fail(stretch.agent, failed)
             fail(stretch.program, failed)
-        self._leave(key, known, event.at)
+        self._leave(key, known, at)
 
-    def _on_stopped(self, key: Key, known: OpenFrame, event: Event) -> None:
+    def _on_stopped(self, key: Key, known: OpenFrame, _: FrameStopped, at: datetime) -> None:
         if known.span is not None:
             known.span.set_attribute(names.STOPPED, value=True)
-        self._leave(key, known, event.at)
+        self._leave(key, known, at)
 
-    def _on_asked(self, key: Key, known: OpenFrame, event: Event) -> None:
-        self._end_chat(known, event.at)
-        known.chat_model = str(event.data["model"])
-        known.chat = self._chat(key, known, event.at)
-        known.chat.set_attributes(self._content.prompt(event.data.get("prompt")))
+    def _on_asked(self, key: Key, known: OpenFrame, what: LLMRequested, at: datetime) -> None:
+        self._end_chat(known, at)
+        known.chat_model = what.model
+        known.chat = self._chat(key, known, at)
+        known.chat.set_attributes(self._content.prompt(what.prompt))
 
-    def _on_answered(self, key: Key, known: OpenFrame, event: Event) -> None:
-        data = event.data
-        chat = self._chat_told_of(key, known, event)
+    def _on_answered(self, key: Key, known: OpenFrame, what: LLMAnswered, at: datetime) -> None:
+        chat = self._chat_told_of(key, known, what, at)
         told = {
-            names.TOKENS_IN: data["tokens_in"],
-            names.TOKENS_OUT: data["tokens_out"],
-            names.TOKENS_CACHED: data["tokens_cached"],
-            names.COST: data["cost_usd"],
-            names.FIRST_TEXT_S: data["first_text_s"],
-            names.WAITED_S: data["seconds"],
+            names.TOKENS_IN: what.tokens_in,
+            names.TOKENS_OUT: what.tokens_out,
+            names.TOKENS_CACHED: what.tokens_cached,
+            names.COST: what.cost_usd,
+            names.FIRST_TEXT_S: what.first_text_s,
+            names.WAITED_S: what.seconds,
         }
         chat.set_attributes({name: value for name, value in told.items() if value is not None})
-        chat.set_attributes(self._content.reply(data.get("reply")))
-        self._end_chat(known, event.at)
+        chat.set_attributes(self._content.reply(what.reply))
+        self._end_chat(known, at)
 
-    def _on_unanswered(self, key: Key, known: OpenFrame, event: Event) -> None:
+    def _on_unanswered(self, key: Key, known: OpenFrame, what: LLMFailed, at: datetime) -> None:
         if known.chat is not None:
-            self._on_broke_off(key, known, event)
-        self._on_mark(key, known, event)
+            self._break_off(known.chat, known, what.error, at)
+        self._mark(key, known, what, at)
 
-    def _on_broke_off(self, key: Key, known: OpenFrame, event: Event) -> None:
-        chat = self._chat_told_of(key, known, event)
-        kind, _, text = str(event.data["error"]).partition(": ")
+    def _on_broke_off(self, key: Key, known: OpenFrame, what: LLMBrokeOff, at: datetime) -> None:
+        self._break_off(self._chat_told_of(key, known, what, at), known, what.error, at)
+
+    def _break_off(self, chat: Span, known: OpenFrame, error: str, at: datetime) -> None:
+        kind, _, text = error.partition(": ")
         fail(chat, self._content.failure(kind, text))
-        self._end_chat(known, event.at)
+        self._end_chat(known, at)
 
-    def _chat_told_of(self, key: Key, known: OpenFrame, event: Event) -> Span:
-        """The span of the call whose end an event tells of; nobody tells when a summary is asked for."""
+    def _chat_told_of(self, key: Key, known: OpenFrame, what: LLMAnswered | LLMBrokeOff, at: datetime) -> Span:
+        """The span of the call whose end is told of; nobody tells when a summary is asked for."""
         if known.chat is None:
-            known.chat_model = str(event.data["model"])
-            began = datetime.fromtimestamp(event.at.timestamp() - event.data["seconds"], UTC)
+            known.chat_model = what.model
+            began = datetime.fromtimestamp(at.timestamp() - what.seconds, UTC)
             known.chat = self._chat(key, known, began)
-        known.chat.set_attribute(names.PURPOSE, event.data.get("purpose", "execute"))
+        known.chat.set_attribute(names.PURPOSE, what.purpose)
         return known.chat
 
-    def _on_mark(self, key: Key, known: OpenFrame, event: Event) -> None:
-        marks = {"step": names.STEP, "trigger": names.TRIGGER, "rule": names.RULE}
-        attributes = {name: str(event.data[key]) for key, name in marks.items() if key in event.data}
-        self._open(key, known, event.at).add_event(event.name, attributes, nanoseconds(event.at))
+    def _mark(self, key: Key, known: OpenFrame, what: InFrame, at: datetime) -> None:
+        match what:
+            case StepExecuted():
+                attributes = {names.STEP: str(what.step)}
+            case StepRejected():
+                attributes = {names.RULE: what.rule}
+            case TriggerFired():
+                attributes = {names.TRIGGER: what.trigger}
+            case _:
+                attributes = {}
+        self._open(key, known, at).add_event(what.name, attributes, nanoseconds(at))
 
     # -- spans
 
@@ -227,13 +251,13 @@ class Spans:
         about, at = known.about, nanoseconds(began)
         if known.before is None:
             self._ids.next_trace = first_span(*key).trace_id
-        workflow = {names.OPERATION: names.INVOKE_WORKFLOW, names.WORKFLOW: about["program"], names.SPAN_KIND: "CHAIN"}
+        workflow = {names.OPERATION: names.INVOKE_WORKFLOW, names.WORKFLOW: about.program, names.SPAN_KIND: "CHAIN"}
         program = self._tracer.start_span(
-            str(about["program"]), Context(), SpanKind.INTERNAL, whose(about) | workflow, start_time=at
+            about.program, Context(), SpanKind.INTERNAL, whose(about) | workflow, start_time=at
         )
         invoked = {names.OPERATION: names.INVOKE_AGENT, names.SPAN_KIND: "AGENT"} | agent_of(about)
         agent = self._tracer.start_span(
-            str(about["agent"]), within(program), SpanKind.INTERNAL, whose(about) | invoked, start_time=at
+            about.agent, within(program), SpanKind.INTERNAL, whose(about) | invoked, start_time=at
         )
         self._stretches[key] = made = Stretch(program, agent, began)
         return made
@@ -255,7 +279,7 @@ class Spans:
             known.chat = None
 
     def _caller(self, key: Key, known: OpenFrame) -> tuple[Key, OpenFrame] | None:
-        caller_key = (key[0], str(known.about["caller"]))
+        caller_key = (key[0], str(known.about.caller))
         calling = self._frames.get(caller_key)
         return None if calling is None else (caller_key, calling)
 

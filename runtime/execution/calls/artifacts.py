@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.core.errors import PlaybookError
+from runtime.core.ids import AgentId
 from runtime.execution.frames.frame import Call, Frame
-from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments
-from runtime.execution.host import Builtin
+from runtime.execution.frames.signatures import VariableName, call
 from runtime.execution.prompt.artifacts import is_large, size_bytes
 from runtime.execution.triggers.triggers import VariableRules
-from runtime.tape.facts.calls import CallReturned
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 from runtime.tape.rules.frames import is_unnamed
@@ -34,20 +32,15 @@ class ArtifactCalls:
         self._measured: dict[tuple[str, str], tuple[Any, int]] = {}
         """Values by agent and name with their sizes, so that each is measured once."""
 
-    def table(self) -> dict[str, Builtin]:
-        """The calls by name."""
-        return {"SaveArtifact": self.save, "Artifact": self.save, "LoadArtifact": self.load}
-
-    async def save(self, frame: Frame, call: Call) -> None:
-        """Keep a value under a name, which from then on is a variable of the agent."""
-        name, summary, value = call_arguments(call, "name", "summary", "value")
-        clean = str(name).removeprefix("$")
-        if not clean.isidentifier():
+    @call("SaveArtifact", "Artifact")
+    async def save(self, frame: Frame, call: Call, name: VariableName, summary: str, value: Any) -> None:
+        """Keeps a value under a name, which from then on is a variable of the agent."""
+        if not name.isidentifier():
             raise PlaybookError(f"an artifact has a name such as report_2026, not {name!r}")
-        self._check_room(frame.state.agent, clean, value)
-        await self._variables.update(frame, call, clean, value, str(summary))
+        self._check_room(frame.state.agent, name, value)
+        await self._variables.update(frame, call, name, value, summary)
 
-    def _check_room(self, agent: str, name: str, value: Any) -> None:
+    def _check_room(self, agent: AgentId, name: str, value: Any) -> None:
         """Raises PlaybookError when a session would keep more than it may."""
         sizes = {
             (owner.id, saved): self._size(owner.id, saved, owner.variables.get(saved))
@@ -68,22 +61,21 @@ class ArtifactCalls:
                 f"artifacts, of which {others:,} are taken; send large results as files"
             )
 
-    def _size(self, agent: str, name: str, value: Any) -> int:
+    def _size(self, agent: AgentId, name: str, value: Any) -> int:
         known, size = self._measured.get((agent, name), (None, -1))
         if size < 0 or known is not value:
             size = size_bytes(value)
             self._measured[agent, name] = (value, size)
         return size
 
-    async def load(self, frame: Frame, call: Call) -> None:
-        """The whole value of an artifact, or of anything large that the frame can name."""
-        (name,) = call_arguments(call, "name")
-        clean = str(name).removeprefix("$")
+    @call("LoadArtifact", reads=True, whole=True)
+    def load(self, frame: Frame, name: VariableName) -> Any:
+        """Gives the whole value of an artifact, or of anything large that the playbook can name."""
         known = named_values(self._journal.state, frame.state)
-        if clean not in known:
+        if name not in known:
             there = ", ".join(sorted(key for key, value in known.items() if is_large(value))) or "none"
             raise PlaybookError(f"there is no artifact {name!r}; there are {there}")
-        self._journal.note(CallReturned(*site(frame, call), value=known[clean]))
+        return known[name]
 
 
 def named_values(state: SessionState, frame: FrameState) -> Mapping[str, Any]:

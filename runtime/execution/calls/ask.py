@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 from runtime.core.address import Address
 from runtime.core.errors import PlaybookError, UnknownTarget
+from runtime.core.ids import PersonId
 from runtime.core.message import Message, MessageType
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments, seconds_of
-from runtime.execution.host import Builtin
+from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.speech.delivery import addressed
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.invitations import LEFT
@@ -27,9 +27,9 @@ from runtime.tape.facts.calls import (
 )
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.pages import PageFinished, PageMoved
+from runtime.tape.frame_state import CallKey
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState, QuestionState
-from runtime.tape.rules.frames import call_key
 
 MAX_OPTIONS = 25
 MAX_OPTION_CHARS = 200
@@ -39,8 +39,27 @@ MAX_QUESTIONS = 25
 
 _PREFIX_CHARS = 8
 
-_Asked = tuple[str | None, dict[str, str]]
+_Asked = tuple[PersonId | None, dict[str, PersonId]]
 """The one person who is asked, and several, ids by name."""
+
+
+def _question(given: Any) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise ValueError(f"a question, a text, not {given!r}")
+    return given
+
+
+def _labels(given: Any) -> list[str]:
+    if not isinstance(given, list | tuple) or not 1 <= len(given) <= MAX_OPTIONS:
+        raise ValueError(f"a list of 1 to {MAX_OPTIONS} options, not {given!r}")
+    labels = [str(option).strip() for option in given]
+    if len(set(labels)) < len(labels) or not all(0 < len(label) <= MAX_OPTION_CHARS for label in labels):
+        raise ValueError(f"options that differ and have 1 to {MAX_OPTION_CHARS} characters, not {labels}")
+    return labels
+
+
+QuestionText = Annotated[str, _question]
+Options = Annotated[list[str], _labels]
 
 
 class Questions:
@@ -51,22 +70,25 @@ class Questions:
         self._pages = pages
         self._builtins = builtins
 
-    def table(self) -> dict[str, Builtin]:
-        """The call by name."""
-        return {"Ask": self.ask}
+    @call("Ask", example='answer = await Ask("Ship it?", ["Yes", "No"])', sends=True)
+    async def ask(
+        self,
+        frame: Frame,
+        call: Call,
+        question: QuestionText,
+        options: Options | None = None,
+        of: Any = None,
+        within_s: Seconds | None = None,
+    ) -> None:
+        """Asks the user to choose and waits; it gives the option that was chosen, or what was written instead. Without
+        the list any answer is wanted. `of="Ada"` lets only that person answer; `of=["Ada", "Bo"]` asks each of them and
+        gives `{"Ada": "Yes", "Bo": "No"}`; with `within_s=60` it gives what there is by then, or None.
 
-    async def ask(self, frame: Frame, call: Call) -> None:
-        """Ask the people, and wait: the chosen option, or what somebody wrote; without options only that.
-
-        Several people by name are each asked: what they answered by these names, once all have. None, or what is there,
-        when the time is over, or the meeting has ended in which it was asked. Who leaves that meeting, or has left it,
-        answers None.
+        Who leaves the meeting in which it was asked, or has left it, answers None; when that ends, it gives what there
+        is.
         """
-        text, options, of, within = call_arguments(call, "question", "options", "of", "within_s", optional=3)
-        within_s = None if within is None else seconds_of(call, within)
-        key = call_key(frame.id, call.pos)
+        key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.questions:
-            _check_question(text)
             if options is None and self._journal.state.order is not None:
                 raise PlaybookError("a task asks with options: an answer in words would not find it")
             person, each = self._whom(of)
@@ -75,20 +97,18 @@ class Questions:
             if people and len(away) == len(people):
                 self._journal.note(CallReturned(*site(frame, call), value=dict.fromkeys(each) if each else None))
                 return
-            labels = [] if options is None else _labels(options)
-            await self._put(
-                frame, call, self._addressed(self._by_whom(frame, str(text)), people), labels, (person, each), within_s
-            )
+            text = self._addressed(self._by_whom(frame, question), people)
+            await self._put(frame, call, text, options or [], (person, each), within_s)
             for name in (name for name, who in each.items() if who in away):
                 self._note_gone(frame, call, name)
-        question = self._journal.state.questions[key]
-        if question.each:
-            await self._collect(frame, call, question, within_s)
-            self._journal.note(WaitEnded(*site(frame, call), messages=[], value=question.answers))
+        asked = self._journal.state.questions[key]
+        if asked.each:
+            await self._collect(frame, call, asked, within_s)
+            self._journal.note(WaitEnded(*site(frame, call), messages=[], value=asked.answers))
             await self._journal.commit()
             return
         taken = await self._answer(frame, call, within_s)
-        answer = answer_of(taken[0], question.options) if taken else None
+        answer = answer_of(taken[0], asked.options) if taken else None
         mids = [message.id for message in taken or ()]
         self._journal.note(WaitEnded(*site(frame, call), messages=mids, value=answer))
         await self._journal.commit()
@@ -113,7 +133,7 @@ class Questions:
     def _note_gone(self, frame: Frame, call: Call, who: str) -> None:
         """Record that one of several people will not answer."""
         self._journal.note(QuestionAnswered(frame.id, call.pos, [], who, None))
-        question = self._journal.state.questions[call_key(frame.id, call.pos)]
+        question = self._journal.state.questions[CallKey(frame.id, call.pos)]
         self._tell_count("session.question_left", who, question, question.place)
 
     def _tell_count(self, key: str, who: str, question: QuestionState, place: Address | None) -> None:
@@ -127,7 +147,7 @@ class Questions:
         if taken is None or not (taken[0].ends_meeting or taken[0].gone):
             return taken
         self._builtins.give_back(frame.state.agent, taken)
-        several = self._journal.state.questions[call_key(frame.id, call.pos)].each
+        several = self._journal.state.questions[CallKey(frame.id, call.pos)].each
         return taken if several and taken[0].gone else None
 
     def _whom(self, of: Any) -> _Asked:
@@ -137,7 +157,7 @@ class Questions:
             raise PlaybookError(f"Ask needs different people, not {', '.join(each)}")
         return None if of is None or each else self._person(str(of)), each
 
-    def _has_left(self, frame: Frame, person: str) -> bool:
+    def _has_left(self, frame: Frame, person: PersonId) -> bool:
         """Whether a person has left the current meeting in which the frame asks them."""
         meeting = self._journal.state.meetings.get(frame.state.meeting or "")
         return meeting is not None and meeting.status != "ended" and meeting.invited.get(person) == LEFT
@@ -158,7 +178,7 @@ class Questions:
         due = None if within_s is None else self._builtins.now_s() + within_s
         self._journal.note(WaitBegun(*site(frame, call), source, due))
 
-    def _addressed(self, text: str, people: Sequence[str]) -> str:
+    def _addressed(self, text: str, people: Sequence[PersonId]) -> str:
         """The question with whom it is for before it, where others read along."""
         state = self._journal.state
         for person in () if state.private else reversed(people):
@@ -179,8 +199,8 @@ class Questions:
         pos: str,
         text: str,
         labels: Sequence[str],
-        of: str | None,
-        each: Mapping[str, str] = MappingProxyType({}),
+        of: PersonId | None,
+        each: Mapping[str, PersonId] = MappingProxyType({}),
     ) -> PageState:
         """Show a question for which a frame has a place. Does not wait.
 
@@ -207,9 +227,7 @@ class Questions:
                 continue
             options = question.options
             page = self._pages.question(question.frame, self._prefix, options)
-            self._journal.note(
-                QuestionAskedAgain(question.frame, key.removeprefix(call_key(question.frame, "")), page.id)
-            )
+            self._journal.note(QuestionAskedAgain(question.frame, key.pos, page.id))
             self._journal.note(PageFinished(page.id, question.text))
             self._pages.show(page)
 
@@ -217,7 +235,7 @@ class Questions:
     def _prefix(self) -> str:
         return str(self._journal.session)[:_PREFIX_CHARS]
 
-    def _person(self, name: str) -> str:
+    def _person(self, name: str) -> PersonId:
         """Somebody by id, else by a name that nobody else has: people choose their names themselves."""
         person = self._builtins.utterances.person(name)
         if person is not None:
@@ -285,17 +303,3 @@ def _are_several(of: Any) -> bool:
 def _number(text: str) -> int | None:
     """A small number; None for all else, also for one that is too long to be read."""
     return int(text) if text.isdecimal() and len(text) <= len(str(MAX_OPTIONS)) else None
-
-
-def _check_question(text: object) -> None:
-    if not isinstance(text, str) or not text.strip():
-        raise PlaybookError(f"Ask takes a question, a text, not {text!r}")
-
-
-def _labels(options: Any) -> list[str]:
-    if not isinstance(options, list | tuple) or not 1 <= len(options) <= MAX_OPTIONS:
-        raise PlaybookError(f"Ask takes a list of 1 to {MAX_OPTIONS} options, not {options!r}")
-    labels = [str(option).strip() for option in options]
-    if len(set(labels)) < len(labels) or not all(0 < len(label) <= MAX_OPTION_CHARS for label in labels):
-        raise PlaybookError(f"the options of Ask must differ and have 1 to {MAX_OPTION_CHARS} characters: {labels}")
-    return labels

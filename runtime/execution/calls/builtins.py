@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -12,13 +13,14 @@ import anyio
 
 from runtime.core.clock import LOOK_S, until
 from runtime.core.errors import QueueTimeout
+from runtime.core.frame_events import StepExecuted, TriggerFired
+from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
 from runtime.core.signals import Listeners
-from runtime.execution.frames.events import FrameEvents
+from runtime.execution.frames.events import FrameEvents, at_work
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments, own_type, seconds_of
-from runtime.execution.host import AtOnce, Builtin
+from runtime.execution.frames.signatures import Later, OwnType, Seconds, VariableName, call
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.execution.speech.utterances import Conduits, Utterances
@@ -27,8 +29,8 @@ from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.session import SessionEnded
-from runtime.tape.frame_state import WaitState, takes
-from runtime.tape.rules.frames import TURN, call_key
+from runtime.tape.frame_state import CallKey, WaitState, takes
+from runtime.tape.rules.frames import TURN
 from runtime.tape.state import AgentState
 
 MAX_WAITED_MESSAGES = 100
@@ -62,56 +64,36 @@ class Builtins:
         self.ended = Listeners[None]()
         """Told when the program has ended."""
 
-    def table(self) -> dict[str, Builtin]:
-        """The calls by name."""
-        return {
-            "Step": self.step,
-            "Trigger": self.trigger,
-            "Say": self.utterances.say,
-            "Var": self.var,
-            "SendMessage": self.utterances.say,
-            "WaitForMessage": self.wait_for_message,
-            "Sleep": self.sleep,
-            "Now": self.now,
-            "Random": self.random,
-            "EndProgram": self.end_program,
-        }
+    @call("Step")
+    def step(self, frame: Frame, location: Any) -> Any:
+        """Says at which step of its playbook a reply is."""
+        self._bus.publish(StepExecuted(*at_work(self._journal.session, frame), location))
+        return location
 
-    def at_once(self) -> dict[str, AtOnce]:
-        """Those that often have nothing to wait for, by name."""
-        return {
-            "Say": self.utterances.say_at_once,
-            "SendMessage": self.utterances.say_at_once,
-            "WaitForMessage": self.take_at_once,
-        }
+    @call("Trigger")
+    def trigger(self, frame: Frame, code: Any) -> Any:
+        """Says that a trigger holds; its playbook is called next."""
+        self._bus.publish(TriggerFired(*at_work(self._journal.session, frame), code))
+        return code
 
-    async def step(self, frame: Frame, call: Call) -> None:
-        """The frame goes to a step."""
-        (location,) = call_arguments(call, "location")
-        self._journal.note(CallReturned(*site(frame, call), value=location))
-        self._publish("step.executed", frame, step=location)
+    @call("Var")
+    async def var(self, frame: Frame, call: Call, name: VariableName, value: Any) -> None:
+        """Sets a variable of the agent; triggers that it makes true run before the call returns."""
+        await self.variables.update(frame, call, name, value)
 
-    async def trigger(self, frame: Frame, call: Call) -> None:
-        """A trigger was found to hold; its playbook is called next."""
-        (code,) = call_arguments(call, "code")
-        self._journal.note(CallReturned(*site(frame, call), value=code))
-        self._publish("trigger.fired", frame, trigger=code)
+    @call("Now", reads=True)
+    def now(self) -> str:
+        """Gives the present time, ISO 8601 in UTC."""
+        return self._clock.now().isoformat()
 
-    async def var(self, frame: Frame, call: Call) -> None:
-        """Set a variable of the agent; triggers that it makes true run before the call returns."""
-        name, value = call_arguments(call, "name", "value")
-        await self.variables.update(frame, call, str(name).removeprefix("$"), value)
+    @call("Random", reads=True)
+    def random(self) -> float:
+        """Gives a random number from 0 to 1, and never 1."""
+        return random.random()
 
-    async def now(self, frame: Frame, call: Call) -> None:
-        """The present time, ISO 8601 in UTC."""
-        self._journal.note(CallReturned(*site(frame, call), value=self._clock.now().isoformat()))
-
-    async def random(self, frame: Frame, call: Call) -> None:
-        """A random number in [0, 1)."""
-        self._journal.note(CallReturned(*site(frame, call), value=random.random()))
-
+    @call("EndProgram")
     async def end_program(self, frame: Frame, call: Call) -> None:
-        """End the session."""
+        """Ends the program for all in the conversation."""
         self._journal.note(CallReturned(*site(frame, call)))
         await self.end()
 
@@ -143,32 +125,49 @@ class Builtins:
         self._journal.note(PageFinished(page.id, text))
         self._pages.show(page)
 
-    async def wait_for_message(self, frame: Frame, call: Call) -> None:
-        """Wait for messages of a source; the result is a list of them as data, None when the time is over."""
-        text, timeout_s = _source_and_time(call)
-        if call_key(frame.id, call.pos) not in self._journal.state.waits:
-            source = self.utterances.call_source(frame, text) | _type_of(call)
+    @call("WaitForMessage")
+    def wait_for_message(
+        self,
+        frame: Frame,
+        call: Call,
+        source: str,
+        timeout_s: Seconds | None = None,
+        type: OwnType | None = None,  # noqa: A002
+    ) -> Later:
+        """Waits for messages of a source; gives a list of them, or None when the time is over.
+
+        With `type` only messages of that type are waited for.
+        """
+        if CallKey(frame.id, call.pos) in self._journal.state.waits:
+            return partial(self._wait, frame, call, None, timeout_s)
+        meant = self.utterances.call_source(frame, source) | ({} if type is None else {"type": type})
+        if self._take(frame, call, meant, timeout_s):
+            return None
+        return partial(self._wait, frame, call, meant, timeout_s)
+
+    async def _wait(self, frame: Frame, call: Call, source: Mapping[str, Any] | None, timeout_s: float | None) -> None:
+        """Wait for a source, or for that of a wait that has begun."""
+        if source is not None:
             if self._cued(frame, call, source):
                 return
             self._note_wait(frame, call, source, timeout_s)
         self._note_taken(frame, call, await self.receive(frame, call.pos, within_s=timeout_s))
         self._journal.hurry()
 
-    def take_at_once(self, frame: Frame, call: Call) -> bool:
-        """`wait_for_message` where something is there already."""
-        queue, waits = self._conduits.queue(frame.state.agent), self._journal.state.waits
-        if not len(queue) or frame.state.meeting is not None or call_key(frame.id, call.pos) in waits:
+    def _take(self, frame: Frame, call: Call, source: Mapping[str, Any], timeout_s: float | None) -> bool:
+        """Take what is there already, where nothing is to be done before."""
+        queue = self._conduits.queue(frame.state.agent)
+        if not len(queue) or frame.state.meeting is not None:
             return False
         if any(message.type == MessageType.TRIGGER for message in frame.agent.queue):
             return False
-        text, timeout_s = _source_and_time(call)
-        source = self.utterances.call_source(frame, text) | _type_of(call)
         came = queue.take(lambda message: takes(source, message), max_messages=MAX_WAITED_MESSAGES)
         taken = as_they_are(came, frame.agent)
         if not taken:
             return False
         self._note_wait(frame, call, source, timeout_s)
         self._note_taken(frame, call, taken)
+        self._journal.hurry()
         return True
 
     def _note_wait(self, frame: Frame, call: Call, source: Mapping[str, Any], timeout_s: float | None) -> None:
@@ -196,11 +195,10 @@ class Builtins:
         """The present time in seconds since the epoch."""
         return self._clock.now().timestamp()
 
-    async def sleep(self, frame: Frame, call: Call) -> None:
-        """Wait for a time; a restart does not start it again."""
-        (given,) = call_arguments(call, "seconds")
-        seconds = seconds_of(call, given)
-        key = call_key(frame.id, call.pos)
+    @call("Sleep")
+    async def sleep(self, frame: Frame, call: Call, seconds: Seconds) -> None:
+        """Waits for a time; a restart does not start it again."""
+        key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.waits:
             due = self._clock.now().timestamp() + seconds
             self._journal.note(WaitBegun(*site(frame, call), None, due))
@@ -220,7 +218,7 @@ class Builtins:
         That is by the calendar, or `within_s` from now if the calendar is set back. A turn is given with it, in order,
         the notices of its meeting that woke nobody, and when it waits for an agent also what others said meanwhile.
         """
-        self._events.waits(frame, self._journal.state.waits[call_key(frame.id, pos)])
+        self._events.waits(frame, self._journal.state.waits[CallKey(frame.id, pos)])
         with self._pages.presence.waiting(frame.id):
             taken = await self._receive(frame, pos, at_most, within_s)
         self._events.goes_on(frame)
@@ -228,7 +226,7 @@ class Builtins:
 
     async def _receive(self, frame: Frame, pos: str, at_most: int, within_s: float | None) -> list[Message] | None:
         last_s = self._clock.monotonic() + (inf if within_s is None else within_s)
-        wait = self._journal.state.waits[call_key(frame.id, pos)]
+        wait = self._journal.state.waits[CallKey(frame.id, pos)]
         await self._journal.commit()
         source, taken = wait.source or {}, list[Message]()
         while not taken:
@@ -285,37 +283,15 @@ class Builtins:
     def _left_s(self, due: float, last_s: float) -> float:
         return max(0.0, min(due - self._clock.now().timestamp(), last_s - self._clock.monotonic()))
 
-    def give_back(self, agent: str, messages: Sequence[Message]) -> None:
+    def give_back(self, agent: AgentId, messages: Sequence[Message]) -> None:
         """Put messages that were received, and not taken on the tape, before all others: the next wait has them."""
         for message in reversed(messages):
             self._conduits.queue(agent).put(message, priority=True)
 
-    def forget(self, agent: str, messages: Collection[Message]) -> None:
+    def forget(self, agent: AgentId, messages: Collection[Message]) -> None:
         """Take messages out of an agent's queue that were shown to its work, on the tape already."""
         taken = {message.id for message in messages}
         self._conduits.queue(agent).remove(lambda message: message.id in taken)
-
-    def _publish(self, name: str, frame: Frame, **data: Any) -> None:
-        self._bus.publish(
-            name,
-            session_id=self._journal.session,
-            frame=frame.id,
-            agent_id=frame.state.agent,
-            playbook=frame.state.playbook,
-            **data,
-        )
-
-
-def _source_and_time(call: Call) -> tuple[str, float | None]:
-    """What `WaitForMessage` is given, but for the type. Raises PlaybookError."""
-    source, timeout, _ = call_arguments(call, "source", "timeout_s", "type", optional=2)
-    return str(source), None if timeout is None else seconds_of(call, timeout)
-
-
-def _type_of(call: Call) -> dict[str, Any]:
-    """What a source says of the type that `WaitForMessage` is given. Raises PlaybookError."""
-    type_ = call_arguments(call, "source", "timeout_s", "type", optional=2)[2]
-    return {} if type_ is None else {"type": own_type(type_)}
 
 
 def _ends(wait: WaitState, message: Message, agent: AgentState) -> bool:

@@ -12,8 +12,9 @@ import anyio
 import anyio.to_thread
 
 from runtime.core.errors import PlaybookError
+from runtime.execution.frames.signatures import parameters, type_text
 from runtime.language.diagnostics import Span
-from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program
+from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 
 CALL_LIMIT_S = 60.0
 """How long a call of an extension may take unless it says otherwise."""
@@ -52,29 +53,14 @@ def call_of(
     Raises ValueError for parameters that have no name of their own.
     """
     signature = inspect.signature(function)
-    params = tuple(_param(name, param) for param in signature.parameters.values())
-    returns = _type(signature.return_annotation)
+    params = parameters(name, signature.parameters.values())
+    returns = type_text(signature.return_annotation)
     code = inspect.unwrap(function).__code__
     span = Span(code.co_filename, code.co_firstlineno)
     description = inspect.getdoc(function) or ""
     metadata = {"pure": repeatable}
     spec = PlaybookSpec(name, "extension", span, params, returns, description, metadata)
     return ExtensionCall(spec, function, repeatable, timeout_s)
-
-
-def _param(name: str, param: inspect.Parameter) -> Param:
-    if param.kind in (param.VAR_POSITIONAL, param.VAR_KEYWORD, param.POSITIONAL_ONLY):
-        raise ValueError(f"{name} has the parameter {param}, which no program can give by its name")
-    default = None if param.default is param.empty else repr(param.default)
-    return Param(param.name, type=_type(param.annotation), default=default)
-
-
-def _type(annotation: Any) -> str | None:
-    if annotation is inspect.Parameter.empty or annotation in ("Any", Any):
-        return None
-    if isinstance(annotation, type) and not hasattr(annotation, "__args__"):
-        return annotation.__name__
-    return str(annotation)
 
 
 def with_calls(program: Program, calls: Mapping[str, ExtensionCall]) -> Program:

@@ -14,10 +14,8 @@ from runtime.core.message import Attachment
 from runtime.core.plain_text import whole_characters
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments
-from runtime.execution.host import Builtin
+from runtime.execution.frames.signatures import call
 from runtime.execution.speech.pages import Pages
-from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.journal import Journal
 
@@ -54,18 +52,15 @@ class FileCalls:
         self._address = address
         self._files = files
 
-    def table(self) -> dict[str, Builtin]:
-        """The calls by name."""
-        return {"ReadFile": self.read_file, "SendFile": self.send_file}
+    @call("ReadFile", example='text = await ReadFile("report.csv")', reads=True, whole=True)
+    async def read_file(self, name: Any, max_chars: int = DEFAULT_READ_CHARS) -> str:
+        """Reads a text file that a person sent.
 
-    async def read_file(self, frame: Frame, call: Call) -> None:
-        """The text of a file that a person sent here, cut at `max_chars`; on the tape, so it is fetched once.
-
-        People send what they like, so a file without text is no failure of the program: a sentence in brackets says it.
+        Gives its text, cut at `max_chars`, at most 200,000. People send what they like, so a file without text is no
+        failure of the program: a sentence in brackets says it.
         """
-        wanted, max_chars = call_arguments(call, "name", "max_chars", optional=1)
-        limit = DEFAULT_READ_CHARS if max_chars is None else max(1, min(int(max_chars), MAX_READ_CHARS))
-        attachment = find_file(wanted, self._journal.state.files)
+        limit = max(1, min(max_chars, MAX_READ_CHARS))
+        attachment = find_file(name, self._journal.state.files)
         text = None
         if attachment.media_type.partition("/")[0] not in _BINARY_KINDS:
             text = decoded(await self._files.fetch(self._address, attachment, max_bytes=MAX_READ_BYTES))
@@ -73,21 +68,23 @@ class FileCalls:
             text = f"[{attachment.name} cannot be read: it contains no text. ReadFile reads text files only]"
         elif len(text) > limit:
             text = f"{text[:limit]}\n… (cut: {limit} of {len(text)} characters)"
-        self._journal.note(CallReturned(*site(frame, call), value=text))
-        await self._journal.commit()
+        return text
 
-    async def send_file(self, frame: Frame, call: Call) -> None:
-        """Send a file to the people of the conversation, with a text beside it; shown exactly once."""
-        name, content, text = call_arguments(call, "name", "content", "text", optional=1)
+    @call("SendFile", example='await SendFile("result.csv", content, "a text beside it")', sends=True)
+    async def send_file(self, frame: Frame, call: Call, name: str, content: Any, text: str = "") -> None:
+        """Sends one to the user.
+
+        The file is seen once, with the `text` beside it; the ending of its name decides its type.
+        """
         if not isinstance(content, str):
             raise PlaybookError(f"SendFile takes the file's content as text, not as {type(content).__name__}")
         data = whole_characters(content).encode()
-        clean = clean_file_name(str(name))
+        clean = clean_file_name(name)
         media_type = media_type_of(clean)
         id_ = await self._files.keep(data, media_type, self._address)
         await self._pages.room()
         page = self._pages.with_file(frame.id, Attachment(clean, media_type, FILE_URL + id_, len(data)))
-        self._journal.note(PageFinished(page.id, str(text or ""), *site(frame, call)))
+        self._journal.note(PageFinished(page.id, text, *site(frame, call)))
         self._pages.show(page)
         await self._journal.commit()
 

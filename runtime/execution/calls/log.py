@@ -9,7 +9,7 @@ from runtime.bus import Bus
 from runtime.core.errors import PlaybookError
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
-from runtime.execution.host import Builtin
+from runtime.execution.frames.signatures import call
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.journal import Journal, as_data
 
@@ -26,34 +26,25 @@ class LogCalls:
         self._lines: list[tuple[int, Mapping[str, Any]]] = []
         """What is on the tape with the fact of this number, and is not written yet."""
 
-    def table(self) -> Mapping[str, Builtin]:
-        """The call by name."""
-        return {"Log": self.log}
+    @call("Log", example='await Log("text", name=value)', form='Log("sold", pieces=3)', reads=True)
+    def log(self, frame: Frame, call: Call, /, text: str, **values: Any) -> None:
+        """Writes a line for whoever runs the program; the people here do not see it.
 
-    async def log(self, frame: Frame, call: Call) -> None:
-        """Write a line, with values by name, as soon as it is on the tape. The code does not wait for that."""
-        line, values = _line_of(call)
+        The line is written as soon as it is on the tape; the code does not wait for that.
+        """
+        if len(values) > MAX_LOGGED_VALUES:
+            raise PlaybookError(f"Log takes at most {MAX_LOGGED_VALUES} values, not {len(values)}")
+        try:
+            data = as_data(values)
+        except (TypeError, ValueError) as error:
+            raise PlaybookError(f"a value that Log was given is not data: {error}") from error
         about = {"frame": frame.id, "agent_id": frame.state.agent, "agent": frame.agent.klass}
         about |= {"playbook": frame.state.playbook, "program": self._program}
         seq = self._journal.note(CallReturned(*site(frame, call)))
-        self._lines.append((seq, {**about, "line": line, "values": values}))
+        self._lines.append((seq, {**about, "line": text, "values": data}))
         self._journal.hurry()
 
     def durable(self, seq: int) -> None:
         """The facts up to this one are on the tape: a line is written once, or in a crash just now never."""
         while self._lines and self._lines[0][0] <= seq:
             self._bus.publish("program.logged", session_id=self._journal.session, **self._lines.pop(0)[1])
-
-
-def _line_of(call: Call) -> tuple[str, dict[str, Any]]:
-    """The text of the line. Raises PlaybookError."""
-    named = dict(call.kwargs)
-    texts = [*call.args, *([named.pop("text")] if "text" in named else [])]
-    if len(texts) != 1:
-        raise PlaybookError('Log takes one text, and values by name: Log("sold", pieces=3)')
-    if len(named) > MAX_LOGGED_VALUES:
-        raise PlaybookError(f"Log takes at most {MAX_LOGGED_VALUES} values, not {len(named)}")
-    try:
-        return str(texts[0]), as_data(named)
-    except (TypeError, ValueError) as error:
-        raise PlaybookError(f"a value that Log was given is not data: {error}") from error

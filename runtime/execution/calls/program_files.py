@@ -4,37 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import anyio
 
 from runtime.core.errors import PlaybookError
 from runtime.execution.calls.files import MAX_READ_CHARS, decoded
-from runtime.execution.frames.frame import Call, Frame
-from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments
-from runtime.execution.host import Builtin
+from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.signatures import call
 from runtime.language.program import AgentSpec, Program
-from runtime.tape.facts.calls import CallReturned
-from runtime.tape.journal import Journal
 
 
 class ProgramFiles:
     """`LoadFile` for one session. Only files that the program's own text names can be read: a model, or who talks it
     into something, reads no others."""
 
-    def __init__(self, program: Program, journal: Journal) -> None:
+    def __init__(self, program: Program) -> None:
         self._program = program
         self._agents: Mapping[str, AgentSpec] = {agent.name: agent for agent in program.agents}
-        self._journal = journal
 
-    def table(self) -> dict[str, Builtin]:
-        """The call by its names."""
-        return {"LoadFile": self.load, "Loadfile": self.load}
+    @call("LoadFile", "Loadfile", reads=True, whole=True)
+    async def load(self, frame: Frame, path: str, inline: Any = None, silent: Any = None) -> str:
+        """Gives the text of a file in the folder of the program's file, or below it, that the program names.
 
-    async def load(self, frame: Frame, call: Call) -> None:
-        """The text of a file in the folder of the program's file, or below it; on the tape, so it is read once."""
-        path, *_ = call_arguments(call, "path", "inline", "silent", optional=2)
-        found = self._place(frame.agent.klass, str(path))
+        `inline` and `silent` are of the language's first implementation, and mean nothing.
+        """
+        found = self._place(frame.agent.klass, path)
         try:
             data = await anyio.to_thread.run_sync(_read, found)
         except OSError as error:
@@ -44,8 +39,7 @@ class ProgramFiles:
             raise PlaybookError(f"{path} is not text")
         if len(text) > MAX_READ_CHARS:
             raise PlaybookError(f"{path} has {len(text):,} characters; {MAX_READ_CHARS:,} can be loaded")
-        self._journal.note(CallReturned(*site(frame, call), value=text))
-        await self._journal.commit()
+        return text
 
     def _place(self, klass: str, path: str) -> Path:
         folder = Path(self._agents[klass].span.file).resolve().parent

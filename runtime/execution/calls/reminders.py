@@ -15,13 +15,10 @@ from runtime.core.clock import LOOK_S, Clock, until
 from runtime.core.errors import PlaybookError, QueueFull
 from runtime.core.ids import AgentId, MessageId
 from runtime.core.message import Message, MessageType
-from runtime.execution.frames.frame import Call, Frame
-from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments
-from runtime.execution.host import Builtin
+from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.signatures import call
 from runtime.execution.triggers.kinds import TimeTrigger
 from runtime.tape.facts.agents import AgentCreated, ReminderRemoved, ReminderSet
-from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
 from runtime.tape.state import ReminderState
@@ -52,21 +49,21 @@ class Reminders:
         self._telling = OnDemand(self._tell_due)
         self._sleeping: anyio.CancelScope | None = None
 
-    def table(self) -> dict[str, Builtin]:
-        """The call by its name."""
-        return {"Remind": self.remind}
+    @call("Remind", example='await Remind(600, "ask how it went")')
+    def remind(self, frame: Frame, when: Any, text: str) -> str:
+        """Brings you that text as a message after that many seconds, or at a time such as "2026-05-01T09:00:00+02:00";
+        you need not wait for it.
 
-    async def remind(self, frame: Frame, call: Call) -> None:
-        """Send the agent a text as a message, at a time or after a number of seconds; return the time in UTC."""
-        when, text = call_arguments(call, "when", "text")
+        Gives the time in UTC.
+        """
         due = due_at(when, self._clock.now())
-        if len(str(text)) > MAX_REMINDER_CHARS:
-            raise PlaybookError(f"a reminder may have {MAX_REMINDER_CHARS} characters, this one has {len(str(text))}")
+        if len(text) > MAX_REMINDER_CHARS:
+            raise PlaybookError(f"a reminder may have {MAX_REMINDER_CHARS} characters, this one has {len(text)}")
         if len(self._journal.state.reminders) >= MAX_REMINDERS:
             raise PlaybookError(f"{MAX_REMINDERS} reminders are still to come; no more can be set")
-        self._journal.note(ReminderSet(frame.state.agent, due.timestamp(), str(text)))
-        self._journal.note(CallReturned(*site(frame, call), value=due.isoformat()))
+        self._journal.note(ReminderSet(frame.state.agent, due.timestamp(), text))
         self._look()
+        return due.isoformat()
 
     def noted(self, fact: Content) -> None:
         """Hears every fact: a new agent may have playbooks that are executed at times."""
@@ -109,7 +106,7 @@ class Reminders:
             self._plan()
 
     async def _tell(self, id_: str, reminder: ReminderState) -> None:
-        agent = AgentId(reminder.agent)
+        agent = reminder.agent
         klass = self._journal.state.agents[reminder.agent].klass
         message = Message(
             id=MessageId(id_),

@@ -66,10 +66,10 @@ class NoRemoteServers:
     """For sessions that may reach none."""
 
     async def ready(self, program: Program, /) -> None:
-        """See `RemoteServers`."""
+        """None has to be waited for."""
 
     async def ready_for(self, agent: AgentSpec, /) -> None:
-        """See `RemoteServers`."""
+        """None has to be waited for."""
 
     def equipped(self, program: Program, /) -> Program:
         return program

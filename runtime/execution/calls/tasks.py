@@ -13,19 +13,19 @@ import anyio
 
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, UnknownTarget
+from runtime.core.ids import MessageId, SessionId
 from runtime.core.signals import Signal
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments, seconds_of
-from runtime.execution.host import Builtin
+from runtime.execution.frames.signatures import Seconds, call
 from runtime.execution.session_context import SessionContext
 from runtime.language.program import PlaybookSpec
 from runtime.tape.facts.agents import MessagesDropped
-from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
+from runtime.tape.facts.calls import WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, TaskOver
-from runtime.tape.rules.frames import call_key
+from runtime.tape.frame_state import CallKey
 from runtime.tape.task_state import CALLER, NOBODY, TaskState
 
 _NUMBER_CHARS = 9
@@ -55,48 +55,55 @@ class TaskCalls:
         self._limits = limits
         self._over = Signal()
 
-    def table(self) -> dict[str, Builtin]:
-        """The calls by name."""
-        return {"Spawn": self.spawn, "Result": self.result, "Tasks": self.tasks, "Cancel": self.cancel}
-
     def noted(self, fact: Content) -> None:
         """Hears every fact: a task may have ended."""
         if isinstance(fact, TaskOver):
             self._over.send()
 
-    async def spawn(self, frame: Frame, call: Call) -> None:
-        """Order a task; its name, such as `task 7`, at once. One that is over a limit has failed by then."""
-        names = ("agent", "playbook", "arguments", "within_s", "deliver", "keep")
-        klass, name, arguments, within, deliver, keep = call_arguments(call, *names, optional=4)
+    @call("Spawn", example='name = await Spawn("Researcher", "Study", {"topic": topic})')
+    def spawn(  # noqa: PLR0913 - arguments of a call
+        self,
+        frame: Frame,
+        agent: str,
+        playbook: str,
+        arguments: Any = (),
+        within_s: Seconds | None = None,
+        deliver: str = CALLER,
+        keep: bool = False,
+    ) -> str:
+        """Has a public playbook executed in the background and gives "task 1" at once; a result that you do not wait
+        for comes as a message.
+
+        After `within_s` seconds it has failed. With `deliver="nobody"` no message comes. With `keep=True` it goes on
+        when the conversation has ended.
+        """
         limits = self._limits
         if limits is None:
             raise PlaybookError("tasks need a gateway: here is one conversation alone")
-        self._check(frame.agent.klass, str(klass), str(name))
-        state = self._journal.state
-        wanted = CALLER if deliver is None else str(deliver)
-        if wanted not in (CALLER, NOBODY):
+        self._check(frame.agent.klass, agent, playbook)
+        if deliver not in (CALLER, NOBODY):
             raise PlaybookError(f'Spawn delivers to "{CALLER}" or to "{NOBODY}", not to {deliver!r}')
-        within_s = limits.within_s if within is None else seconds_of(call, within)
-        due = self._clock.now().timestamp() + within_s
+        state = self._journal.state
+        due = self._clock.now().timestamp() + (limits.within_s if within_s is None else within_s)
         if state.order is not None and not keep:
             due = min(due, state.order.due)
         ordered = TaskOrdered(
             frame.state.agent,
             task_id(self._journal.session, state.seq + 1),
-            str(klass),
-            str(name),
-            _named(arguments, self._spec(str(klass), str(name))),
+            agent,
+            playbook,
+            _named(arguments, self._spec(agent, playbook)),
             due,
-            wanted,
+            deliver,
             1 if state.order is None else state.order.depth + 1,
-            bool(keep),
+            keep,
         )
         over = self._over_a_limit(ordered, limits)
         self._journal.note(ordered)
         number = state.ordered
         if over:
             self._journal.note(TaskOver(number, "failed", error=over))
-        self._journal.note(CallReturned(*site(frame, call), value=state.tasks[number].name))
+        return state.tasks[number].name
 
     def _spec(self, klass: str, playbook: str) -> PlaybookSpec:
         agent = self._program.agent(klass)
@@ -121,29 +128,32 @@ class TaskCalls:
             return f"{at_work} tasks are at work already, the limit of one orderer"
         return ""
 
-    async def result(self, frame: Frame, call: Call) -> None:
-        """Wait for what a task comes to; None when the time is over. What ended it otherwise is raised."""
-        named, timeout = call_arguments(call, "task", "timeout_s", optional=1)
-        number = self._number(named)
-        key = call_key(frame.id, call.pos)
-        timeout_s = None if timeout is None else seconds_of(call, timeout)
+    @call("Result", example="result = await Result(name)")
+    async def result(self, frame: Frame, call: Call, task: Any, timeout_s: Seconds | None = None) -> None:
+        """Waits for what a task returns.
+
+        It gives None when the time is over, and the task goes on. A task that has no result raises an error that says
+        why.
+        """
+        number = self._number(task)
+        key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.waits:
             self._find(number)
             due = None if timeout_s is None else self._clock.now().timestamp() + timeout_s
             self._journal.note(WaitBegun(*site(frame, call), {"task": number}, due))
         if not self._find(number).over:
             await self._wait(frame, key, number, timeout_s)
-        task = self._find(number)
-        if not task.over:
+        found = self._find(number)
+        if not found.over:
             self._journal.note(WaitEnded(*site(frame, call), messages=[]))
             return
-        self._take(task)
-        if task.status == "completed":
-            self._journal.note(WaitEnded(*site(frame, call), messages=[], value=task.value))
+        self._take(found)
+        if found.status == "completed":
+            self._journal.note(WaitEnded(*site(frame, call), messages=[], value=found.value))
         else:
-            raise PlaybookError(f"{task.name} ({task.klass}.{task.playbook}) {ended_in_words(task)}")
+            raise PlaybookError(f"{found.name} ({found.klass}.{found.playbook}) {ended_in_words(found)}")
 
-    async def _wait(self, frame: Frame, key: str, number: int, timeout_s: float | None) -> None:
+    async def _wait(self, frame: Frame, key: CallKey, number: int, timeout_s: float | None) -> None:
         wait = self._journal.state.waits[key]
         await self._journal.commit()
         with self._builtins.waiting(frame, wait):
@@ -169,10 +179,10 @@ class TaskCalls:
             self._journal.note(MessagesDropped(task.agent, [message.id for message in told]))
             self._builtins.forget(task.agent, told)
 
-    async def tasks(self, frame: Frame, call: Call) -> None:
-        """The tasks that this conversation has ordered, each as `task`, `does`, `status` and `since`."""
-        call_arguments(call)
-        found = [
+    @call("Tasks", example="await Tasks()", reads=True)
+    def tasks(self) -> list[dict[str, str]]:
+        """Lists the tasks that this conversation has ordered, each with `task`, `does`, `status` and `since`."""
+        return [
             {
                 "task": task.name,
                 "does": f"{task.klass}.{task.playbook}",
@@ -181,15 +191,17 @@ class TaskCalls:
             }
             for task in self._journal.state.tasks.values()
         ]
-        self._journal.note(CallReturned(*site(frame, call), value=found))
 
-    async def cancel(self, frame: Frame, call: Call) -> None:
-        """End a task that is not needed; False when it is over already."""
-        (named,) = call_arguments(call, "task")
-        task = self._find(self._number(named))
-        if not task.over:
-            self._journal.note(TaskCancelled(task.number))
-        self._journal.note(CallReturned(*site(frame, call), value=not task.over))
+    @call("Cancel", example="await Cancel(name)")
+    def cancel(self, task: Any) -> bool:
+        """Ends a task.
+
+        It gives False when it has ended already.
+        """
+        found = self._find(self._number(task))
+        if not found.over:
+            self._journal.note(TaskCancelled(found.number))
+        return not found.over
 
     def _number(self, named: object) -> int:
         number = str(named).strip().lower().removeprefix("task").strip()
@@ -206,14 +218,14 @@ class TaskCalls:
         raise UnknownTarget(f"there is no task {number}")
 
 
-def task_id(session: str, seq: int) -> str:
+def task_id(session: SessionId, seq: int) -> SessionId:
     """The id of the task that fact `seq` of a session orders."""
-    return hashlib.sha256(f"{session}.{seq}".encode()).hexdigest()[:_TASK_CHARS]
+    return SessionId(hashlib.sha256(f"{session}.{seq}".encode()).hexdigest()[:_TASK_CHARS])
 
 
-def message_id(task: TaskState) -> str:
+def message_id(task: TaskState) -> MessageId:
     """The id of the message by which an agent learns of a result that nobody waited for."""
-    return f"task.{task.id}"
+    return MessageId(f"task.{task.id}")
 
 
 def ended_in_words(task: TaskState) -> str:
@@ -224,8 +236,6 @@ def ended_in_words(task: TaskState) -> str:
 
 def _named(arguments: Any, spec: PlaybookSpec) -> Mapping[str, Any]:
     """The arguments by their names. Raises PlaybookError."""
-    if arguments is None:
-        return {}
     if isinstance(arguments, Mapping):
         return {str(name).removeprefix("$"): value for name, value in arguments.items()}
     if not isinstance(arguments, list | tuple):

@@ -1,4 +1,4 @@
-"""Drives the code of a frame: its calls go to the host, its results come from the tape, live and in replay alike."""
+"""Runs the code of a frame: its calls go to the host, and its results come from the tape, live and in replay alike."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def drive(frame: Frame, body: Body, host: HostCalls, *, prefix: str = "") 
 
 
 async def rehearse(frame: Frame, body: Body) -> None:
-    """Run `body` through the recorded results and start nothing. Raises Divergence where it does something else."""
+    """Run `body` through the recorded results without starting anything. Raises Divergence if it acts differently."""
     calls = _Calls(frame, body, "")
     while True:
         await body.quiet()
@@ -63,7 +63,7 @@ class _Calls:
 
     def __init__(self, frame: Frame, body: Body, prefix: str) -> None:
         self.issued: dict[str, Call] = {}
-        """Those that wait for a result."""
+        """The calls that wait for a result."""
         self._frame = frame
         self._body = body
         self._prefix = prefix
@@ -73,7 +73,7 @@ class _Calls:
         self._looked_at = 0
 
     def take(self) -> list[Call]:
-        """New calls; returns those that have no result yet."""
+        """Take new calls; returns those without a result so far."""
         new = self._body.take_calls()
         if not new:
             return []
@@ -83,11 +83,11 @@ class _Calls:
         return [call for call in new if call.pos not in self._frame.state.records]
 
     def take_cancelled(self) -> list[Call]:
-        """Calls that the code gave up."""
+        """Take the calls that the code gave up."""
         return [call for call in self._body.take_cancelled() if self.issued.pop(call.pos, None) is not None]
 
     async def hand_next(self) -> bool:
-        """Give the code the next result; False when it has them all."""
+        """Give the code the next result; False if it has all of them."""
         order = self._order()
         if self._handed == len(order):
             return False
@@ -101,13 +101,13 @@ class _Calls:
         return True
 
     def check_handed(self) -> None:
-        """Raise Divergence when the code has ended and there are results for it."""
+        """Raise Divergence if the code has ended although there are results for it."""
         for pos in self._order()[self._handed :]:
             if pos not in self.issued and not self._was_cancelled(pos):
                 raise _never_made(self._frame, pos)
 
     def check_under_way(self) -> None:
-        """Raise Divergence when the tape has begun a call that the code does not make."""
+        """Raise Divergence if the tape has started a call that the code does not make."""
         for pos in self._frame.under_way():
             if pos.startswith(self._prefix) and pos not in self.issued:
                 raise _never_made(self._frame, pos)
@@ -128,7 +128,7 @@ class _Calls:
 
 
 def check_call(frame: Frame, call: Call) -> None:
-    """Raise Divergence when the tape has another call than `call` at its position, finished or not."""
+    """Raise Divergence if the tape has a different call from `call` at its position, finished or not."""
     known = frame.known(call.pos)
     if known is None or (known.name, known.digest) == (call.name, call.digest):
         return
@@ -157,6 +157,6 @@ def _diverged(frame: Frame, place: str | None, detail: str) -> Divergence:
 
 
 def _shown(call: Call) -> str:
-    """A call as its author wrote it, more or less."""
+    """A call approximately as its author wrote it."""
     given = [repr(value) for value in call.args] + [f"{name}={value!r}" for name, value in call.kwargs.items()]
     return f"{call.name}({shortened(', '.join(given))})"

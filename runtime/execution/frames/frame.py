@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from runtime.core.ids import AgentId
 from runtime.core.signals import Signal
-from runtime.tape.frame_state import CallRecord, FrameState
+from runtime.tape.frame_state import CallKey, CallRecord, FrameState
 from runtime.tape.journal import Journal, digest_of
-from runtime.tape.rules.frames import TURN, call_key
+from runtime.tape.rules.frames import TURN
 from runtime.tape.state import AgentState
 
 MAX_SHOWN_CHARS = 80
@@ -130,13 +131,13 @@ class Executable(Protocol):
 class FrameHost(HostCalls, Protocol):
     """The port from a frame to what executes it."""
 
-    def find(self, agent: str, name: str) -> tuple[str, Executable] | None:
+    def find(self, agent: AgentId, name: str) -> tuple[AgentId, Executable] | None:
         """For `Playbook` or `Agent.Playbook` called by `agent`: whose agent it runs on (made if need be), and it; None
         where there is none. Raises UnknownTarget for another agent's that is not public."""
         ...
 
     async def run_child(
-        self, frame: Frame, call: Call, agent: str, playbook: Executable, *, hidden: bool = False
+        self, frame: Frame, call: Call, agent: AgentId, playbook: Executable, *, hidden: bool = False
     ) -> None:
         """Run `playbook` on `agent` as the answer to `call`; `hidden` from the code of the frame."""
         ...
@@ -172,7 +173,7 @@ class Frame:
 
     def known(self, pos: str) -> Known | None:
         """The call that the tape has at a position, finished or under way."""
-        state, key = self._journal.state, call_key(self.id, pos)
+        state, key = self._journal.state, CallKey(self.id, pos)
         record = self.state.records.get(pos)
         if record is not None:
             return Known(record.name, record.digest, _became(record))
@@ -189,7 +190,7 @@ class Frame:
         """The positions of the frame's own calls that the tape has begun and not finished."""
         state = self._journal.state
         waits = [wait.pos for wait in state.waits.values() if wait.frame == self.id and wait.pos != TURN]
-        intents = [key.partition("|")[2] for key in state.intents if key.partition("|")[0] == self.id]
+        intents = [key.pos for key in state.intents if key.frame == self.id]
         callers = [frame.caller for frame in state.frames.values() if frame.caller is not None]
         children = [caller.pos for caller in callers if caller.frame == self.id and not caller.hidden]
         return [*waits, *intents, *children]

@@ -1,4 +1,4 @@
-"""An event loop that knows when a frame's code is quiet: when none of its callbacks is waiting to run."""
+"""An event loop that knows when a frame's code is quiet, that is, when none of its callbacks waits to run."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, NoReturn, Protocol
 
 
 class Counted(Protocol):
-    """Code of a frame: its pending callbacks are counted, its tasks known."""
+    """The code of a frame, with a count of its pending callbacks and a record of its tasks."""
 
     pending: int
     tasks: set[asyncio.Task[Any]]
 
     def refuse(self, what: str, /) -> NoReturn:
-        """The code is about to wait for something that no journal has. Raises Unjournaled."""
+        """The code is about to wait for something that no journal records. Raises Unjournaled."""
         ...
 
 
 RUNNING: ContextVar[Counted | None] = ContextVar("parley_running_frame", default=None)
-"""The frame to which the code that runs now belongs; None outside of playbooks."""
+"""The frame of the code that runs now; None outside of playbooks."""
 
 
 _call_soon = asyncio.SelectorEventLoop.call_soon
@@ -74,7 +74,9 @@ class FrameLoop(asyncio.SelectorEventLoop):
             frame.refuse(what)
 
     def create_task(self, coro: Any, **more: Any) -> asyncio.Task[Any]:
-        """Host calls are futures; `asyncio.create_task(Playbook())` and task groups take them as coroutines."""
+        """Wrap host calls, which are futures, because `asyncio.create_task(Playbook())` and task groups need
+        coroutines.
+        """
         task = super().create_task(_awaited(coro) if asyncio.isfuture(coro) else coro, **more)
         frame = RUNNING.get()
         if frame is not None:

@@ -1,4 +1,4 @@
-"""Outcomes of calls, as facts store them and code sees them."""
+"""Outcomes of calls, in the forms of facts and of code."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from runtime.core.texts import Texts
 from runtime.execution.frames.frame import Call, Frame
 
 _PLACE = re.compile(r"\b\w+:\d+(?:\.\d+)*:[A-Z]{3}: ")
-"""The place of a step at the beginning of an error, as in `Main:02.01:QUE: `."""
+"""The location of a step at the start of an error, as in `Main:02.01:QUE: `."""
 
 _TOLD_BARE = frozenset({PlaybookError.__name__, VerificationError.__name__, NoUsableAnswer.__name__})
-"""Exceptions whose text says all."""
+"""Exceptions whose text says everything."""
 
 
 _OF_MODELS = {
@@ -34,7 +34,7 @@ _OF_MODELS = {
     LLMRefused.__name__: "session.model_refused",
     LLMKeyRefused.__name__: "session.model_key_refused",
 }
-"""The text for people where the model gave no answer; the log has the provider's words."""
+"""The text for people when the model gave no answer; the log has the provider's words."""
 
 
 def waits_by(error: Exception, texts: Texts) -> str:
@@ -46,19 +46,19 @@ def waits_by(error: Exception, texts: Texts) -> str:
 
 
 def site(frame: Frame, call: Call) -> tuple[str, str, str, str]:
-    """What a fact says of which call it is about: frame, position, name and digest."""
+    """A fact's reference to a call: frame, position, name and digest."""
     return frame.id, call.pos, call.name, call.digest
 
 
 def described(error: BaseException) -> tuple[str, str]:
-    """An exception as data: its type's name and its text, cut when it is long."""
+    """An exception as data: its type's name and its text, shortened if needed."""
     if isinstance(error, RaisedByPlaybook):
         return error.type_name, error.text
     return type(error).__name__, error_text(error)
 
 
 def reason(error: Sequence[str], texts: Texts) -> str:
-    """Why something failed, as people read it: no rule that a model broke, and no place in a program."""
+    """The reason for a failure, for people: without the rule that a model broke, and without a place in the program."""
     name, text = error
     if name == NoUsableAnswer.__name__:
         return texts("session.no_usable_answer")
@@ -66,7 +66,7 @@ def reason(error: Sequence[str], texts: Texts) -> str:
 
 
 class RaisedByPlaybook(PlaybookError):
-    """An exception that crossed a playbook's border: its type's name and text, as the journal keeps them."""
+    """An exception from another playbook: its type's name and text, as in the journal."""
 
     def __init__(self, type_name: str, text: str) -> None:
         super().__init__(text if type_name in _TOLD_BARE else f"{type_name}: {text}")
@@ -75,14 +75,14 @@ class RaisedByPlaybook(PlaybookError):
 
 
 def rebuilt(error: tuple[str, str]) -> Exception:
-    """The exception of a record: the built-in type or ours where there is one, else RaisedByPlaybook."""
+    """The exception in a record: a built-in type or one of ours if it exists, else RaisedByPlaybook."""
     name, text = error
     kind = _EXCEPTIONS.get(name)
     return kind(text) if kind is not None else RaisedByPlaybook(name, text)
 
 
 def unwrapped(type_name: str, text: str) -> tuple[str, str]:
-    """An exception as it was raised, when the sandbox, which does not know its type, made a RuntimeError of it."""
+    """The original exception, if the sandbox turned it into a RuntimeError because it does not know its type."""
     kind, colon, rest = text.partition(": ")
     return (kind, rest) if type_name == "RuntimeError" and colon and kind in _EXCEPTIONS else (type_name, text)
 

@@ -16,9 +16,8 @@ from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import described, rebuilt, site
 from runtime.tape.facts.calls import CallReturned, EffectIntended
-from runtime.tape.frame_state import CallRecord, IntentState
+from runtime.tape.frame_state import CallKey, CallRecord, IntentState
 from runtime.tape.journal import Journal, as_data
-from runtime.tape.rules.frames import call_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Outside:
         check_call(frame, call)
         if call.pos in frame.state.records:
             return
-        intent = self._journal.state.intents.get(call_key(frame.id, call.pos))
+        intent = self._journal.state.intents.get(CallKey(frame.id, call.pos))
         if intent is None:
             intent = await self._intend(frame, call)
         elif not effect.repeatable:
@@ -77,7 +76,7 @@ class Outside:
     async def _intend(self, frame: Frame, call: Call) -> IntentState:
         key = f"{self._journal.session}.{self._journal.state.seq + 1}"
         self._journal.note(EffectIntended(*site(frame, call), key))
-        intent = self._journal.state.intents[call_key(frame.id, call.pos)]
+        intent = self._journal.state.intents[CallKey(frame.id, call.pos)]
         await self._journal.commit()
         return intent
 

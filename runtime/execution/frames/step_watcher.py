@@ -1,4 +1,4 @@
-"""The port of a debugger: told before each thing that a session does, and free to keep it waiting."""
+"""The port of a debugger, which is told before each action of a session and may delay it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from runtime.tape.journal import Journal
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A session in memory, as who watches it sees it. `conversation` is the key of where it lives."""
+    """A session in memory, as its watcher sees it. `conversation` is the key of its conversation."""
 
     conversation: str
     program: Program
@@ -26,19 +26,19 @@ class StepWatcher(Protocol):
     was stopped. A session has none unless somebody debugs, and pays nothing then."""
 
     async def entered(self, frame: Frame, /) -> None:
-        """A playbook is about to be executed, or to continue after a restart."""
+        """A playbook is about to start, or to continue after a restart."""
         ...
 
     async def about_to_step(self, frame: Frame, /) -> None:
-        """Control has reached an instruction (`frame.state.at`), which is executed next."""
+        """Control has reached an instruction (`frame.state.at`), which runs next."""
         ...
 
     async def about_to_run(self, frame: Frame, source: str, /) -> None:
-        """A statement of a reply was accepted and is run next."""
+        """A statement of a reply was accepted and runs next."""
         ...
 
     async def about_to_say(self, frame: Frame, /) -> None:
-        """A text begins to be shown while the model writes it, before its statement is complete."""
+        """A text starts to appear while the model writes it, before its statement is complete."""
         ...
 
     async def about_to_call(self, frame: Frame, call: Call, /) -> None:
@@ -51,11 +51,11 @@ class StepWatcher(Protocol):
         ...
 
     async def returned(self, frame: Frame, value: Any, /) -> None:
-        """A playbook has its value; its caller gets it next."""
+        """A playbook has its value, which its caller gets next."""
         ...
 
     async def failed(self, frame: Frame, error: Exception, /) -> None:
-        """A playbook has failed; its caller hears of it next."""
+        """A playbook has failed, which its caller learns next."""
         ...
 
     def noted(self, fact: Content, /) -> None:
@@ -68,4 +68,4 @@ class StepWatcher(Protocol):
 
 
 WatchSession = Callable[[Watched], StepWatcher]
-"""Begins to watch a session that comes into memory."""
+"""Starts to watch a session that is loaded into memory."""

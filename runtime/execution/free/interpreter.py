@@ -9,13 +9,15 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer, NoWorker, VerificationError
+from runtime.core.frame_events import LLMFailed, SandboxFailed, StepRejected, TurnCompleted
 from runtime.core.message import Message, MessageType
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import RaisedByPlaybook, waits_by
+from runtime.execution.frames.signatures import CallShape
 from runtime.execution.free.placeholders import AuthorsPython, Description
-from runtime.execution.free.position import CallShape, Fenced, Position, Rejected
+from runtime.execution.free.position import Fenced, Position, Rejected
 from runtime.execution.free.prompt import build_prompt, heard_text, results_text, said_text
 from runtime.execution.free.raw import RawAnswer
 from runtime.execution.free.reply_run import ReplyRun
@@ -31,6 +33,7 @@ from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
 from runtime.tape.facts.calls import WaitBegun, WaitEnded
 from runtime.tape.facts.frames import EndReached, FrameParked, FrameSteered, StatementRejected, TurnEnded
+from runtime.tape.frame_state import CallKey
 from runtime.tape.rules.frames import TURN
 
 MAX_REJECTIONS = 2
@@ -61,20 +64,20 @@ class Interpreter:
 
     def __init__(
         self,
-        machine: ExecutionContext,
+        context: ExecutionContext,
         frame: Frame,
         agent: AgentSpec,
         playbook: PlaybookSpec,
         callable_now: Callable[[], Mapping[str, CallShape]],
         python: AuthorsPython,
     ) -> None:
-        self._machine = machine
+        self._context = context
         self._frame = frame
         self._agent = agent
         self._agent_id = frame.state.agent
         self._playbook = playbook
-        self._statement_scope = StatementScope(machine, frame, agent, playbook, callable_now, declared_types(agent))
-        self._statements = StatementRun(machine, frame, self._statement_scope, self._refused)
+        self._statement_scope = StatementScope(context, frame, agent, playbook, callable_now, declared_types(agent))
+        self._statements = StatementRun(context, frame, self._statement_scope, self._fenced, self._refused)
         self._other_chars = 0
         self._fence: str | None = None
         """The task of the instruction to which the statements are fenced."""
@@ -82,10 +85,10 @@ class Interpreter:
         self._unwaited = 0
         """Steps that were taken before the fenced one without waiting for anybody."""
         self._may_end_program = True
-        self._calls = ModelCalls(machine, frame)
-        self._raw = RawAnswer(machine.journal, frame, agent, playbook)
-        self.description = Description(machine, frame, self._statement_scope, python, playbook.description)
-        self._compaction = Compaction(machine.journal, machine.llm, self._calls, machine.transcript_chars)
+        self._calls = ModelCalls(context, frame)
+        self._raw = RawAnswer(context.journal, frame, agent, playbook)
+        self.description = Description(context, frame, self._statement_scope, python, playbook.description)
+        self._compaction = Compaction(context.journal, context.llm, self._calls, context.transcript_chars)
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises VerificationError or RaisedByPlaybook when it fails."""
@@ -97,7 +100,7 @@ class Interpreter:
             ending = self._frame.state.ending
             if ending is None:
                 continue
-            self._calls.publish("turn.completed")
+            self._calls.publish(TurnCompleted(*self._calls.at))
             if ending.kind == "return":
                 return ending.value
             await self._yield(str(ending.value))
@@ -110,7 +113,7 @@ class Interpreter:
     async def carry_out(self, task: str, fence: Fence, *, may_end_program: bool) -> None:
         """Carry out one instruction to its end, within its fence. Raises as `run`."""
         self._fence, self._may_end_program = task, may_end_program
-        self._holds_to, self._statements.fenced = fence, self._fenced
+        self._holds_to = fence
         self._unwaited, turns = self._frame.state.unwaited, 0
         while self._frame.alive:
             await self._hear()
@@ -121,7 +124,7 @@ class Interpreter:
             if ending is None:
                 continue
             turns += 1
-            self._calls.publish("turn.completed")
+            self._calls.publish(TurnCompleted(*self._calls.at))
             exits = str(ending.value).strip().lower() == _EXIT
             if ending.kind == "return" or (exits and not may_end_program):
                 return
@@ -131,24 +134,24 @@ class Interpreter:
         """Wait for the messages that the last turn yielded for."""
         if self._frame.state.waits_for is None:
             return
-        journal = self._machine.journal
-        key = f"{self._frame.id}|{TURN}"
+        journal = self._context.journal
+        key = CallKey(self._frame.id, TURN)
         if key not in journal.state.waits:
             journal.note(WaitBegun(self._frame.id, TURN, "Yld", "", self._frame.state.waits_for, None))
-        taken = await self._machine.builtins.receive(self._frame, TURN)
+        taken = await self._context.builtins.receive(self._frame, TURN)
         mids = [message.id for message in taken or ()]
         journal.note(WaitEnded(self._frame.id, TURN, messages=mids))
         await journal.commit()
 
     async def _yield(self, source: str) -> None:
         """End the turn: what was left unsaid is closed, the journal collapses to locals and transcript."""
-        frame, journal = self._frame, self._machine.journal
+        frame, journal = self._frame, self._context.journal
         word = source.strip().lower()
         if word == _EXIT:
-            await self._machine.builtins.end()
+            await self._context.builtins.end()
             return
-        waits = None if word in _WAITS_FOR_NOBODY else self._machine.builtins.utterances.source(frame, source)
-        await self._machine.pages.close_own(frame.id)
+        waits = None if word in _WAITS_FOR_NOBODY else self._context.builtins.utterances.source(frame, source)
+        await self._context.pages.close_own(frame.id)
         state = frame.state
         if waits is None and self._stands_still():
             raise VerificationError(f"{self._playbook.name} continued {MAX_IDLE_TURNS} times without doing anything")
@@ -160,7 +163,7 @@ class Interpreter:
         )
         if waits is None and (steering := self._steering()):
             journal.note(FrameSteered(frame.id, [message.id for message in steering]))
-            self._machine.builtins.forget(self._agent_id, steering)
+            self._context.builtins.forget(self._agent_id, steering)
 
     def _stands_still(self) -> bool:
         """Whether the model only continues, as in the turns before."""
@@ -177,13 +180,13 @@ class Interpreter:
             else:
                 await self._work()
         except NoWorker as error:
-            await self._park("sandbox.failed", error)
+            await self._park(SandboxFailed, error)
 
     async def _answer(self) -> None:
         try:
             await self._raw.take(self._calls)
         except LLMError as error:
-            await self._park("llm.failed", error)
+            await self._park(LLMFailed, error)
 
     async def _work(self) -> None:
         """Run what is left of the turn's statements, then ask the model, until the turn has ended."""
@@ -204,7 +207,7 @@ class Interpreter:
                         continue
                 breaks += 1
                 if not run.said_anything or breaks > MAX_BREAKS:
-                    await self._park("llm.failed", error)
+                    await self._park(LLMFailed, error)
                     return
                 self._calls.broke_off(error)
 
@@ -214,11 +217,11 @@ class Interpreter:
 
     def _fits_chars(self) -> int | None:
         """The possible length of the past beside the rest of the last prompt."""
-        return self._machine.window.past_chars(self._other_chars)
+        return self._context.window.past_chars(self._other_chars)
 
     def _steering(self) -> list[Message]:
         """People's messages to the working agent, when the work is meant to see them."""
-        if not self._machine.steers:
+        if not self._context.steers:
             return []
         return [m for m in self._frame.agent.queue if m.from_human and m.type != MessageType.CHOICE]
 
@@ -228,7 +231,7 @@ class Interpreter:
         done = state.statements and state.statements[-1].done and not state.statements[-1].error
         if not done or not self._steering():
             return False
-        self._machine.journal.note(EndReached(self._frame.id, "yield", value="call"))
+        self._context.journal.note(EndReached(self._frame.id, "yield", value="call"))
         return True
 
     def _reply_run(self) -> ReplyRun:
@@ -245,16 +248,16 @@ class Interpreter:
 
     async def _ask(self, run: ReplyRun) -> None:
         """One reply of the model: executed as it comes, up to its end or to what is wrong with it."""
-        machine, frame = self._machine, self._frame
+        context, frame = self._context, self._frame
         self._statement_scope.look_again()
-        program = machine.servers.equipped(machine.program)
+        program = context.servers.equipped(context.program)
         request = CompletionRequest(
-            build_prompt(program, self._agent, machine.journal.state, frame.state, fence=self._told())
+            build_prompt(program, self._agent, context.journal.state, frame.state, fence=self._told())
         )
         await self._calls.begin(request)
         try:
-            with machine.pages.presence.working(self._agent_id, self._doing()):
-                async with machine.llm.stream(request) as completion:
+            with context.pages.presence.working(self._agent_id, self._doing()):
+                async with context.llm.stream(request) as completion:
                     async for piece in completion:
                         self._calls.heard(piece)
                         await run.feed(piece)
@@ -266,14 +269,14 @@ class Interpreter:
                     usage = completion.usage
         finally:
             with anyio.CancelScope(shield=True):  # a stream completes, also when its frame is stopped
-                await machine.builtins.utterances.drop_stream(frame.id, "the reply broke off")
+                await context.builtins.utterances.drop_stream(frame.id, "the reply broke off")
         self._calls.end(usage)
         told = sum(len(message.content) for message in request.messages)
         self._other_chars = told - transcript_chars(frame.state.transcript)
-        machine.window.answered(told, usage)
+        context.window.answered(told, usage)
         if run.rejected is not None:
-            if machine.watcher is not None:
-                await machine.watcher.refused(frame, run.rejected.rule, run.rejected.message)
+            if context.watcher is not None:
+                await context.watcher.refused(frame, run.rejected.rule, run.rejected.message)
             self._reject(run.rejected)
 
     def _told(self) -> str | None:
@@ -286,12 +289,12 @@ class Interpreter:
         """The step that is executed, in the words of the program."""
         line = (self._frame.state.step or "").split(":")
         step = self._playbook.step(line[1]) if len(line) > 1 else None
-        return shown_step(step, self._machine.pages.texts) if step is not None else None
+        return shown_step(step, self._context.pages.texts) if step is not None else None
 
     def _reject(self, rejected: Rejected) -> None:
         frame = self._frame
         fact = StatementRejected(frame.id, rejected.rule, rejected.message, rejected.source[:MAX_SOURCE_CHARS])
-        self._machine.journal.note(fact)
+        self._context.journal.note(fact)
         self._refused(rejected.rule, rejected.message)
         if len(frame.state.rejections) < MAX_REJECTIONS:
             return
@@ -305,12 +308,12 @@ class Interpreter:
         caller = self._frame.state.caller
         if caller is None:
             return ""
-        by = self._machine.journal.state.frames[caller.frame].agent
+        by = self._context.journal.state.frames[caller.frame].agent
         owner = "" if by == self._agent_id else f"{self._agent.name}."
         return f" in {owner}{self._playbook.name}"
 
     def _refused(self, rule: str, error: str) -> None:
-        self._calls.publish("step.rejected", rule=rule, error=error)
+        self._calls.publish(StepRejected(*self._calls.at, rule, error))
 
     async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
         """Write down a verified statement and run it."""
@@ -347,17 +350,17 @@ class Interpreter:
         owes = tuple(name for name in self._holds_to.makes if values.get(name) is None)
         return Fenced(self._holds_to, self._statement_scope.class_of, owes)
 
-    async def _park(self, event: str, error: LLMError | NoWorker) -> None:
+    async def _park(self, happened: type[SandboxFailed] | type[LLMFailed], error: LLMError | NoWorker) -> None:
         """Say what is wrong, and try again when somebody writes: nothing of the frame is lost."""
-        self._calls.publish(event, error=f"{type(error).__name__}: {error}")
-        await self._machine.builtins.notice(self._frame, waits_by(error, self._machine.pages.texts))
-        self._machine.journal.note(FrameParked(self._frame.id, {"human": True}))
+        self._calls.publish(happened(*self._calls.at, f"{type(error).__name__}: {error}"))
+        await self._context.builtins.notice(self._frame, waits_by(error, self._context.pages.texts))
+        self._context.journal.note(FrameParked(self._frame.id, {"human": True}))
 
     async def open_stream(self, target: str) -> LiveStream | None:
         """Begin to show what is said to `target`."""
-        if self._machine.watcher is not None:
-            await self._machine.watcher.about_to_say(self._frame)
-        utterances = self._machine.builtins.utterances
+        if self._context.watcher is not None:
+            await self._context.watcher.about_to_say(self._frame)
+        utterances = self._context.builtins.utterances
         return await utterances.open_stream(self._frame, utterances.target(self._frame, target))
 
     @property

@@ -24,10 +24,10 @@ from runtime.sandbox.policy import check as check_policy
 from runtime.tape.facts.frames import DescriptionFilled
 
 POSITION = "d"
-"""Calls of placeholders have positions that begin so: `d0.1` is the second call of the first placeholder."""
+"""The prefix of the positions of placeholders' calls: `d0.1` is the second call of the first placeholder."""
 
 MAX_PLACEHOLDER_CHARS = 20_000
-"""What stands for one is cut here."""
+"""The longest value of a placeholder."""
 
 _VALUE = "placeholder_value"
 _DATA = (str, int, float, list, tuple, dict, type(None))
@@ -55,20 +55,22 @@ class Description:
 
     def __init__(
         self,
-        machine: ExecutionContext,
+        context: ExecutionContext,
         frame: Frame,
         scope: StatementScope,
         python: AuthorsPython,
         template: str,
     ) -> None:
-        self._machine = machine
+        self._context = context
         self._frame = frame
         self._scope = scope
         self._python = python
         self._template = template
 
     async def resolve(self) -> None:
-        """Evaluate them, once for the frame; what a call gave is on the tape, so a restart does not make it again."""
+        """Evaluate the placeholders, once for the frame. The results of calls are on the tape, so a restart does not
+        repeat them.
+        """
         state = self._frame.state
         if state.turn or state.description is not None or "{" not in self._template:
             return
@@ -78,8 +80,8 @@ class Description:
             written = self._template[placeholder.start : placeholder.end] if value is None else value
             text += self._template[at : placeholder.start] + written
             at = placeholder.end
-        self._machine.journal.note(DescriptionFilled(self._frame.id, text + self._template[at:]))
-        await self._machine.journal.commit()
+        self._context.journal.note(DescriptionFilled(self._frame.id, text + self._template[at:]))
+        await self._context.journal.commit()
 
     def is_the_authors(self, source: str) -> bool:
         """Whether an expression uses a name that only the agent's Python has."""
@@ -105,7 +107,7 @@ class Description:
         return _named(tree) - _own(tree) - owners - known.keys()
 
     async def _value(self, number: int, source: str) -> str | None:
-        """The value of an expression; None where it uses an unknown name, so that it is only text."""
+        """The value of an expression; None if it uses an unknown name, which makes it text."""
         if self.is_the_authors(source):
             return await self._value_in_python(source, number)
         tree = ast.parse(source)
@@ -116,7 +118,7 @@ class Description:
         lowered = lower(f"{_VALUE} = {_awaited(tree, functions)}", (), functions)
         used = self._scope.used(self._frame.agent.variables, [lowered.source])
         snippet = Snippet(lowered.source, names=used, functions=functions, keep=(_VALUE,))
-        async with self._machine.sandbox.evaluate(snippet) as evaluation:
+        async with self._context.sandbox.evaluate(snippet) as evaluation:
             body = SnippetBody(evaluation, f"{POSITION}{number}")
             try:
                 await drive(self._frame, body, self._frame.host, prefix=f"{POSITION}{number}.")
@@ -167,7 +169,7 @@ def _named(tree: ast.AST) -> set[str]:
 
 
 def _own(tree: ast.AST) -> set[str]:
-    """Names that an expression gives itself, in comprehensions."""
+    """Names that an expression itself binds, in comprehensions."""
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from runtime.execution.frames.signatures import CallShape
 from runtime.language.instructions.fence import Fence
-from runtime.language.program import Param
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,44 +16,6 @@ class Rejected:
     rule: str
     message: str
     source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CallShape:
-    """The signature of a function. `names` are its parameters in order, `required` is the number that must be given."""
-
-    names: tuple[str, ...]
-    required: int
-    more: bool = False
-    """Whether further names may be given."""
-
-    @classmethod
-    def of(cls, params: Sequence[Param]) -> CallShape:
-        """The shape of a playbook with these parameters."""
-        return cls(tuple(p.name for p in params), sum(p.default is None for p in params))
-
-    def argument(self, node: ast.Call, index: int) -> ast.expr | None:
-        """The argument for the parameter at `index`; None when the text of the call does not show it."""
-        if any(isinstance(a, ast.Starred) for a in node.args[: index + 1]) or index >= len(self.names):
-            return None
-        if index < len(node.args):
-            return node.args[index]
-        return next((k.value for k in node.keywords if k.arg == self.names[index]), None)
-
-    def mismatch(self, node: ast.Call) -> str | None:
-        """The error in a call; None when it fits. Calls with `*` or `**` are checked when they are made."""
-        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-            return None
-        if len(node.args) > len(self.names):
-            return f"takes {len(self.names)} arguments ({', '.join(self.names)}), not {len(node.args)}"
-        given = [*self.names[: len(node.args)], *(k.arg for k in node.keywords if k.arg)]
-        for name in given:
-            if name not in self.names and not self.more:
-                return f"has no parameter {name!r}; it takes {', '.join(self.names) or 'nothing'}"
-            if given.count(name) > 1:
-                return f"is given {name!r} twice"
-        missing = [name for name in self.names[: self.required] if name not in given]
-        return f"needs {missing[0]!r}; it takes {', '.join(self.names)}" if missing else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from runtime.core.message import Message
-from runtime.execution.frames.signatures import SIGNATURES
+from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.free.placeholders import POSITION
 from runtime.execution.free.statement_rules import rules, rules_now
 from runtime.execution.prompt.artifacts import artifact_name, is_large, shown_artifact
@@ -148,14 +148,12 @@ def _outcome(record: CallRecord) -> str:
     """The outcome of a call, as the model sees it."""
     if record.error:
         return f"raised {record.error[0]}: {record.error[1]}"
-    if record.name in _SHOWN_WHOLE:
+    built_in = SIGNATURES.get(record.name)
+    if built_in is not None and built_in.whole:
         return shown_value(record.value, MAX_FILE_CHARS)
-    if is_large(record.value) and (record.name not in SIGNATURES or record.name == "CallAgent"):
+    if is_large(record.value) and (built_in is None or record.name == "CallAgent"):
         return shown_artifact(artifact_name(record.value), record.value)
     return shown_value(record.value, MAX_VALUE_CHARS)
-
-
-_SHOWN_WHOLE = frozenset({"ReadFile", "LoadFile", "Loadfile", "LoadArtifact"})
 
 
 def executed_text(frame: FrameState) -> str:
@@ -255,8 +253,11 @@ def results_text(frame: FrameState) -> str:
     return "\n".join(lines)
 
 
+_UNTOLD = frozenset({"Step", "Var", "Trigger", "SaveArtifact"})
+
+
 def _goes_without_saying(record: CallRecord) -> bool:
     """Whether the result of a call tells the model nothing. Acknowledgements are told."""
     if record.name == "Say":
         return record.value is None
-    return record.name in ("Step", "Var", "Trigger", "SaveArtifact")
+    return record.name in _UNTOLD

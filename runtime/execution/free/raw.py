@@ -1,4 +1,4 @@
-"""Playbooks in the mode `raw`: one question to the model, and its answer is the value."""
+"""Playbooks in the mode `raw`: one question to the model, whose answer is the value."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RawAnswer:
         self._playbook = playbook
 
     async def take(self, calls: ModelCalls) -> None:
-        """Ask, unless that was done. Raises LLMError."""
+        """Ask, unless that has been done. Raises LLMError."""
         if self._frame.state.ending is not None:
             return
         request = CompletionRequest(raw_prompt(self._agent, self._playbook, self._frame.state))
@@ -54,7 +54,7 @@ class RawAnswer:
 
 
 def value_of(text: str, declared: str | None) -> Any:
-    """An answer as the declared result, where it says exactly that; else the text."""
+    """An answer as the declared result, if it says exactly that; else the text."""
     text = text.strip()
     if declared is None or declared == "str":
         return text

@@ -1,4 +1,4 @@
-"""One reply of the model on its way into execution: resumed or repeated, verified, streamed, run."""
+"""One reply of the model in execution: resumed or repeated, verified, streamed, run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from runtime.execution.speech.utterances import LiveStream
 from runtime.llm.client import MAX_ANSWER_CHARS
 
 MAX_STATEMENTS = 200
-"""The largest number of statements in a turn."""
+"""The most statements in a turn."""
 
 _STREAMABLE = (str, int, bool)
 """Values whose `str()` is what an f-string shows; floats and others are left to the executed call."""
@@ -36,11 +36,11 @@ class Executor(Protocol):
     """The executor that a reply runs on."""
 
     async def accept(self, source: str, remarks: Sequence[str] = (), /) -> None:
-        """Run a verified statement; `remarks` precede it."""
+        """Run a verified statement, preceded by `remarks`."""
         ...
 
     async def open_stream(self, target: str, /) -> LiveStream | None:
-        """Begin to show what is said to `target`."""
+        """Start to show a message to `target`."""
         ...
 
     def position(self) -> Position:
@@ -57,7 +57,7 @@ class Executor(Protocol):
         ...
 
     async def say_plainly(self, text: str, /) -> None:
-        """Take a reply without statements as what is said."""
+        """Treat a reply without statements as a message."""
         ...
 
 
@@ -111,7 +111,7 @@ class ReplyRun:
         await self._run(self._reader.feed(text))
 
     async def close(self) -> None:
-        """The reply is complete: run what was held back, or say what it lacks."""
+        """The reply is complete: run retained statements, or report what it lacks."""
         await self._run(self._reader.close())
         if self.over:
             return
@@ -206,7 +206,7 @@ class ReplyRun:
 
     @property
     def _at_failure(self) -> bool:
-        """Whether everything was repeated but the last statement, which failed."""
+        """Whether everything was repeated except the last statement, which failed."""
         return self._failure is not None and self._repeated == len(self._executed) - 1
 
     def _mends(self, source: str) -> bool:
@@ -262,7 +262,7 @@ _LIKE_CODE = re.compile(
     r"\bawait\s+\w+(?:\.\w+)*\(|```|^[^\S\n]*(?:from\s+\w+\s+import\b|import\s+\w+$|def\s+\w+\(|(?:for|if|while)\b.*:$)",
     re.MULTILINE,
 )
-"""What nobody says to people: statements that went wrong."""
+"""Text that nobody says to people: failed statements."""
 
 _RESUME = (
     "{count} statements of the reply that broke off were executed; begin with `# resume: {count}`, or repeat all of "

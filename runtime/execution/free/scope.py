@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from runtime.core.ids import parse_agent_id
+from runtime.execution.calls.table import BUILT_IN
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
-from runtime.execution.frames.signatures import BUILT_IN
-from runtime.execution.free.position import CallShape, Position
+from runtime.execution.frames.signatures import CallShape
+from runtime.execution.free.position import Position
 from runtime.execution.free.statement import assigned_names, called_names
 from runtime.execution.triggers.kinds import triggers_of
 from runtime.language.program import AgentSpec, PlaybookSpec
@@ -23,14 +24,14 @@ class StatementScope:
 
     def __init__(
         self,
-        machine: ExecutionContext,
+        context: ExecutionContext,
         frame: Frame,
         agent: AgentSpec,
         playbook: PlaybookSpec,
         callable_now: Callable[[], Mapping[str, CallShape]],
         state_types: Mapping[str, str],
     ) -> None:
-        self._machine = machine
+        self._context = context
         self._frame = frame
         self._agent = agent
         self._playbook = playbook
@@ -38,7 +39,7 @@ class StatementScope:
         self._functions = callable_now()
         self._types = state_types
         self._steps = {step.line: str(step.op) for step in playbook.walk_steps()}
-        others = [other for other in machine.program.agents if other.name != agent.name]
+        others = [other for other in context.program.agents if other.name != agent.name]
         self._triggers = dict(_trigger_names(agent, others))
         self._closed = frozenset(f"{o.name}.{each.name}" for o in others for each in o.playbooks if not each.public)
         self._state_params = {param.name for param in playbook.params if param.state}
@@ -62,7 +63,7 @@ class StatementScope:
 
     def _remote_calls(self, sources: Sequence[str]) -> frozenset[str]:
         """Calls of remote agents' tools, known or not: whether they can be made, their servers say."""
-        remote = self._machine.program.remote_agents
+        remote = self._context.program.remote_agents
         called = {name for source in sources for name in called_names(source)} if remote else set()
         return frozenset(name for name in called if name.partition(".")[0] in remote and "." in name)
 
@@ -92,7 +93,7 @@ class StatementScope:
     def position(self) -> Position:
         """The frame's current position."""
         frame = self._frame
-        builtins = self._machine.builtins
+        builtins = self._context.builtins
         names = set(self.names(frame.agent.variables)) | self.state_names() | self._definitions()
         shared = frozenset({SHARED} if frame.state.meeting is not None and SHARED not in names else ())
         return Position(
@@ -112,7 +113,7 @@ class StatementScope:
 
     def class_of(self, target: str) -> str | None:
         """The class of the agent or declared human that a target means; None for others, and for who has written."""
-        state, program = self._machine.journal.state, self._machine.program
+        state, program = self._context.journal.state, self._context.program
         number = parse_agent_id(target)
         spoken_to = state.agents.get(number) if number is not None else None
         klass = spoken_to.klass if spoken_to is not None else target.strip()
@@ -122,9 +123,9 @@ class StatementScope:
         return None if klass in wrote or number in wrote or klass == self._agent.name else known
 
     def _unlisted(self) -> frozenset[str]:
-        machine = self._machine
-        agents = (a for a in machine.program.agents if a.name in machine.program.remote_agents)
-        return frozenset(agent.name for agent in agents if machine.servers.trouble(agent) is not None)
+        context = self._context
+        agents = (a for a in context.program.agents if a.name in context.program.remote_agents)
+        return frozenset(agent.name for agent in agents if context.servers.trouble(agent) is not None)
 
 
 def _trigger_names(agent: AgentSpec, others: Sequence[AgentSpec]) -> Iterator[tuple[str, str]]:

@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.frame import Call, Handed
 from runtime.sandbox.executor import Evaluation, HostCall, Outcome
 
 CONTROL = frozenset({"Yld", "Return"})
+"""Calls that end a turn; the code after them never runs."""
 
 MAX_MESSAGES = 50
 """Messages that one statement of a model may send."""
 
-_MESSAGES = frozenset({"Say", "SendMessage", "SendFile", "Ask"})
-"""Calls that end a turn; the code after them never runs."""
+_MESSAGES = frozenset(name for name, signature in SIGNATURES.items() if signature.sends)
 
 
 @lru_cache(maxsize=64)

@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.triggers.kinds import judges
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
+
+
+def _line(*calls: str) -> str:
+    """The rule of built-in calls, as they are declared."""
+    return f"\n- {'; '.join(SIGNATURES[name].told for name in calls)}."
+
 
 _BASE = """\
 You carry out a program written in natural language. Do what its playbooks below say, and nothing else.
@@ -58,36 +65,15 @@ _TRIGGERS = """
 with `await Trigger("<code>")` before the call.\
 """
 
-_FILES = """
-- `text = await ReadFile("report.csv")` reads a text file that a person sent; `await SendFile("result.csv", content, \
-"a text beside it")` sends one to the user.\
-"""
-
-_ASK = """
-- `answer = await Ask("Ship it?", ["Yes", "No"])` asks the user to choose and waits; it gives the option that was \
-chosen, or what was written instead. Without the list any answer is wanted. `of="Ada"` lets only that person answer; \
-`of=["Ada", "Bo"]` asks each of them and gives `{"Ada": "Yes", "Bo": "No"}`; with `within_s=60` it gives what there is \
-by then, or None.\
-"""
+_FILES = _line("ReadFile", "SendFile")
+_ASK = _line("Ask")
+_REMINDERS = _line("Remind")
+_TASKS = _line("Spawn", "Result", "Tasks", "Cancel")
+_LOG = _line("Log")
 
 _ACKNOWLEDGEMENT = """
 - `ack = await Say("Scout", text, ack_within_s=30)` waits until it has arrived: `ack["missing"]` are those who did not \
 take it up in time.\
-"""
-
-_REMINDERS = """
-- `await Remind(600, "ask how it went")` brings you that text as a message after that many seconds, or at a time such \
-as "2026-05-01T09:00:00+02:00"; you need not wait for it.\
-"""
-
-_TASKS = """
-- `name = await Spawn("Researcher", "Study", {"topic": topic})` has a public playbook executed in the background and \
-gives "task 1" at once; `await Result(name)` waits for what it comes to, `await Tasks()` lists them, \
-`await Cancel(name)` ends one. What you do not wait for comes as a message.\
-"""
-
-_LOG = """
-- `await Log("text", name=value)` writes a line for whoever runs the program; the people here do not see it.\
 """
 
 _ARTIFACTS = """
@@ -95,14 +81,14 @@ _ARTIFACTS = """
 `await Yld("call")`, shows it to you. `await SaveArtifact("name", "one-line summary", value)` keeps one.\
 """
 
-_MEETINGS = """
+_MEETINGS = f"""
 - A playbook marked (meeting) is a meeting. `result = await Talk(topic="the boat", attendees=["Accountant", \
 "agent 1003", "Ada"])` holds one; leave out what the playbook says itself. A result such as "Meeting 100 did not take \
 place: …" says who did not come, and why.
 - In a meeting `Say("meeting", …)` is heard by all, `Say("Accountant", …)` by one in private; `await Yld("meeting")` \
-waits for what is said. `await InviteToMeeting(["Ada"])` asks more to join, `await LeaveMeeting()` leaves, as Return \
-does, `await EndMeeting()` ends it for all. After "Meeting has ended" Return.
-- In a meeting `await Share("budget", 1200)` sets a value for all in it; with `expected=2` it fails unless version 2 \
+waits for what is said. {SIGNATURES["InviteToMeeting"].told}, {SIGNATURES["LeaveMeeting"].told}, \
+{SIGNATURES["EndMeeting"].told}. After "Meeting has ended" Return.
+- In a meeting {SIGNATURES["Share"].told}; with `expected=2` it fails unless version 2 \
 is there. `shared["budget"]` reads it as of the statement's beginning, `await Shared("budget")` as of now. Steps may \
 call it `self.current_meeting.shared_state`.\
 """

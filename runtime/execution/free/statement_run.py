@@ -1,4 +1,4 @@
-"""The execution of a turn's accepted statements, each against its journal, with a record of its results."""
+"""Execution of a turn's accepted statements, each against its journal, with a record of its results."""
 
 from __future__ import annotations
 
@@ -19,39 +19,48 @@ from runtime.tape.facts.frames import EndReached, StatementAccepted, StatementDo
 from runtime.tape.journal import Journal
 
 MAX_FAILURES = 3
-"""A turn's code may fail at most this often before its playbook does."""
+"""The number of failures of a turn's code from which its playbook fails."""
 
 _IMPORTED = ("import asyncio",)
-"""What code may use without saying so."""
+"""Modules that code may use without importing them."""
 
 Refused = Callable[[str, str], None]
-"""Told of a statement that failed: the rule, and how."""
+"""Reports a failed statement: the rule, and how."""
 
 
 class StatementRun:
     """Runs the statements of one frame in the sandbox."""
 
-    def __init__(self, machine: ExecutionContext, frame: Frame, scope: StatementScope, on_failure: Refused) -> None:
-        self._machine = machine
+    def __init__(
+        self,
+        context: ExecutionContext,
+        frame: Frame,
+        scope: StatementScope,
+        fenced: Callable[[], Fenced | None],
+        on_failure: Refused,
+    ) -> None:
+        """`fenced` is what the present step lets its statements do, None where it does not say."""
+        self._context = context
         self._frame = frame
         self._scope = scope
+        self._fenced = fenced
         self._on_failure = on_failure
-        self.fenced: Callable[[], Fenced | None] = lambda: None
-        """What the present step lets its statements do."""
 
     async def accept(self, source: str, remarks: Sequence[str] = ()) -> None:
-        """Write down a verified statement, and the remarks before it, and run it."""
-        self._machine.journal.note(StatementAccepted(self._frame.id, source, list(remarks)))
+        """Record a verified statement and the remarks before it, and run it."""
+        self._context.journal.note(StatementAccepted(self._frame.id, source, list(remarks)))
         await self.execute(len(self._frame.state.statements) - 1)
 
     async def execute(self, index: int) -> None:
-        """Run one statement of the turn; its failure is for the model to see. Raises NoWorker, and RaisedByPlaybook
-        when the turn has failed too often."""
+        """Run one statement of the turn. The model sees its failure.
+
+        Raises NoWorker, and RaisedByPlaybook when the turn has failed too often.
+        """
         frame = self._frame
         state = frame.state
         statement = state.statements[index]
-        if self._machine.watcher is not None:
-            await self._machine.watcher.about_to_run(frame, statement.source)
+        if self._context.watcher is not None:
+            await self._context.watcher.about_to_run(frame, statement.source)
         functions = self._scope.functions([statement.source, *state.prelude])
         lowered = lower(statement.source, self._scope.state_names(), functions)
         snippet = Snippet(
@@ -61,10 +70,10 @@ class StatementRun:
             prelude=(*_IMPORTED, *state.prelude) if "asyncio" in lowered.source else tuple(state.prelude),
             keep=lowered.keep,
         )
-        async with self._machine.sandbox.evaluate(snippet) as evaluation:
+        async with self._context.sandbox.evaluate(snippet) as evaluation:
             body = SnippetBody(evaluation, index)
             try:
-                await drive(frame, body, _Within(self._machine.journal, body, self.fenced()), prefix=f"{index}.")
+                await drive(frame, body, _Within(self._context.journal, body, self._fenced()), prefix=f"{index}.")
             except NoWorker:
                 raise
             except SandboxError as error:
@@ -85,24 +94,24 @@ class StatementRun:
             return
         prelude = [lowered.source] if lowered.definition else []
         try:
-            self._machine.journal.note(StatementDone(self._frame.id, names=kept, prelude=prelude))
+            self._context.journal.note(StatementDone(self._frame.id, names=kept, prelude=prelude))
         except ValueError as error:
             self._note_failure("SandboxError", f"The statement's variables cannot be kept: {error}")
 
     def _note_end(self, control: HostCall) -> None:
         if control.name == "Return":
             value = control_value(control, "value")
-            self._machine.journal.note(EndReached(self._frame.id, "return", value=value))
+            self._context.journal.note(EndReached(self._frame.id, "return", value=value))
             return
         source = str(control_value(control, "source", "user"))
         returns = source.strip().lower() == "return"
         ended = EndReached(self._frame.id, "return") if returns else EndReached(self._frame.id, "yield", source)
-        self._machine.journal.note(ended)
+        self._context.journal.note(ended)
 
     def _note_failure(self, type_name: str, text: str) -> None:
         frame = self._frame
         type_name, text = unwrapped(type_name, text)
-        self._machine.journal.note(StatementFailed(frame.id, (type_name, text)))
+        self._context.journal.note(StatementFailed(frame.id, (type_name, text)))
         self._on_failure("raised", f"{type_name}: {text}")
         failures = sum(1 for statement in frame.state.statements if statement.error)
         if failures >= MAX_FAILURES:
@@ -111,7 +120,7 @@ class StatementRun:
 
 @dataclass(frozen=True, slots=True)
 class _Within:
-    """The calls of one statement: those that its step lets it make, as many messages among them as it may send."""
+    """The calls of one statement: those that its step allows, and a limited number of messages."""
 
     journal: Journal
     body: SnippetBody

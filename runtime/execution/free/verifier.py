@@ -7,14 +7,14 @@ import builtins
 from collections.abc import Callable, Iterator, Sequence
 
 from runtime.core.errors import UnknownTarget
-from runtime.execution.frames.signatures import BUILT_IN, as_written
+from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.free.position import Position, Rejected
 from runtime.execution.free.statement import CONTROL, assigned_names, call_name, mutated_names, nodes_in, parsed
 from runtime.language.value_types import coerced
 from runtime.sandbox.policy import HOST_FUNCTIONS
 from runtime.sandbox.policy import check as check_policy
 
-_PROTECTED = HOST_FUNCTIONS | BUILT_IN
+_PROTECTED = HOST_FUNCTIONS | SIGNATURES.keys()
 
 
 def verify(source: str, position: Position) -> Rejected | None:
@@ -112,8 +112,8 @@ def _check_calls(tree: ast.AST, position: Position) -> Rejected | None:
             continue
         mismatch = shape.mismatch(node)
         if mismatch is not None:
-            form = as_written(name)
-            return Rejected("arguments", f"{name} {mismatch.partition(';')[0] if form else mismatch}{form}")
+            known = SIGNATURES.get(name)
+            return Rejected("arguments", f"{name} {mismatch if known is None else known.corrected(mismatch)}")
         rejected = _check_meaning(name, [shape.argument(node, index) for index in (0, 1)], position)
         if rejected is not None:
             return rejected

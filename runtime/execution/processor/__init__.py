@@ -1,1 +1,1 @@
-"""The processor: it walks the instructions of a playbook, does what is exact, and asks for the rest."""
+"""The processor: it walks the instructions of a playbook, executes exact ones, and asks a model for the rest."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from runtime.execution.processor.course import Course, Going
+from runtime.execution.processor.questioner import Questioner
 from runtime.execution.questions.question import Choice, Key, Question, Words
 from runtime.language.instructions.evaluation import Lenient, NotComputable
 from runtime.language.instructions.expression import Expression
@@ -34,38 +35,26 @@ from runtime.language.instructions.model import (
 from runtime.language.instructions.uses import calls
 
 MAX_QUESTIONS = 6
-"""One reply answers at most this many questions."""
+"""The most questions in one reply."""
 
 MAX_STEPS = 40
-"""The number of instructions that are looked at ahead."""
-
-
-class Questions(Protocol):
-    """Makes the questions that instructions ask. `names` are values as they will be then, as far as is known."""
-
-    def words(self, line: str, part: Say | Ask, names: Mapping[str, Any]) -> Question | None: ...
-
-    def value(self, line: str, part: Set | Return, names: Mapping[str, Any]) -> Question | None: ...
-
-    def thought(self, line: str, part: Think, names: Mapping[str, Any]) -> Question | None: ...
-
-    def test(self, line: str, part: Condition | Loop | Jump, names: Mapping[str, Any]) -> Question | None: ...
+"""The number of instructions that are examined ahead."""
 
 
 class Ahead:
-    """Walks on from an instruction without doing anything."""
+    """Follows the program from an instruction, without any effect."""
 
     def __init__(
         self,
         course: Course,
-        questions: Questions,
+        questioner: Questioner,
         with_when: Callable[[Question, str], Question],
         here: Callable[[], str | None],
         names: Callable[[], Mapping[str, Any]],
     ) -> None:
-        """`here` is the line at which control is, `names` what names mean now."""
+        """`here` is the line of control, `names` are the current values of names."""
         self._course = course
-        self._questions = questions
+        self._questioner = questioner
         self._with_when = with_when
         self._here = here
         self._names = names
@@ -73,7 +62,7 @@ class Ahead:
     def planned(
         self, first: Question, unknown: frozenset[str], going: Going | None = None, when: str = ""
     ) -> Callable[[], list[Question]]:
-        """A question, and those that can be asked with it, from where control goes next."""
+        """A question, and those that can be asked with it, starting where control goes next."""
 
         def plan() -> list[Question]:
             asked = [first]
@@ -86,7 +75,7 @@ class Ahead:
         return plan
 
     def tested(self, first: Question, line: str, part: Condition | Loop | Jump) -> Callable[[], list[Question]]:
-        """A condition in words, and what is asked on both of its sides."""
+        """A condition in words, and the questions on both of its sides."""
 
         def plan() -> list[Question]:
             asked = [first]
@@ -137,13 +126,15 @@ class _Way:
 class _Walk:
     def __init__(self, ahead: Ahead, asked: list[Question], keys: set[tuple[str, str]]) -> None:
         self._course = ahead._course
-        self._questions = ahead._questions
+        self._questioner = ahead._questioner
         self._with_when = ahead._with_when
         self._asked = asked
         self._keys = keys
 
     def go(self, line: str | None, way: _Way, until: str | None = None) -> bool:
-        """Walk from a line until something must come in between; True when control reaches `until` before that."""
+        """Follow the program from a line until an effect must come in between; True if control reaches `until` before
+        that.
+        """
         while line is not None and way.steps > 0 and len(self._asked) < MAX_QUESTIONS:
             if line == until:
                 return True
@@ -168,7 +159,7 @@ class _Walk:
         return False
 
     def _ask(self, question: Question | None, when: str) -> bool:
-        """Add a question; False when it is there already: control has gone round."""
+        """Add a question; False if it is already there, because control has gone round."""
         if question is None or question.key in self._keys:
             return False
         self._keys.add(question.key)
@@ -176,27 +167,27 @@ class _Walk:
         return True
 
     def _passes(self, line: str, part: Meaning, way: _Way) -> bool:
-        """Whether control passes an instruction without anything in between."""
+        """Whether control passes an instruction without an effect."""
         names, when = way.names, way.when
         match part:
             case Say(words=Prose()):
-                return self._ask(self._questions.words(line, part, names), when)
+                return self._ask(self._questioner.words(line, part, names), when)
             case Say(words=Template()) | Group():
                 return True
             case Ask(words=Prose()):
-                self._ask(self._questions.words(line, part, names), when)
+                self._ask(self._questioner.words(line, part, names), when)
                 return False
             case Set(value=Prose()):
                 way.unknown |= {variable.name for variable in part.variables}
-                return self._ask(self._questions.value(line, part, names), when)
+                return self._ask(self._questioner.value(line, part, names), when)
             case Set(value=Expression() as value):
                 self._assign(part, value, way)
                 return True
             case Return(value=Prose()):
-                self._ask(self._questions.value(line, part, names), when)
+                self._ask(self._questioner.value(line, part, names), when)
                 return False
             case Think():
-                return self._ask(self._questions.thought(line, part, names), when)
+                return self._ask(self._questioner.thought(line, part, names), when)
         return False
 
     @staticmethod
@@ -219,13 +210,13 @@ class _Walk:
         decided = self._decided(part.test, way)
         if decided is not None:
             return (self._course.into(line) if decided else self._course.otherwise(line)).line
-        if isinstance(part.test, Prose) and not self._ask(self._questions.test(line, part, way.names), way.when):
+        if isinstance(part.test, Prose) and not self._ask(self._questioner.test(line, part, way.names), way.when):
             return None
         behind = self._course.after(line).line
         return behind if self.sides(line, part.test, way, behind) else None
 
     def sides(self, line: str, test: Operand, way: _Way, behind: str | None) -> bool:
-        """Follow both sides of a condition; True when control may come to `behind` from one of them."""
+        """Follow both sides of a condition; True if control may reach `behind` from one of them."""
         meets, tells = False, dict[Key, str]()
         for going, holds in ((self._course.into(line), True), (self._course.otherwise(line), False)):
             side = way.side(said_of(test, holds))
@@ -242,14 +233,14 @@ class _Walk:
         return meets
 
     def _loop(self, line: str, part: Loop, way: _Way) -> str | None:
-        """Into a loop or past it; its rounds are not counted."""
+        """Follow a loop or pass it; its rounds are not counted."""
         if part.kind in (LoopKind.EACH, LoopKind.TIMES) or part.body_first or part.at_most is not None:
             return None
         enters = part.kind is LoopKind.WHILE
         decided = self._decided(part.over, way)
         if decided is not None:
             return (self._course.into(line) if decided is enters else self._course.past_loop(line)).line
-        if isinstance(part.over, Prose) and not self._ask(self._questions.test(line, part, way.names), way.when):
+        if isinstance(part.over, Prose) and not self._ask(self._questioner.test(line, part, way.names), way.when):
             return None
         self.go(self._course.into(line).line, way.side(said_of(part.over, enters)))
         self.go(self._course.past_loop(line).line, way.side(said_of(part.over, not enters)))
@@ -266,6 +257,6 @@ class _Walk:
 
 
 def said_of(test: Operand, holds: bool) -> str:
-    """A condition, or that it does not hold, in words."""
+    """A condition, or its negation, in words."""
     text = test.text if isinstance(test, Prose) else test.source
     return text if holds else f"not: {text}"

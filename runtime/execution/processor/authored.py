@@ -1,4 +1,4 @@
-"""Names of the agent's own Python in the words of steps, as in `{date.today():%Y}`."""
+"""Names from the agent's own Python in the words of steps, as in `{date.today():%Y}`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Authored:
         self._description = description
 
     async def filled(self, part: Spoken) -> Spoken:
-        """An instruction with those values in its words. Raises whatever the author's code raises."""
+        """An instruction with those values in its words. Raises the author's exceptions."""
         words = part.words
         if not isinstance(words, Template):
             return part
@@ -52,5 +52,5 @@ class Authored:
         if record is not None:
             return str(record.value)
         value = await self._description.in_python(ast.unparse(expression.tree), f"{pos}.")
-        self._work.machine.journal.note(CallReturned(*site(self._work.frame, HostCall(pos, "Python")), value))
+        self._work.context.journal.note(CallReturned(*site(self._work.frame, HostCall(pos, "Python")), value))
         return value

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from runtime.core.errors import JournalError, StorageError
-from runtime.execution.frames.signatures import SIGNATURES
+from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.processor.course import Course
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import Questioner
@@ -38,9 +38,6 @@ MAX_NOTE_CHARS = 600
 Asking = TypeVar("Asking", bound=Say | Ask | Set | Return | Condition | Loop | Jump | Think)
 """Instructions that may ask a model."""
 
-_READING = frozenset({"Now", "Random", "ReadFile", "LoadFile", "LoadArtifact", "Shared", "Log"})
-"""Built-in calls that change nothing."""
-
 
 class Calls:
     """The calls of one frame's steps."""
@@ -49,7 +46,7 @@ class Calls:
         self._exchange = exchange
         self._questioner = questioner
         self._work = exchange.work
-        self._machine = exchange.machine
+        self._context = exchange.context
         self._frame = exchange.frame
 
     async def execute(self, line: str, part: Call, *, handles_failure: bool) -> None:
@@ -82,7 +79,7 @@ class Calls:
     def is_pure(self, name: str) -> bool:
         """Whether calling it again does no harm: it says so, or it only reads."""
         found = self._spec(name)
-        return name in _READING if found is None else found.pure
+        return (name in SIGNATURES and SIGNATURES[name].reads) if found is None else found.pure
 
     def needs(self, name: str, parameter: str | int) -> bool:
         """Whether a playbook in Python does not take "not given" for a parameter, by its name or position."""
@@ -140,7 +137,7 @@ class Calls:
 
     def _spec(self, name: str) -> PlaybookSpec | None:
         owner, _, playbook = name.rpartition(".")
-        program = self._machine.servers.equipped(self._machine.program)
+        program = self._context.servers.equipped(self._context.program)
         agent: AgentSpec | None = program.agent(owner or self._frame.agent.klass)
         return agent.playbook(playbook) if agent is not None else None
 

@@ -1,4 +1,4 @@
-"""Control flow: from one instruction of a playbook to the next. Without effects or evaluation."""
+"""Control flow from one instruction of a playbook to the next, without effects or evaluation."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from runtime.language.instructions.model import Code, Condition, Instruction, Lo
 from runtime.language.instructions.wording import MEETING_ACTIVE
 
 LoopChanges = Mapping[str, Mapping[str, Any] | None]
-"""What becomes of loops, by line: their new state, None for those that are left."""
+"""The changes of loops, by line: their new state, or None for those that are left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """The next position of control: `line` is None at the end of the playbook."""
+    """The next position of control; `line` is None at the end of the playbook."""
 
     line: str | None
     loops: LoopChanges = field(default_factory=dict)
 
 
 class Course:
-    """The ways through one playbook."""
+    """The paths through one playbook."""
 
     def __init__(self, code: Code) -> None:
         self._nodes = code.nodes
@@ -38,12 +38,12 @@ class Course:
         return (node.instruction for node in self._nodes.values())
 
     def into(self, line: str) -> Going:
-        """Control goes below an instruction; past it where there is nothing."""
+        """Go below an instruction, or past it if nothing is below."""
         below = self._nodes[line].below
         return Going(below[0]) if below else self.after(line)
 
     def after(self, line: str) -> Going:
-        """Control continues after an instruction, and after what belongs to it."""
+        """Continue after an instruction and its steps below."""
         node = self._nodes[line]
         at = node.beside.index(line) + 1
         if self._is_branch(line):
@@ -52,7 +52,7 @@ class Course:
         return self._to(node, at)
 
     def otherwise(self, line: str) -> Going:
-        """A condition does not hold: control goes to the other side, else behind it."""
+        """A condition does not hold: go to the other side, or past the condition."""
         node = self._nodes[line]
         at = node.beside.index(line) + 1
         return self._to(node, at)
@@ -71,7 +71,7 @@ class Course:
         return Going(self.after(line).line, {line: None, **self._inner_loops(line)})
 
     def jump(self, line: str, target: str) -> Going:
-        """Control jumps: loops that do not hold the target are left."""
+        """Jump to a line. Loops that do not contain it are left."""
         if target not in self._nodes:
             return self.after(line)
         holding = self._holding(target)
@@ -79,7 +79,7 @@ class Course:
         return Going(target, left)
 
     def loop_of(self, line: str) -> str | None:
-        """The innermost loop that holds a line."""
+        """The innermost loop around a line."""
         parent = self._nodes[line].parent
         while parent is not None:
             if isinstance(self._nodes[parent].instruction.head, Loop):
@@ -99,7 +99,7 @@ class Course:
         return None
 
     def _holding(self, line: str) -> set[str]:
-        """The line itself, and all that it is part of."""
+        """The line itself, and every line that contains it."""
         found, current = set[str](), line
         while True:
             found.add(current)

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import LLMError
+from runtime.core.frame_events import LLMFailed, TurnCompleted
 from runtime.core.message import Message, MessageType, message_from_data, message_to_data
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.frames.frame import Call as HostCall
@@ -19,16 +20,18 @@ from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.scope import in_meeting
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.situation import shown_value
-from runtime.execution.questions.asking import Asking, Context, Plan
+from runtime.execution.questions.asking import Asking, AskingHooks, Plan
 from runtime.execution.questions.question import Question, Words
 from runtime.execution.questions.spoken import Spoken, spoken
 from runtime.execution.speech.joint import beginning, joined
+from runtime.execution.speech.utterances import Saying
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import read_expression
 from runtime.language.instructions.model import Template
 from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.frames import FrameParked, FrameSteered
-from runtime.tape.rules.frames import TURN, call_key
+from runtime.tape.frame_state import CallKey
+from runtime.tape.rules.frames import TURN
 
 
 class Exchange:
@@ -45,14 +48,14 @@ class Exchange:
         """`system` is the stable part of the prompt, `doing` what the agent does, for people; `known` are the values
         that the model is told, those of all names where it is left out."""
         self.work = work
-        self.machine = work.machine
+        self.context = work.context
         self.frame = work.frame
         self._system = system
         self._known = known or work.names
-        context = Context(self._prompt, self._park, self._shorten, place, doing)
-        self.asking = Asking(work.machine, work.frame, context)
-        machine = work.machine
-        self._compaction = Compaction(machine.journal, machine.llm, self.asking.calls, machine.transcript_chars)
+        hooks = AskingHooks(self._prompt, self._park, self._shorten, place, doing)
+        self.asking = Asking(work.context, work.frame, hooks)
+        context = work.context
+        self._compaction = Compaction(context.journal, context.llm, self.asking.calls, context.transcript_chars)
 
     # -- the model
 
@@ -69,11 +72,11 @@ class Exchange:
         if not self.frame.alive:
             await anyio.sleep_forever()
         call = HostCall(pos, "Answer")
-        self.machine.journal.note(CallReturned(*site(self.frame, call), value=store(answer)))
+        self.context.journal.note(CallReturned(*site(self.frame, call), value=store(answer)))
         return answer
 
     def _prompt(self, asked: str) -> Any:
-        journal = self.machine.journal
+        journal = self.context.journal
         return build_prompt(self._system(), journal.state, self._with_told(), self._known(), asked)
 
     def _with_told(self) -> Any:
@@ -85,21 +88,21 @@ class Exchange:
 
     def _steer(self) -> None:
         """Show what people said to the agent while it worked, when that is for the work to see."""
-        if not self.machine.steers:
+        if not self.context.steers:
             return
         agent = self.frame.agent
         steering = [m for m in agent.queue if m.from_human and m.type != MessageType.CHOICE]
         if steering:
-            heard = heard_text(self.machine.journal.state, steering)
-            self.machine.journal.note(FrameSteered(self.frame.id, [m.id for m in steering], heard=heard))
-            self.machine.builtins.forget(agent.id, steering)
+            heard = heard_text(self.context.journal.state, steering)
+            self.context.journal.note(FrameSteered(self.frame.id, [m.id for m in steering], heard=heard))
+            self.context.builtins.forget(agent.id, steering)
 
     async def _park(self, error: LLMError) -> None:
         """Say what is wrong, and wait until somebody writes: nothing of the frame is lost."""
-        machine = self.machine
-        self.asking.calls.publish("llm.failed", error=f"{type(error).__name__}: {error}")
-        await machine.builtins.notice(self.frame, waits_by(error, machine.pages.texts))
-        machine.journal.note(FrameParked(self.frame.id, {"human": True}))
+        context = self.context
+        self.asking.calls.publish(LLMFailed(*self.asking.calls.at, f"{type(error).__name__}: {error}"))
+        await context.builtins.notice(self.frame, waits_by(error, context.pages.texts))
+        context.journal.note(FrameParked(self.frame.id, {"human": True}))
         await self._receive({"human": True}, None)
 
     async def _shorten(self) -> bool:
@@ -107,7 +110,7 @@ class Exchange:
 
     def _fits_chars(self) -> int | None:
         told = transcript_chars(self.frame.state.transcript)
-        return self.machine.window.past_chars(max(0, self.asking.prompt_chars - told))
+        return self.context.window.past_chars(max(0, self.asking.prompt_chars - told))
 
     # -- speaking and hearing
 
@@ -132,17 +135,17 @@ class Exchange:
         pos = self.work.position()
         if self.work.record(pos) is None:
             self._steer()
-            utterances = self.machine.builtins.utterances
+            utterances = self.context.builtins.utterances
             to = utterances.target(self.frame, target)  # an unknown one is an error before the model is asked
-            broken = _BrokenOff(plan, lambda: "" if self.machine.alone else self._stands(to.key))
+            broken = _BrokenOff(plan, lambda: "" if self.context.alone else self._stands(to.key))
 
             async def say(pieces: AsyncIterator[str]) -> None:
-                pieces = pieces if self.machine.watcher is None else self._watched(pieces, self.machine.watcher)
+                pieces = pieces if self.context.watcher is None else self._watched(pieces, self.context.watcher)
                 filter_ = Spoken(self._filled, self.frame.agent.klass)
                 words = spoken(pieces, filter_, may_be_silent=may_be_silent or bool(broken.begun))
                 if broken.begun:
                     words = joined(broken.stands, words)
-                await utterances.say(self.frame, HostCall(pos, "Say", (target, words)))
+                await utterances.speak(Saying(self.frame, HostCall(pos, "Say", (target, words)), target), words)
 
             await self.asking.words(broken.plan, say)
         text = (await self.work.settled(pos)).text or ""
@@ -151,9 +154,9 @@ class Exchange:
 
     def _stands(self, to: str) -> str:
         """What people see of the words that the present instruction has begun to say to a target."""
-        page = self.machine.journal.state.open_page(self.frame.id, to)
+        page = self.context.journal.state.open_page(self.frame.id, to)
         began = page is not None and int(page.id) > self.frame.state.at_seq
-        return self.machine.pages.standing(page) if page is not None and began else ""
+        return self.context.pages.standing(page) if page is not None and began else ""
 
     async def _watched(self, pieces: AsyncIterator[str], watcher: StepWatcher) -> AsyncIterator[str]:
         """The pieces of a text that begins to be shown only when the watcher lets it."""
@@ -189,7 +192,7 @@ class Exchange:
     def _is_over(self, target: str) -> bool:
         """Whether a text is for a meeting that has ended: then nobody hears it."""
         meeting = self.frame.state.meeting
-        return target == "meeting" and meeting is not None and not in_meeting(self.machine.journal.state, self.frame)
+        return target == "meeting" and meeting is not None and not in_meeting(self.context.journal.state, self.frame)
 
     async def rendered(self, template: Template) -> str:
         """Exact words with their values. Raises NotComputable."""
@@ -200,7 +203,7 @@ class Exchange:
     def _shown(self, value: Any) -> str:
         """A value as people read it."""
         if value is None:
-            return self.machine.pages.texts("session.not_given")
+            return self.context.pages.texts("session.not_given")
         return value if isinstance(value, str) else shown_value(value)
 
     def target_of(self, target: str) -> str:
@@ -217,21 +220,21 @@ class Exchange:
             return [message_from_data(data) for data in record.value]
         await self.asking.close()
         words = self.target_of(source)
-        resolved = None if self._waiting() else self.machine.builtins.utterances.source(self.frame, words)
+        resolved = None if self._waiting() else self.context.builtins.utterances.source(self.frame, words)
         taken = await self._receive(resolved, pos)
         if self._compaction.due(self.frame.state, self._fits_chars()) and await self.asking.calls.allowed():
             await self._shorten()
         return taken
 
     def _waiting(self) -> bool:
-        return call_key(self.frame.id, TURN) in self.machine.journal.state.waits
+        return CallKey(self.frame.id, TURN) in self.context.journal.state.waits
 
     async def _receive(self, source: Any, pos: str | None) -> list[Message]:
-        journal, frame = self.machine.journal, self.frame
-        await self.machine.pages.close_own(frame.id)
+        journal, frame = self.context.journal, self.frame
+        await self.context.pages.close_own(frame.id)
         if not self._waiting():
             journal.note(WaitBegun(frame.id, TURN, "Yld", "", source, None))
-        taken = await self.machine.builtins.receive(frame, TURN) or []
+        taken = await self.context.builtins.receive(frame, TURN) or []
         asides = frame.agent.asides
         value = None if pos is None else [message_to_data(message) for message in taken]
         heard = heard_text(journal.state, [*asides, *taken])
@@ -239,7 +242,7 @@ class Exchange:
         notes, said = self.work.told()
         took = WaitEnded(frame.id, TURN, messages=mids, heard=heard, kept_at=pos, value=value, notes=notes, said=said)
         journal.note(took)
-        self.asking.calls.publish("turn.completed")
+        self.asking.calls.publish(TurnCompleted(*self.asking.calls.at))
         await journal.commit()
         return taken
 
@@ -255,7 +258,7 @@ class _BrokenOff:
         """What the model is to go on from; "" where it is asked for all of it."""
 
     def plan(self) -> Sequence[Question]:
-        """See `Plan`: alone where words are gone on with."""
+        """The questions to ask together; a question alone where words are gone on with."""
         self.stands = self._read()
         self.begun = beginning(self.stands)
         first, *more = self._plan()

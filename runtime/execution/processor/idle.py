@@ -1,4 +1,4 @@
-"""Messages that no playbook waits for, as small models deal with them: one choice, then a playbook or one reply."""
+"""Messages outside any playbook, as small models handle them: one choice, then a playbook or one reply."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Idle:
     """
 
     def __init__(
-        self, machine: ExecutionContext, frame: Frame, agent: AgentSpec, playbook: PlaybookSpec, triggers: Judged
+        self, context: ExecutionContext, frame: Frame, agent: AgentSpec, playbook: PlaybookSpec, triggers: Judged
     ) -> None:
-        self._machine = machine
+        self._context = context
         self._frame = frame
         self._triggers = triggers.by_message
-        self._system = system_text(machine.program, agent, playbook, "")
+        self._system = system_text(context.program, agent, playbook, "")
         self._questioner = Questioner({}, None)
-        self._work = Work(machine, frame, playbook, lambda: playbook.name, self._close)
+        self._work = Work(context, frame, playbook, lambda: playbook.name, self._close)
         place, known = lambda: playbook.name, lambda: self._frame.agent.variables
         self._exchange = Exchange(self._work, lambda: self._system, lambda: None, place, known)
 
     async def run(self) -> Any:
-        """Deal with the messages. Raises PlaybookError when that fails."""
+        """Handle the messages. Raises PlaybookError for a failure."""
         try:
             await self._deal()
         finally:
@@ -55,7 +55,7 @@ class Idle:
     async def _deal(self) -> None:
         state = self._frame.state
         if state.at is None:
-            heard = heard_text(self._machine.journal.state, state.inbox)
+            heard = heard_text(self._context.journal.state, state.inbox)
             self._work.note_step(_LINE, "EXE", heard=heard)
         self._work.begin()
         playbook = await self._fitting()
@@ -75,7 +75,7 @@ class Idle:
         return str(await self._exchange.answer(lambda: [choice]))
 
     async def _arguments(self, playbook: str) -> Mapping[str, Any]:
-        """The arguments that the message gives to the playbook; for one that is a text, else the whole message."""
+        """The arguments that the message gives to the playbook; a single text argument gets the whole message."""
         _, wanted = self._triggers[playbook]
         if not wanted:
             return {}
@@ -95,7 +95,7 @@ class Idle:
         return quoted(self._heard)
 
     def _partner(self) -> str:
-        """The recipient of the answer: a meeting, the agent that wrote, else the people."""
+        """The recipient of the answer: a meeting, the agent that wrote, or people."""
         state = self._frame.state
         if state.meeting is not None:
             return "meeting"

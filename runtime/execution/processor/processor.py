@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
 from anyio.lowlevel import checkpoint
 
 from runtime.core.errors import PlaybookError
+from runtime.core.frame_events import StepExecuted
 from runtime.execution.execution_context import ExecutionContext
+from runtime.execution.frames.events import at_work
 from runtime.execution.frames.frame import Frame
 from runtime.execution.free.interpreter import Interpreter
 from runtime.execution.processor.ahead import Ahead
@@ -20,10 +21,9 @@ from runtime.execution.processor.course import Course, Going
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.prompt import heard_text, spaced, system_text
 from runtime.execution.processor.questioner import Questioner, conditional, expression_text
-from runtime.execution.processor.talk import Correction, Talk, Withdrawn
+from runtime.execution.processor.talk import AgentFacts, Correction, Talk, Withdrawn
 from runtime.execution.processor.work import Work
 from runtime.execution.prompt.step_words import shown_words
-from runtime.execution.triggers.kinds import Judged
 from runtime.language.instructions.decode import decode_playbook
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import Expression
@@ -74,16 +74,6 @@ Outcome = Going | Returned | None
 """Where control goes by an instruction; None goes on behind it."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentFacts:
-    """What of an agent matters to all of its frames: the declared types of its variables, the triggers that a model
-    judges, and the playbooks that handle what people say instead of an answer, by the pattern."""
-
-    types: Mapping[str, str]
-    triggers: Judged
-    patterns: Mapping[str, str]
-
-
 class Processor:
     """Executes the steps of one frame, live and after a restart alike.
 
@@ -93,7 +83,7 @@ class Processor:
 
     def __init__(
         self,
-        machine: ExecutionContext,
+        context: ExecutionContext,
         frame: Frame,
         agent: AgentSpec,
         playbook: PlaybookSpec,
@@ -101,21 +91,21 @@ class Processor:
         interpreter: Interpreter,
     ) -> None:
         """`interpreter` carries out what is free."""
-        self._machine = machine
+        self._context = context
         self._frame = frame
         self._playbook = playbook
         self._agent = agent
         self._course = Course(decode_playbook(playbook))
         self._questioner = Questioner(
-            known.types, playbook.returns, spaced(agent.name) if machine.alone else "", lambda: frame.state.heard
+            known.types, playbook.returns, spaced(agent.name) if context.alone else "", lambda: frame.state.heard
         )
         self._interpreter = interpreter
-        self._work = Work(machine, frame, playbook, self._place, self._interrupt)
+        self._work = Work(context, frame, playbook, self._place, self._interrupt)
         self._authored = Authored(self._work, interpreter.description)
         self._ahead = Ahead(self._course, self._questioner, conditional, lambda: self._frame.state.at, self._work.names)
         self._exchange = Exchange(self._work, self._system, self._doing, self._place)
         self._calls = Calls(self._exchange, self._questioner)
-        self._talk = Talk(self._exchange, self._calls, self._questioner, self._course, known, self._ahead.planned)
+        self._talk = Talk(self._exchange, self._calls, self._questioner, self._course, known, self._ahead)
 
     async def run(self) -> Any:
         """Execute the frame to its value. Raises PlaybookError when a step fails."""
@@ -123,7 +113,7 @@ class Processor:
             await self._begin()
             while self._lives() and self._frame.state.at is not None:
                 if self._frame.state.unwaited % STEPS_AT_ONCE == 0:
-                    self._machine.journal.hurry()
+                    self._context.journal.hurry()
                     await checkpoint()
                 outcome = await self._execute()
                 if not self._lives():
@@ -147,7 +137,7 @@ class Processor:
         await self._interpreter.describe()
         state = self._frame.state
         if state.at is None and self._course.first is not None:
-            heard = heard_text(self._machine.journal.state, state.inbox)
+            heard = heard_text(self._context.journal.state, state.inbox)
             begins = any(trigger.kind is TriggerKind.BGN for trigger in self._playbook.triggers)
             if begins and not heard and state.caller is None:
                 heard = str(self._frame.agent.variables.get("startup_message") or "")
@@ -156,14 +146,8 @@ class Processor:
     def _step(self, line: str, *, loops: Loops = NOTHING, heard: str | None = None) -> None:
         op = self._course.node(line).instruction.op
         self._work.note_step(line, op, loops=loops, heard=heard)
-        self._machine.bus.publish(
-            "step.executed",
-            session_id=self._machine.journal.session,
-            frame=self._frame.id,
-            agent_id=self._frame.state.agent,
-            playbook=self._playbook.name,
-            step=self._frame.state.step,
-        )
+        at = at_work(self._context.journal.session, self._frame)
+        self._context.bus.publish(StepExecuted(*at, self._frame.state.step))
 
     def _go(self, outcome: Going | None) -> bool:
         """Control goes to the next instruction; False when there is none."""
@@ -185,8 +169,8 @@ class Processor:
         assert line is not None
         instruction = self._course.node(line).instruction
         self._work.begin()
-        if self._machine.watcher is not None:
-            await self._machine.watcher.about_to_step(self._frame)
+        if self._context.watcher is not None:
+            await self._context.watcher.about_to_step(self._frame)
         outcome: Outcome = None
         try:
             for part in instruction.parts:
@@ -331,14 +315,14 @@ class Processor:
 
     async def _end(self, _line: str, _part: End) -> Outcome:
         await self._exchange.asking.close()
-        await self._machine.builtins.end()
+        await self._context.builtins.end()
         return Returned()
 
     async def _carry_out(self, line: str, part: Free) -> Outcome:
         await self._exchange.asking.close()
         ends = speaks_of_ending(part.text.text, self._playbook.notes) or self._course.after(line).line is None
         told = self._questioner.told(part.text.text, self._work.names())
-        program = self._machine.servers.equipped(self._machine.program)
+        program = self._context.servers.equipped(self._context.program)
         fence = fence_of(part.text.text, self._playbook.notes, self._agent, program, self._talk.triggered)
         await self._interpreter.carry_out(told, fence, may_end_program=ends)
         self._exchange.keep_spoken()
@@ -355,8 +339,8 @@ class Processor:
     def _system(self) -> str:
         """The stable part of the prompt."""
         described = self._frame.state.description or self._playbook.description
-        told = not self._machine.alone  # a small model says lines of the script that it is not asked for
-        return system_text(self._machine.program, self._agent, self._playbook, described, with_script=told)
+        told = not self._context.alone  # a small model says lines of the script that it is not asked for
+        return system_text(self._context.program, self._agent, self._playbook, described, with_script=told)
 
     def _typed(self, value: Any) -> Any:
         """The playbook's value, held to its declared type. Raises PlaybookError."""

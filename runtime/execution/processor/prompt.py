@@ -31,7 +31,7 @@ person, in their language. Take no other steps, promise none, and invent no fact
 def system_text(
     program: Program, agent: AgentSpec, playbook: PlaybookSpec, described: str, *, with_script: bool = True
 ) -> str:
-    """What stays the same for all questions of a playbook, whose description is `described`."""
+    """The part that all questions of a playbook share. `described` is its description."""
     about = f" {agent.description}" if agent.description else ""
     lines = [_ROLE.format(name=spaced(agent.name), description=about)]
     others = [other.name for other in program.agents if other.name != agent.name and other.name in _text(playbook)]
@@ -66,7 +66,7 @@ def _script(step: Step, depth: int) -> Iterator[str]:
 
 
 def heard_text(state: SessionState, messages: list[Message]) -> str:
-    """Messages worded for a model; the only person of a private chat is quoted without a name."""
+    """Messages in words for a model. In a private chat, the only person is quoted without a name."""
     return "\n".join(_heard(state, message) for message in messages)
 
 

@@ -1,4 +1,4 @@
-"""The questions of instructions: what a model is told of the step, and the form of its answer."""
+"""The questions of instructions: the step's words for a model, and the form of its answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMED = re.compile(r"\$([A-Za-z_]\w*)(?::[A-Za-z]\w*(?:\[[^\]\n]*\])?)?")
 _HUMAN = re.compile(r"\b(?:human|person|colleague|agent|somebody|someone|staff)\b", re.IGNORECASE)
 
 MAX_SHOWN_CHARS = 200
-"""The length of a value in the words of a step."""
+"""The longest value in a step's words."""
 
 _BRIEF = "Only the message itself, in a sentence or two, without quotation marks."
 _BRIEF_SPEECH = "Write only what you say, in a sentence or two, without quotation marks."
@@ -28,7 +28,7 @@ MAX_QUOTED_CHARS = 500
 
 YES_NO: Mapping[str, str] = {"yes": "", "no": ""}
 NEITHER = "other"
-"""What is no yes and no no. With this word small models find it, with `neither` or null they do not."""
+"""The answer that is neither yes nor no. Small models use this word, but not `neither` or null."""
 
 
 class Questioner:
@@ -68,11 +68,11 @@ class Questioner:
         return Words((line, "words"), task, may_be_silent=part.takes_part)
 
     def reply(self, line: str, what: str, task: str, when: str = "") -> Words:
-        """Words that no instruction asks for, but a person does."""
+        """A message that a person, but no instruction, asks for."""
         return Words((line, what), task, when=when)
 
     def value(self, line: str, part: Set | Return, names: Mapping[str, Any]) -> Value | None:
-        """The values that a step makes."""
+        """The values that a step creates."""
         if not isinstance(part.value, Prose):
             return None
         if isinstance(part, Return):
@@ -84,13 +84,13 @@ class Questioner:
         return Value((line, "value"), f"Do this: {self.told(part.value.text, names)}. Give {listed}.", wanted)
 
     def given(self, line: str, awaited: Awaited) -> Value:
-        """The question for the values that a person gave."""
+        """The question for values in a person's message."""
         wanted = " and ".join(awaited.types)
         task = f"The person was asked: {awaited.asked} They wrote: {awaited.quoted} From this give {wanted}."
         return Value((line, f"given{awaited.attempt}"), task, awaited.types, optional=True)
 
     def agreed(self, line: str, awaited: Awaited) -> Choice:
-        """The question whether a person said yes or no. Small models take "No thanks" for `true`, but not for a yes."""
+        """The question whether a person said yes or no. Small models read "No thanks" as `true`, but not as a yes."""
         task = f"The person was asked: {awaited.asked} They wrote: {awaited.quoted} Is that a yes or a no?"
         return Choice((line, f"agreed{awaited.attempt}"), task, {**YES_NO, NEITHER: ""})
 
@@ -100,7 +100,7 @@ class Questioner:
         return Value(key, task, wanted, optional=True)
 
     def arguments(self, line: str, call: str, wanted: Mapping[str, tuple[str, str]], names: Mapping[str, Any]) -> Value:
-        """Arguments that are in words: each parameter with the words and its type."""
+        """Arguments in words: each parameter with its words and type."""
         said = "; ".join(f"{name}: {self.told(words, names)}" for name, (words, _) in wanted.items())
         return Value(
             (line, "arguments"), f"Values for {call}. {said}.", {name: kind for name, (_, kind) in wanted.items()}
@@ -121,13 +121,13 @@ class Questioner:
         return self.holds((line, "test"), test.text, names)
 
     def holds(self, key: Key, text: str, names: Mapping[str, Any]) -> Choice:
-        """Whether something is so."""
+        """The question whether something is so."""
         last = f", {quoted(self._heard()).rstrip('.')}" if self._speaker and self._heard() else ""
         known = f"Decide by what is known and what was said last{last}"
         return Choice(key, f'{known}: is it true that "{self.told(text, names)}"?', YES_NO)
 
     def told(self, text: str, names: Mapping[str, Any]) -> str:
-        """The author's words, with the values of the variables that they name."""
+        """The author's words, with the values of their variables."""
 
         def with_value(found: re.Match[str]) -> str:
             name = found[1]
@@ -168,7 +168,7 @@ STANDARD: Mapping[str, str] = {
     "human": "they want to speak with a human being",
     "other": "anything else: a question of their own, small talk, or something unclear",
 }
-"""The things a person may do instead of answering."""
+"""The standard acts of a person in place of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +192,12 @@ class Awaited:
 
     @property
     def quoted(self) -> str:
-        """Their text in quotation marks."""
+        """The person's text in quotation marks."""
         return quoted(self.heard)
 
 
 def understanding(line: str, awaited: Awaited) -> Understand:
-    """The question for the meaning of a person's answer."""
+    """The question about the meaning of a person's message."""
     until, triggers = awaited.until, {name: text for name, (text, _) in awaited.triggers.items()}
     answer = f"what they wrote is an answer, and now {until}" if until else "what they wrote answers what was asked"
     outcomes = {_ANSWER: answer, **triggers}
@@ -222,7 +222,7 @@ def understanding(line: str, awaited: Awaited) -> Understand:
 
 
 def quoted(text: str) -> str:
-    """A person's text as a question quotes it: on one line, cut."""
+    """A person's text for a question: on one line, shortened."""
     line = " ".join(text.split())
     return f'"{line if len(line) <= MAX_QUOTED_CHARS else line[: MAX_QUOTED_CHARS - 1] + "…"}".'
 

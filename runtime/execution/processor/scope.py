@@ -10,13 +10,13 @@ from runtime.tape.state import SessionState
 
 
 def names_of(state: SessionState, frame: Frame, state_params: frozenset[str]) -> dict[str, Any]:
-    """Every name with its value: the agent's variables, over them the playbook's own parameters."""
+    """Every name with its value: the agent's variables, overridden by the playbook's parameters."""
     own = {name: value for name, value in frame.state.kwargs.items() if name not in state_params}
     return {**frame.agent.variables, **own, **frame.state.locals, MEETING_ACTIVE: in_meeting(state, frame)}
 
 
 def in_meeting(state: SessionState, frame: Frame) -> bool:
-    """Whether the frame's meeting is active, and its agent is in it."""
+    """Whether the frame's meeting is active with its agent in it."""
     meeting = state.meetings.get(frame.state.meeting or "")
     if meeting is None:
         return any(m.status != "ended" and frame.state.agent in m.joined for m in state.meetings.values())

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from runtime.core.errors import PlaybookError
+from runtime.core.frame_events import HumanRequested
 from runtime.core.message import Message
+from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.calls import Calls
 from runtime.execution.processor.course import Course
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import Awaited, Questioner, expression_text, quoted
-from runtime.execution.processor.understanding import Planned, Understanding
+from runtime.execution.processor.understanding import Understanding
 from runtime.execution.questions.asking import Plan
 from runtime.execution.questions.question import Choice, Question, Understood, Words
 from runtime.execution.triggers.kinds import Judged, may_hold_by
@@ -45,14 +47,14 @@ class Withdrawn(Exception):
     """A person wants to stop what the playbook is for."""
 
 
-class Known(Protocol):
-    """The facts of an agent that matter to talking: see `AgentFacts`."""
+@dataclass(frozen=True, slots=True)
+class AgentFacts:
+    """What of an agent matters to all of its frames: the declared types of its variables, the triggers that a model
+    judges, and the playbooks that handle what people say instead of an answer, by the pattern."""
 
-    @property
-    def triggers(self) -> Judged: ...
-
-    @property
-    def patterns(self) -> Mapping[str, str]: ...
+    types: Mapping[str, str]
+    triggers: Judged
+    patterns: Mapping[str, str]
 
 
 class Talk:
@@ -64,8 +66,8 @@ class Talk:
         calls: Calls,
         questioner: Questioner,
         course: Course,
-        known: Known,
-        planned: Planned,
+        known: AgentFacts,
+        ahead: Ahead,
     ) -> None:
         self._exchange = exchange
         self._calls = calls
@@ -74,9 +76,9 @@ class Talk:
         self._course = course
         self._triggers = known.triggers
         self._patterns = known.patterns
-        self._planned = planned
-        self._alone = exchange.machine.alone
-        self._understanding = Understanding(exchange, questioner, planned, known.patterns)
+        self._ahead = ahead
+        self._alone = exchange.context.alone
+        self._understanding = Understanding(exchange, questioner, ahead, known.patterns)
 
     @property
     def triggered(self) -> Collection[str]:
@@ -97,7 +99,7 @@ class Talk:
                 continue
             question = self._questioner.words(line, part, self._work.names())
             assert question is not None
-            plan = self._planned(question, frozenset()) if isinstance(part, Say) else _only(question)
+            plan = self._ahead.planned(question, frozenset()) if isinstance(part, Say) else _only(question)
             text = await self._exchange.say_words(target, plan, may_be_silent=question.may_be_silent)
         return text
 
@@ -222,7 +224,7 @@ class Talk:
             await self._correct(line, part, understood.values, now)
         elif not await self._handled(does) and not (does == "repeat" and await self._said_again(part)):
             if does == "human":
-                self._exchange.asking.calls.publish("human.requested")
+                self._exchange.asking.calls.publish(HumanRequested(*self._exchange.asking.calls.at))
             await self._reply(line, f"aside{now.number}", now.task, part)
             if does != "cancel":
                 await self._asked_again(part, now)

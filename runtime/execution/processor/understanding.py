@@ -1,14 +1,14 @@
-"""Understanding what comes while something is waited for: an answer, a trigger, or something else."""
+"""Understanding messages during a wait: an answer, a trigger, or something else."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from runtime.core.message import Message, MessageType
-from runtime.execution.processor.course import Going
+from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import NEITHER, YES_NO, Awaited, Questioner, understanding
 from runtime.execution.prompt.situation import shown_value
@@ -40,40 +40,34 @@ _OPEN, _DONE = "goes_on", "done"
 _AGREED: Mapping[str, bool | None] = {"yes": True, "no": False, NEITHER: None}
 
 _SOMETHING_ELSE = {"question": "they ask a question of their own, or say something else"}
-"""How small models are told of `other`: they choose this word, at the beginning, where they do not choose that one."""
-
-
-class Planned(Protocol):
-    """A question with those that can be asked with it."""
-
-    def __call__(
-        self, first: Question, unknown: frozenset[str], going: Going | None = None, when: str = "", /
-    ) -> Callable[[], list[Question]]: ...
+"""The words for `other` in questions to small models, which choose them at the start, where they do not choose
+`other`.
+"""
 
 
 class Understanding:
-    """Finds out what people mean; a model is asked only where that is not plain."""
+    """Finds out what people mean. A model is asked only if that is not plain."""
 
-    def __init__(self, exchange: Exchange, questioner: Questioner, planned: Planned, patterns: Collection[str]) -> None:
-        """`patterns` are the outcomes that a playbook of the program deals with."""
+    def __init__(self, exchange: Exchange, questioner: Questioner, ahead: Ahead, patterns: Collection[str]) -> None:
+        """`patterns` are the outcomes that a playbook of the program handles."""
         self._patterns = patterns
         self._exchange = exchange
         self._work = exchange.work
         self._questioner = questioner
-        self._planned = planned
+        self._ahead = ahead
 
     async def of(self, line: str, part: Ask, awaited: Awaited, heard: Sequence[Message], aside_task: str) -> Understood:
         """The meaning of the messages. `aside_task` is the task for a message that is something else."""
         plain = None if awaited.until or awaited.triggers else self._plain(part, awaited, heard)
         if plain is not None:
             return plain
-        if self._exchange.machine.alone:
+        if self._exchange.context.alone:
             return await self._step_by_step(line, part, awaited)
         question = understanding(line, awaited)
 
         def plan() -> list[Question]:
             when = self._worded(part, question.outcomes, unread=awaited.unread)
-            following = self._planned(question, frozenset(awaited.types), None, "[1] is an answer")()[1:]
+            following = self._ahead.planned(question, frozenset(awaited.types), None, "[1] is an answer")()[1:]
             if not when:
                 return [question, *following]
             aside = self._questioner.reply(line, f"aside{awaited.attempt}", aside_task, when)
@@ -86,14 +80,14 @@ class Understanding:
         return found
 
     def _worded(self, part: Ask, outcomes: Collection[str], *, unread: bool) -> str:
-        """Under which answers to the first question the model words what is said next."""
+        """The answers to the first question under which the model words the next message."""
         names = (OTHER, "cancel", "human", *(() if part.wants else ("skip",)), *(("correct",) if unread else ()))
         listed = [name for name in names if name in outcomes and name not in self._patterns]
         return f"[1] is `instead:` {' or '.join(listed)}" if listed else ""
 
     @staticmethod
     def _plain(part: Ask, awaited: Awaited, heard: Sequence[Message]) -> Understood | None:
-        """An answer that needs no understanding: nothing is wanted of it, or it is a number or a code alone."""
+        """An answer that needs no understanding: no value is wanted, or it is just a number or a code."""
         if not part.wants:
             return Understood("answer", {})
         if len(part.wants) > 1 or len(heard) != 1 or heard[0].type not in (MessageType.DIRECT, MessageType.CHOICE):
@@ -126,7 +120,7 @@ class Understanding:
         return Understood(does, await self._values(line, does, question, awaited))
 
     async def _given(self, line: str, awaited: Awaited) -> dict[str, Any]:
-        """The wanted values that they gave; a value that they cannot have said counts as none."""
+        """The wanted values in the message. A value that it cannot contain counts as none."""
         if list(awaited.types.values()) == ["bool"]:
             [name] = awaited.types
             return {name: _AGREED[await self._ask(self._questioner.agreed(line, awaited))]}
@@ -134,7 +128,7 @@ class Understanding:
         return {name: value if was_said(value, awaited.heard) else None for name, value in given.items()}
 
     async def _corrected(self, line: str, given: Mapping[str, Any], awaited: Awaited) -> dict[str, Any]:
-        """The correction, where they gave no wanted value in their own words."""
+        """The correction, if the message gives no wanted value in its own words."""
         if not awaited.correctable or any(
             value is not None and _is_quoted(value, awaited.heard) for value in given.values()
         ):
@@ -154,7 +148,7 @@ class Understanding:
         return bool(await self._ask(Choice((line, f"done{awaited.attempt}"), task, options)) == _DONE)
 
     async def _done_instead(self, line: str, question: Understand, awaited: Awaited) -> str:
-        """What somebody does who gives no answer."""
+        """The person's act in place of an answer."""
         left_out = {OTHER, *awaited.triggers, *(["answer"] if awaited.types else [])}
         options = {
             **_SOMETHING_ELSE,
@@ -171,7 +165,7 @@ class Understanding:
         return OTHER if found in _SOMETHING_ELSE else str(found)
 
     async def _triggered(self, line: str, awaited: Awaited) -> str:
-        """The playbook whose trigger fits what somebody wrote. It interrupts a talk, so the model is asked twice."""
+        """The playbook whose trigger fits the message. It interrupts a talk, so the model is asked twice."""
         options = {name: text for name, (text, _) in awaited.triggers.items()}
         task = f"The person wrote: {awaited.quoted} Which of these fits?"
         nothing = {NONE: "anything else, such as an answer to what was asked"}
@@ -194,7 +188,7 @@ class Understanding:
 
 
 def _is_all(given: Mapping[str, Any], heard: str) -> bool:
-    """Whether somebody wrote the value that was asked for, and nothing else."""
+    """Whether the message is the requested value and nothing else."""
     words = re.findall(r"\w+", heard.casefold())
     return any(value is not None and re.findall(r"\w+", str(value).casefold()) == words for value in given.values())
 

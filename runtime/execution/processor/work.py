@@ -1,4 +1,4 @@
-"""The deeds of a frame's instructions: values and calls, each with its place on the tape."""
+"""The effects of a frame's instructions: values and calls, each with its position on the tape."""
 
 from __future__ import annotations
 
@@ -34,64 +34,64 @@ class Work:
 
     def __init__(
         self,
-        machine: ExecutionContext,
+        context: ExecutionContext,
         frame: Frame,
         playbook: PlaybookSpec,
         place: Callable[[], str],
         interrupts: Callable[[], Awaitable[None]],
     ) -> None:
-        self.machine = machine
+        self.context = context
         self.frame = frame
         self._place = place
         self._interrupts = interrupts
         self._state_params = frozenset(param.name for param in playbook.params if param.state)
         self._number = 0
         self.notes: list[str] = []
-        """What the present instruction has for the model to know; it goes along with the next step."""
+        """The current instruction's information for the model, which goes along with the next step."""
         self.said: list[str] = []
-        """The texts that it has said."""
+        """The texts of its messages."""
 
     # -- the instruction
 
     def begin(self) -> None:
-        """An instruction is executed from its beginning, or again."""
+        """An instruction starts, or starts again."""
         self._number, self.notes, self.said = 0, [], []
 
     def note_step(self, at: str, op: str, *, loops: Loops = NOTHING, heard: str | None = None) -> None:
         """Control reaches an instruction; the deeds of the one before it go along."""
-        self.machine.journal.note(StepReached(self.frame.id, at, op, loops, heard, *self.told()))
+        self.context.journal.note(StepReached(self.frame.id, at, op, loops, heard, *self.told()))
 
     def note_back(self, to: int, op: str) -> None:
         """Control goes back to an instruction of the trail; the deeds of the one before it go along."""
         notes, said = self.told()
-        self.machine.journal.note(StepReturned(self.frame.id, to, op, notes=notes, said=said))
+        self.context.journal.note(StepReturned(self.frame.id, to, op, notes=notes, said=said))
 
     def told(self) -> tuple[Sequence[str], Sequence[str]]:
-        """The instruction's information for the model, and the texts that it has said: once."""
+        """The instruction's information for the model, and the texts of its messages, each once."""
         told = self.notes, self.said
         self.notes, self.said = [], []
         return told
 
     def remember(self, note: str) -> None:
-        """Tell the model of something with its next question."""
+        """Tell the model something with its next question."""
         self.notes.append(note)
 
     def position(self) -> str:
-        """The place of the next deed."""
+        """The position of the next effect."""
         self._number += 1
         return str(self._number - 1)
 
     @property
     def upcoming(self) -> str:
-        """The place that the next deed will have."""
+        """The position that the next effect will have."""
         return str(self._number)
 
     def record(self, pos: str) -> CallRecord | None:
-        """The outcome of a deed; None where it was not done."""
+        """The recorded outcome of an effect; None if it has not happened."""
         return self.frame.state.records.get(pos)
 
     async def settled(self, pos: str) -> CallRecord:
-        """The value of a deed that was done. Raises its exception."""
+        """The value of a recorded effect. Raises its exception."""
         if not self.frame.alive:
             await anyio.sleep_forever()  # stopped meanwhile: whoever did that cancels us
         record = self.frame.state.records[pos]
@@ -103,10 +103,10 @@ class Work:
 
     def names(self) -> dict[str, Any]:
         """The current meaning of names."""
-        return names_of(self.machine.journal.state, self.frame, self._state_params)
+        return names_of(self.context.journal.state, self.frame, self._state_params)
 
     async def holds(self, test: Expression) -> bool:
-        """Whether an exact condition is true; a variable that is not set is None."""
+        """Whether an exact condition is true; an unset variable is None."""
         results = await self._results(test)
         try:
             return bool(test.evaluate(Lenient(self.names()), results))
@@ -166,11 +166,11 @@ class Work:
         if self.record(pos) is None:
             call = HostCall(pos, "Var", (name, value))
             try:
-                await self.machine.builtins.variables.update(self.frame, call, name, value)
+                await self.context.builtins.variables.update(self.frame, call, name, value)
             except (StorageError, JournalError):
                 raise
             except ParleyError as error:
-                self.machine.journal.note(CallReturned(*site(self.frame, call), error=described(error)))
+                self.context.journal.note(CallReturned(*site(self.frame, call), error=described(error)))
         await self.settled(pos)
 
     # -- calls
@@ -201,7 +201,7 @@ def _at(value: Any, path: Sequence[Any]) -> Any:
 
 
 def _changed(value: Any, path: Sequence[Any], new: Any) -> Any:
-    """A value with a part of it changed. Raises NotComputable."""
+    """A value with one part changed. Raises NotComputable."""
     if not path:
         return new
     step, *rest = path

@@ -1,4 +1,4 @@
-"""Artifacts: large values under names, of which the model is shown a summary and loads what it needs."""
+"""Artifacts: large values with names. The model sees a summary and loads what it needs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from runtime.tape.frame_state import FrameState
 
 ARTIFACT_CHARS = 500
-"""A playbook's result for the model becomes an artifact when it is longer than this, as JSON."""
+"""The JSON length from which a playbook's result for the model becomes an artifact."""
 
 _SUMMARY_CHARS = 120
 
 
 def is_large(value: Any) -> bool:
-    """Whether the model is shown a value only as an artifact."""
+    """Whether the model sees a value only as an artifact."""
     return len(_text(value)) > ARTIFACT_CHARS
 
 
@@ -26,19 +26,19 @@ def size_bytes(value: Any) -> int:
 
 
 def artifact_name(value: Any) -> str:
-    """The name of an artifact that nobody gave one, see `is_unnamed`: it follows from the value."""
+    """The name of an unnamed artifact, see `is_unnamed`; it follows from the value."""
     return "a_" + hashlib.sha256(_text(value).encode(errors="replace")).hexdigest()[:8]
 
 
 def artifact_summary(value: Any) -> str:
-    """The beginning of the value, for one that nobody summed up."""
+    """The start of the value, for an artifact without a summary."""
     text = value if isinstance(value, str) else _text(value)
     words = " ".join(text[: 2 * _SUMMARY_CHARS].split())
     return words if len(words) <= _SUMMARY_CHARS else words[:_SUMMARY_CHARS] + "…"
 
 
 def shown_artifact(name: str, value: Any, summary: str | None = None) -> str:
-    """An artifact as the model sees it."""
+    """An artifact as shown to the model."""
     about = artifact_summary(value) if summary is None else summary
     return f'artifact of {len(_text(value)):,} characters: {about} [LoadArtifact("{name}") shows it]'
 

@@ -1,4 +1,4 @@
-"""The share of its past that a model can be given: its window, in the tokens that its provider counts."""
+"""The length of the past that a model can take: its window, in the provider's tokens."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from runtime.llm.client import Usage
 
 REPLY_TOKENS = 4_000
-"""The part of the window for the answer, or a quarter of a small window."""
+"""The part of the window for the answer; a quarter of a small window."""
 
 _CHARS_PER_TOKEN = 3.0
-"""Until the first answer says better; most texts have more."""
+"""An estimate until the first answer; most texts have more."""
 
 _LEAST, _MOST = 1.0, 8.0
 
@@ -31,7 +31,7 @@ class ContextWindow:
             self.chars_per_token = (self.chars_per_token + measured) / 2
 
     def past_chars(self, other_chars: int) -> int | None:
-        """The possible length of the past beside the rest of a prompt; None while the model's window is unknown."""
+        """The possible length of the past beside the rest of a prompt; None while the window is unknown."""
         if not self.window_tokens:
             return None
         kept = min(REPLY_TOKENS, self.window_tokens // 4)

@@ -1,4 +1,4 @@
-"""A message as an agent reads it: who said it, what it answers, and what became of it."""
+"""A message as an agent reads it: its author, the message it answers, and later changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OURS = re.compile(
     r"|[^\n]{1,80} \((?:user|agent [^)\n]*)\)))",
     re.MULTILINE,
 )
-"""The beginning of a line that the model could take for one of ours."""
+"""The start of a line that the model could take for one of ours."""
 
 
 def heard_content(message: Message) -> str:
@@ -61,9 +61,7 @@ def heard_line(message: Message, *, while_working: bool = False) -> str:
 
 
 def _theirs(text: str) -> str:
-    """A person's text, written so that no line of it poses as the beginning of another message, or as a fact of
-    ours.
-    """
+    """A person's text, in which no line can pose as the start of another message or as a fact of ours."""
     return _OURS.sub("| ", text)
 
 

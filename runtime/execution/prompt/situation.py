@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from runtime.core.ids import PersonId
 from runtime.core.message import Attachment
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.meetings.shared_state import who
@@ -34,7 +35,7 @@ def situation(state: SessionState, frame: FrameState) -> str:
     agent = state.agents[frame.agent]
     lines = [
         f"You execute {frame.playbook} as {agent.klass} (agent {agent.id}).",
-        *_company(state, agent),
+        *_others_here(state, agent),
         *_files(state),
         *_meetings(state, frame),
         "Call stack: " + ", ".join(stack_entries(state, frame)),
@@ -53,7 +54,7 @@ def node_context(state: SessionState, frame: FrameState) -> list[str]:
     """The people here, their files and meetings, where there is more than one person and one agent."""
     agent = state.agents[frame.agent]
     several = len(state.people) > 1 or len(state.agents) > 1
-    return [*(_company(state, agent) if several else ()), *_files(state), *_meetings(state, frame)]
+    return [*(_others_here(state, agent) if several else ()), *_files(state), *_meetings(state, frame)]
 
 
 def _named_value(agent: AgentState, name: str, value: Any) -> str:
@@ -63,7 +64,7 @@ def _named_value(agent: AgentState, name: str, value: Any) -> str:
     return shown_value(value)
 
 
-def _company(state: SessionState, agent: AgentState) -> Iterator[str]:
+def _others_here(state: SessionState, agent: AgentState) -> Iterator[str]:
     if len(state.agents) > 1:
         others = (f"{other.klass} (agent {other.id})" for other in state.agents.values() if other.id != agent.id)
         yield "Other agents: " + _listed(others, len(state.agents) - 1)
@@ -71,7 +72,7 @@ def _company(state: SessionState, agent: AgentState) -> Iterator[str]:
         yield "People here: " + _listed((_person(state, id_) for id_ in state.people), len(state.people))
 
 
-def _person(state: SessionState, id_: str) -> str:
+def _person(state: SessionState, id_: PersonId) -> str:
     """A person by the name that means only them, and the name they show."""
     person, called = state.people[id_], state.called(id_)
     return called if person.declared in (None, person.name) else f"{called} (shown as {person.name})"

@@ -1,4 +1,4 @@
-"""Steps in the words of their author, without codes: for models and for people."""
+"""Steps in their author's words, without codes, for models and for people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAY = re.compile(r"\ASay\((?P<to>[^,()]*),\s*(?P<words>.*?)\)?\Z", re.DOTALL)
 
 
 def step_words(text: str) -> str:
-    """A step as its author put it, without the codes."""
+    """A step as its author wrote it, without the codes."""
     bare = _CODES.sub("", text).strip()
     said = _SAY.match(bare)
     if said is None:
@@ -36,7 +36,7 @@ def shown_step(step: Step, texts: Texts) -> str | None:
 
 
 def shown_words(step: Step) -> str | None:
-    """A step's own words for that line; None for none."""
+    """A step's own words for that line; None without any."""
     return _shortened(step_words(step.text)) or None
 
 

@@ -1,4 +1,4 @@
-"""The reading of answers: forgiving in form, strict in content."""
+"""Reading of answers: tolerant of form, strict about content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runtime.execution.questions.question import Choice, Question, Understand, U
 from runtime.language.value_types import coerced, fits
 
 MAX_ANSWER_CHARS = 20_000
-"""A longer answer to a question for a value or a choice is none."""
+"""The longest answer to a question for a value or a choice."""
 
 _FENCED = re.compile(r"```[\w+-]*\s*\n?(.*?)```", re.DOTALL)
 _NOT_GIVEN = re.compile(
@@ -141,7 +141,7 @@ def _choice(text: str, options: Mapping[str, str]) -> str:
 
 
 def named(text: str, options: Mapping[str, str]) -> str | None:
-    """The option that a text names: as a whole, or as its first word."""
+    """The option that a text names, completely or by its first word."""
     plain = text.strip().strip("`\"'*.!() ").casefold()
     by_name = {option.casefold(): option for option in options}
     if plain in by_name:
@@ -156,7 +156,7 @@ def named(text: str, options: Mapping[str, str]) -> str | None:
 
 
 _WEAK = frozenset({"other", "repeat", "skip"})
-"""Outcomes that do not count beside a value: who gives it has answered."""
+"""Outcomes that do not count beside a value, which is an answer."""
 
 _INSTEAD = re.compile(r"[`\"'{\s]*instead[`\"']*\s*[:=]?\s*[`\"']*([\w.]+)", re.IGNORECASE)
 
@@ -187,7 +187,7 @@ def _understood(question: Understand, text: str) -> Understood:
 
 
 def _outcome(question: Understand, text: str, fields: Mapping[str, Any]) -> str | None:
-    """The outcome that an answer names; None where it names none."""
+    """The outcome that an answer names; None without one."""
     said = next((fields[key] for key in ("instead", "does", "outcome") if fields.get(key)), None)
     if said is not None:
         found = named(str(said), question.outcomes)
@@ -222,7 +222,7 @@ def _correction(question: Understand, fields: Mapping[str, Any]) -> Understood:
 
 
 def _json(text: str) -> Any:
-    """The JSON value in an answer, whatever surrounds it; `_NO_JSON` where there is none."""
+    """The JSON value in an answer, whatever surrounds it; `_NO_JSON` without one."""
     fenced = _FENCED.search(text)
     bare = (fenced[1] if fenced else text).strip()
     for candidate in (bare, _object_in(bare)):

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer
+from runtime.core.frame_events import StepRejected
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.model_calls import ModelCalls
@@ -34,7 +35,7 @@ Prompt = Callable[[str], tuple[ChatMessage, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class AskingHooks:
     """What stands around the questions of a frame.
 
     `prompt` is the whole prompt around the text of the questions. `parked` is called with the error when the model
@@ -55,11 +56,11 @@ class Asking:
     Use it from one task, and close it there.
     """
 
-    def __init__(self, machine: ExecutionContext, frame: Frame, context: Context) -> None:
-        self._machine = machine
-        self._frame = frame
+    def __init__(self, context: ExecutionContext, frame: Frame, hooks: AskingHooks) -> None:
         self._context = context
-        self.calls = ModelCalls(machine, frame)
+        self._frame = frame
+        self._hooks = hooks
+        self.calls = ModelCalls(context, frame)
         self._open: AsyncExitStack | None = None
         self._reply: Reply | None = None
         self._completion: Completion | None = None
@@ -118,23 +119,23 @@ class Asking:
                 return found
             await self.close()
             if tries >= MAX_TRIES:
-                raise NoUsableAnswer(f"the model did not answer what {self._context.place()} asks: {wrong}")
+                raise NoUsableAnswer(f"the model did not answer what {self._hooks.place()} asks: {wrong}")
 
     async def _refused(self, wrong: str) -> None:
-        self.calls.publish("step.rejected", rule="answer", error=wrong)
-        if self._machine.watcher is not None:
-            await self._machine.watcher.refused(self._frame, "answer", wrong)
+        self.calls.publish(StepRejected(*self.calls.at, "answer", wrong))
+        if self._context.watcher is not None:
+            await self._context.watcher.refused(self._frame, "answer", wrong)
 
     async def _broke_off(self, error: LLMError, breaks: int) -> int:
         """The reply has broken off, or did not come; returns how many have in a row, when it is to be asked again."""
         said_anything = self._reply is not None and bool(self._reply.text.strip())
         self.calls.broke_off(error)
         await self.close(ended=False)
-        if isinstance(error, ContextTooLong) and await self._context.shortened():
+        if isinstance(error, ContextTooLong) and await self._hooks.shortened():
             return breaks
         if breaks < MAX_BREAKS and said_anything:
             return breaks + 1
-        await self._context.parked(error)
+        await self._hooks.parked(error)
         return 0
 
     @property
@@ -150,20 +151,20 @@ class Asking:
             if number is not None:
                 return first, self._reply, number
         await self.close()
-        if wrong or self._machine.alone:
+        if wrong or self._context.alone:
             questions = [first]
         self._numbers = {question.key: number for number, question in enumerate(questions, 1)}
         schema = schema_of(first) if len(questions) == 1 else None
         worded = any(isinstance(question, Words) for question in questions)
-        temperature = None if worded and not self._machine.alone else 0.0
-        prompt = self._context.prompt(asked(questions, wrong))
+        temperature = None if worded and not self._context.alone else 0.0
+        prompt = self._hooks.prompt(asked(questions, wrong))
         request = CompletionRequest(prompt, temperature=temperature, schema=schema)
         self.prompt_chars = sum(len(message.content) for message in request.messages)
         await self.calls.begin(request)
-        presence = self._machine.pages.presence
+        presence = self._context.pages.presence
         opened = self._open = self._open or AsyncExitStack()
-        opened.enter_context(presence.working(self._frame.state.agent, self._context.doing()))
-        completion = await opened.enter_async_context(self._machine.llm.stream(request))
+        opened.enter_context(presence.working(self._frame.state.agent, self._hooks.doing()))
+        completion = await opened.enter_async_context(self._context.llm.stream(request))
         self._completion = completion
         self._reply = Reply(self._heard(completion), len(questions))
         return first, self._reply, 1
@@ -186,4 +187,4 @@ class Asking:
         self._open = None
         if ended and completion is not None:
             self.calls.end(completion.usage)
-            self._machine.window.answered(self.prompt_chars, completion.usage)
+            self._context.window.answered(self.prompt_chars, completion.usage)

@@ -1,4 +1,4 @@
-"""The wording of questions, one alone or several together."""
+"""The wording of questions, alone or together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from runtime.execution.questions.question import Choice, Key, Question, Understand, Value, Words
 
 FROM_PROGRAM = "(From the program, not from a person.)"
-"""Before a question, so that a model takes it for no message of a person's."""
+"""Words before a question, so that a model does not take it for a person's message."""
 
 KINDS: Mapping[str, str] = {
     "int": "a whole number",
@@ -19,7 +19,7 @@ KINDS: Mapping[str, str] = {
 }
 
 MAX_BEGUN_CHARS = 6_000
-"""So much is shown of the end of a message that broke off."""
+"""The number of characters shown from the end of a message that broke off."""
 
 _TOGETHER = (
     "Answer these in order: the first at once, each that follows on a new line that begins with its number in "
@@ -28,7 +28,7 @@ _TOGETHER = (
 
 
 def asked(questions: Sequence[Question], wrong: str = "") -> str:
-    """The text that asks. `wrong` is what was wrong with the last answer to it."""
+    """The text of the questions. `wrong` is the error in the last answer."""
     before = f"Your last answer could not be used: {wrong}. Answer again.\n" if wrong else ""
     if len(questions) == 1:
         return before + _task(questions[0], {})
@@ -38,7 +38,7 @@ def asked(questions: Sequence[Question], wrong: str = "") -> str:
 
 
 def _task(question: Question, numbers: Mapping[Key, int]) -> str:
-    """What one question asks, with the numbers of those that are asked together."""
+    """The task of one question, with the numbers of those asked together."""
     when = f"Only if {question.when}: " if question.when else ""
     match question:
         case Words():
@@ -59,7 +59,7 @@ def _task(question: Question, numbers: Mapping[Key, int]) -> str:
 
 
 def _begun(text: str) -> str:
-    """What a model is told of a message that broke off."""
+    """The words about a message that broke off, for a model."""
     if not text:
         return ""
     shown = text if len(text) <= MAX_BEGUN_CHARS else f"…{text[-MAX_BEGUN_CHARS:]}"
@@ -71,14 +71,14 @@ def _begun(text: str) -> str:
 
 
 def _options(options: Mapping[str, str]) -> str:
-    """The outcomes of a choice, a line each where they need an explanation: small models read those better."""
+    """The outcomes of a choice, one a line if they need explanations, which small models read better."""
     meanings = [f"\n- {name}{f': {meaning}' if meaning else ''}" for name, meaning in options.items()]
     listed, gap = ("".join(meanings), "\n") if any(options.values()) else ("", " ")
     return f"{listed}{gap}Answer with one of these alone: {', '.join(options)}."
 
 
 def _form(types: Mapping[str, str], *, optional: bool) -> str:
-    """In which form values are given: one alone, several as JSON."""
+    """The form of values: one alone, several as JSON."""
     null = ", null for what was not given" if optional else ""
     if len(types) == 1:
         [(name, kind)] = types.items()

@@ -1,4 +1,4 @@
-"""The kinds of questions that a model is asked, each with a purpose, a form and a check."""
+"""The kinds of questions to a model, each with a purpose, a form and a check."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Key = tuple[str, str]
-"""The identity of a question: the line of its instruction, and the part of it that is asked."""
+"""The identity of a question: its instruction's line, and the part of it that is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Understand:
     arguments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     correctable: Mapping[str, str] = field(default_factory=dict)
     longest_chars: int = 10_000
-    """A text that is longer was not given by the person."""
+    """The length beyond which a text cannot come from the person."""
     when: str = ""
     told_by: Mapping[Key, str] = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ class Understood:
     values: Mapping[str, Any]
 
     def to_data(self) -> dict[str, Any]:
-        """As the tape keeps it."""
+        """The answer in the tape's form."""
         return {"does": self.does, "values": dict(self.values)}
 
 

@@ -12,10 +12,10 @@ _LONGEST_LABEL_LINE = 200
 """A line that has more characters and may still begin with a label is blanks: none is searched for in it."""
 
 MAX_REPLY_CHARS = 9 * MAX_ANSWER_CHARS // 10
-"""A reply is cut off here, so that its words are a message that can be said."""
+"""The length at which a reply is cut off, so that its words still fit a message."""
 
 MAX_BLANKS = 200
-"""This many blanks and line ends in a row end an answer that is no text."""
+"""The number of successive spaces and line ends that ends an answer which is no text."""
 
 _LABEL = re.compile(r"[ \t]*(?:\*\*)?\[(\d{1,2})\]:?(?:\*\*)?:?[ \t]?")
 _FENCE = re.compile(r"[ \t]*```\w*[ \t]*(?:\n|\Z)")
@@ -25,7 +25,7 @@ _BEGUN = re.compile(r"[ \t]*(?:\*{0,2}|\*\*\[\d{0,2}|\*?\*?\[\d{0,2}\]?:?\*{0,2}
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """The answer to question `number` begins."""
+    """The answer to question `number` starts."""
 
     number: int
 
@@ -51,7 +51,7 @@ class Sections:
         self._over = False
         self._held = ""
         self._opening = ""
-        """The first line, where the first answer has no label and more are to come."""
+        """The first line, if the first answer has no label and more answers follow."""
 
     def feed(self, piece: str, *, final: bool = False) -> list[Part]:
         """The answers that a piece adds."""
@@ -96,7 +96,7 @@ class Sections:
         return bool(fence or _BEGUN.match(text, position))
 
     def _begins(self, number: int, parts: list[Part]) -> bool:
-        """Whether a label begins an answer, or says late that the first one continues."""
+        """Whether a label starts an answer, or belatedly labels the first one."""
         if self._preamble and number == 1:
             self._preamble = False
             return True
@@ -144,10 +144,10 @@ class Reply:
         self._at = 0
         self.chars = 0
         self.text = ""
-        """All that was read."""
+        """All text that was read."""
 
     async def close(self) -> None:
-        """Read nothing more."""
+        """Stop reading."""
         await self._pieces.aclose()
 
     async def words(self, number: int) -> AsyncIterator[str]:

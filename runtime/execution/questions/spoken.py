@@ -1,4 +1,4 @@
-"""The words of a message while they are written: what models put around them is taken off, values are filled in."""
+"""The words of a growing message: additions by models are removed, and values filled in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SILENCE = "-"
 _NOTHING = ("", SILENCE, '""')
 
 _HEAD = 80
-"""The number of characters that decide what surrounds a text."""
+"""The number of first characters that decide what surrounds a text."""
 
 _WRAPPED = re.compile(
     r"(?:```\w*\s*)?(?:await\s+)?(?:self\.)?Say\(\s*[\"']?[\w ]{1,30}[\"']?\s*,\s*f?"
@@ -72,7 +72,7 @@ class Spoken:
         return self._read(piece, final=False)
 
     def end(self) -> str:
-        """The retained text, when the message is complete."""
+        """The retained text, once the message is complete."""
         return self._read("", final=True).rstrip()
 
     def _read(self, piece: str, *, final: bool) -> str:
@@ -84,7 +84,7 @@ class Spoken:
         return self._body(self._held + piece, final=final)
 
     def _opened(self, *, final: bool) -> bool:
-        """Remove what precedes the words; False while that is not known."""
+        """Remove text before the words; False while its end is unknown."""
         head = self._after_leading((self._head or "").lstrip(), final=final)
         if head is None or (not final and _may_open(head)):
             return False
@@ -131,7 +131,7 @@ class Spoken:
         return True
 
     def _quoted(self, head: str, *, final: bool) -> bool:
-        """Take off the quote that opens the whole text; False while it may be one of the first words alone."""
+        """Remove the quote that opens the whole text; False while it may belong to the first words alone."""
         _, closing, rest = head[1:_HEAD].partition('"')
         if not final and len(head) < _HEAD and not rest.strip():
             return False
@@ -154,7 +154,7 @@ class Spoken:
         return self._filled(text)
 
     def _closed(self, text: str) -> str:
-        """A complete text without the quote that ends it."""
+        """A complete text without its closing quote."""
         text = text.rstrip()
         text = text.removesuffix("```").rstrip() if self._fenced else text
         return text.removesuffix(self._quote).rstrip() if self._quote and not self._over else text
@@ -190,7 +190,7 @@ def _begins(pattern: re.Pattern[str], text: str) -> int:
 
 
 def _may_open(head: str) -> bool:
-    """Whether the beginning of a text may still become "Sure, here is the message:" and a fence."""
+    """Whether the start of a text may still become "Sure, here is the message:" and a fence."""
     plain = head.casefold()
     if not plain or len(plain) > _HEAD:
         return False
@@ -215,7 +215,7 @@ def _text_of(text: str) -> str:
 
 
 async def spoken(pieces: AsyncIterator[str], filter_: Spoken, *, may_be_silent: bool) -> AsyncIterator[str]:
-    """The words as they are shown. Raises WrongAnswer when there are none, though there should be."""
+    """The words for display. Raises WrongAnswer if there are none, though there should be."""
     begun = ""
     shown = False
     async for piece in pieces:

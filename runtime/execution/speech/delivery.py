@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import anyio
 
 from runtime.core.errors import StorageError, UnknownTarget
+from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Attachment
 from runtime.execution.frames.frame import Call, Executable, Frame
 from runtime.execution.frames.outcomes import rebuilt
@@ -41,7 +42,7 @@ class Way:
 
     piece_chars: int = 0
     hold_s: float | None = None
-    handlers: tuple[tuple[str, HumanSpec], ...] = ()
+    handlers: tuple[tuple[PersonId, HumanSpec], ...] = ()
 
     @property
     def shown(self) -> bool:
@@ -71,7 +72,7 @@ class Delivery:
         handled = () if self._is_handling(frame.id) else tuple(h for h in hearers if h[1].delivery.channel == "custom")
         return self._way(hearers, handled)
 
-    def show(self, agent: str, target: Target, text: str) -> PageState | None:
+    def show(self, agent: AgentId, target: Target, text: str) -> PageState | None:
         """Have people see, as they want it, what an agent says without a frame: it is played in another process.
 
         No handler is given it: those who have one see it in the chat. None when they see it later, or not at all.
@@ -89,11 +90,13 @@ class Delivery:
             self._release(agent)
         return None
 
-    def _wanting(self, target: Target, text: str | None) -> list[tuple[str, HumanSpec]]:
+    def _wanting(self, target: Target, text: str | None) -> list[tuple[PersonId, HumanSpec]]:
         """Those who hear it and want to."""
         return [(who, spec) for who, spec in self._hearers(target) if self._wants(who, spec, target, text)]
 
-    def _way(self, hearers: Sequence[tuple[str, HumanSpec]], handled: tuple[tuple[str, HumanSpec], ...]) -> Way:
+    def _way(
+        self, hearers: Sequence[tuple[PersonId, HumanSpec]], handled: tuple[tuple[PersonId, HumanSpec], ...]
+    ) -> Way:
         kinds = [spec.delivery for who, spec in hearers if (who, spec) not in handled]
         pieces = [kind.streaming_chunk_size for kind in kinds if kind.channel != "buffered"]
         holds = [kind.buffer_timeout_s for kind in kinds if kind.channel == "buffered"]
@@ -101,13 +104,15 @@ class Delivery:
             return Way(min(pieces, default=0), None, handled)
         return Way(0, min(holds), handled)
 
-    def _hearers(self, target: Target) -> list[tuple[str, HumanSpec]]:
+    def _hearers(self, target: Target) -> list[tuple[PersonId, HumanSpec]]:
         state = self._journal.state
         meeting = state.meetings.get(str(target.meeting))
         who = [target.person] if target.person is not None else (meeting.people if meeting else []) or [*state.people]
-        return [(person, human_of(person, state, self._population.humans)) for person in who] or [("", ANYBODY)]
+        return [(person, human_of(person, state, self._population.humans)) for person in who] or [
+            (PersonId(""), ANYBODY)
+        ]
 
-    def _wants(self, person: str, spec: HumanSpec, target: Target, text: str | None) -> bool:
+    def _wants(self, person: PersonId, spec: HumanSpec, target: Target, text: str | None) -> bool:
         wanted = spec.delivery.meeting_notifications
         if target.meeting is None or wanted == "all":
             return True
@@ -150,7 +155,7 @@ class Delivery:
         if record is not None and record.error is not None:
             raise rebuilt(record.error)
 
-    def _handler(self, frame: Frame, handler: str) -> tuple[str, Executable]:
+    def _handler(self, frame: Frame, handler: str) -> tuple[AgentId, Executable]:
         """The playbook and the agent that has it, made if need be: the one that speaks, before all others."""
         owner, _, name = handler.rpartition(".")
         agents = [spec for spec in self._program.agents if spec.kind is AgentKind.AI and owner in ("", spec.name)]

@@ -14,6 +14,7 @@ from runtime.core.message import Choice, Mark
 from runtime.tape.facts.calls import QuestionAsked
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.pages import MarkPlaced, MarkWanted, PageShown, QuestionClosed, QuestionSettled
+from runtime.tape.frame_state import CallKey
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import ClosedQuestion, QuestionState
 
@@ -37,7 +38,7 @@ class Indicators:
         self._outbox = outbox
         self._address = address
         self._spec_of = spec_of
-        self._open: dict[str, tuple[QuestionState, str]] = {}
+        self._open: dict[CallKey, tuple[QuestionState, str]] = {}
         self._settling: set[str] = set()
         self.under_way = 0
         self._on_rest = on_rest

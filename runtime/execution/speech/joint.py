@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 LEAST_CHARS = 60
-"""Less than this is written anew, which costs little."""
+"""The length below which a message is written again from its start, which costs little."""
 
 _SAME_CHARS = 20
-"""A rest that has so much in common with the beginning of the message is the whole message again."""
+"""The common length from which a rest counts as the whole message again."""
 
 _OVERLAP_CHARS = 500
-"""So far back the last words are looked for in what comes."""
+"""The distance within which the last words are searched for in the rest."""
 
 
 def beginning(stands: str) -> str:
-    """What can be gone on with of a text that people see: its whole words, with the blank behind them. "" where that is
-    not worth it."""
+    """The part of a visible text that can be continued: its whole words, with the space after them. "" if that is not
+    worthwhile.
+    """
     end = max(stands.rfind(" "), stands.rfind("\n")) + 1
     return stands[:end] if end >= LEAST_CHARS else ""
 
@@ -43,7 +44,7 @@ async def joined(stands: str, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 def _met(begun: str, rest: str, *, final: bool) -> str | None:
-    """The beginning and the rest as one text; None while more of the rest is needed to know, or when there is none."""
+    """The start and the rest as one text; None while more of the rest is needed, or if there is none."""
     same = _common_chars(begun, rest)
     whole = begun.rstrip()
     if same == len(rest) and same < len(whole):  # it may be the message from its beginning
@@ -59,7 +60,7 @@ def _met(begun: str, rest: str, *, final: bool) -> str | None:
 
 
 def _repeated(whole: str, rest: str, *, final: bool) -> str | None:
-    """The last words of the beginning with which the rest begins; None while there may be more of them."""
+    """The last words of the start that the rest repeats; None while there may be more."""
     near = whole[-_OVERLAP_CHARS:]
     starts = [at for at in range(len(near)) if not near[at].isspace() and (not at or near[at - 1].isspace())]
     for tail in (near[at:] for at in starts):
@@ -72,6 +73,6 @@ def _repeated(whole: str, rest: str, *, final: bool) -> str | None:
 
 
 def _common_chars(one: str, other: str) -> int:
-    """How long the two are the same from their beginning."""
+    """The length of their common beginning."""
     count = min(len(one), len(other))
     return next((at for at in range(count) if one[at] != other[at]), count)

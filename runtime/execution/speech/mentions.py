@@ -1,4 +1,4 @@
-"""The people whom a page may mention, and the humans that the program declares them to be."""
+"""The people that a page may mention, and the declared humans that they are."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from runtime.tape.state import SessionState
 
 
 def human_of(person: str, state: SessionState, humans: Sequence[HumanSpec]) -> HumanSpec:
-    """The declared human that a person is; ANYBODY for all others."""
-    known = state.people.get(person)
+    """The declared human that a person is; ANYBODY for others."""
+    known = state.person_of(person)
     return next((spec for spec in humans if known is not None and spec.declared == known.declared), ANYBODY)
 
 
 def mentioned(page: PageState, state: SessionState, humans: Sequence[HumanSpec]) -> dict[str, str]:
-    """The people whom a page may mention: ids by name. A name that several show is whose the page is, or nobody."""
+    """The people that a page may mention: ids by name. A name that several people show means the page's recipient, or
+    nobody.
+    """
     kind, _, whose = page.to.partition(" ")
     held = parse_meeting_id(page.to) is not None
     found: dict[str, str] = {}

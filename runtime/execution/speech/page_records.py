@@ -11,6 +11,7 @@ from runtime.channels.outbox import LivePage
 from runtime.core.address import Address
 from runtime.core.errors import NotDelivered
 from runtime.core.stream import StreamChunk, StreamComplete, StreamStart
+from runtime.core.talk_events import PageOpened, PageSent
 from runtime.tape.facts.pages import PageGrew, PartOpening, PartSent
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState
@@ -71,7 +72,7 @@ class PageRecord:
         self._journal.note(PartOpening(self._page.id, part, text))
         await self._journal.commit()
         self._require_page()
-        self._publish("page.opened", part)
+        self._bus.publish(PageOpened(*self._place, part, self._platform))
 
     async def grows(self, text: str, /) -> None:
         known = self._page.stands
@@ -81,16 +82,18 @@ class PageRecord:
         self._journal.note(PageGrew(self._page.id, at, text[at:]))
         await self._journal.commit()
 
-    async def sent(self, part: int, platform_id: str, /) -> None:
+    async def sent(self, part: int, platform_id: str, /, *, found_again: bool) -> None:
         self._journal.note(PartSent(self._page.id, part, platform_id))
-        await self._journal.commit()
-        self._publish("page.sent", part)
+        if found_again:
+            self._journal.hurry()
+        else:
+            await self._journal.commit()
+        self._bus.publish(PageSent(*self._place, part, self._platform))
 
     def _require_page(self) -> None:
         if self._page.id not in self._journal.state.pages:
             raise NotDelivered(f"page {self._page.id} was closed before anything of it was shown")
 
-    def _publish(self, name: str, part: int) -> None:
-        page = self._page
-        about = {"session_id": self._journal.session, "page_id": page.id, "frame": page.frame}
-        self._bus.publish(name, **about, part=part, platform=self._platform)
+    @property
+    def _place(self) -> tuple[str, str, str]:
+        return self._journal.session, self._page.id, self._page.frame

@@ -10,9 +10,10 @@ from typing import Any
 import anyio
 
 from runtime.channels.outbox import LivePage, Outbox, PageSpec
+from runtime.core import talk_events
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError
-from runtime.core.ids import MessageId, StreamId
+from runtime.core.ids import AgentId, MessageId, StreamId
 from runtime.core.message import Attachment, Choice, Message
 from runtime.core.signals import Signal
 from runtime.core.stream import StreamObserver, StreamStart
@@ -114,7 +115,7 @@ class Pages:
         seq = self._journal.note(PageBegun(frame, agent, to, reply=self._answered(agent, place), place=place))
         return self._journal.state.pages[str(seq)]
 
-    def _answered(self, agent: str, place: Address | None) -> str | None:
+    def _answered(self, agent: AgentId, place: Address | None) -> str | None:
         """The platform's id of the message that the agent's next page quotes: where others can read along, and it was
         written."""
         state = self._journal.state
@@ -162,7 +163,7 @@ class Pages:
             if not page.opened:
                 self._abandon(page.id)
                 continue
-            self._publish("page.closed", page)
+            self._bus.publish(talk_events.PageClosed(*self._place(page)))
             self.show(page)
 
     def withdraw(self) -> None:
@@ -219,7 +220,7 @@ class Pages:
         self._journal.note(PageFinished(str(seq), text))
         self.show(self._journal.state.pages[str(seq)])
 
-    def said_by(self, agent: str, to: str) -> PageState:
+    def said_by(self, agent: AgentId, to: str) -> PageState:
         """The page of an agent in another process, which speaks without a frame; to be finished or held at once."""
         place = place_of_elsewhere(self._journal.state, agent, to)
         seq = self._journal.note(PageBegun("", agent, to, reply=self._answered(agent, place), place=place))
@@ -255,10 +256,13 @@ class Pages:
     async def _finish(self, page: PageState, live: LivePage) -> None:
         delivered: bool | None = None
         try:
-            await self._journal.commit()
+            if page.opened or self._unfinished > 1:
+                await self._journal.commit()
+            else:
+                self._journal.hurry()  # its opening is committed before anything is shown, and this text with it
             delivered = await live.finish(page.text)
         except AdapterError as error:
-            self._publish("page.failed", page, error=str(error))
+            self._bus.publish(talk_events.PageFailed(*self._place(page), str(error)))
         finally:
             self._unfinished -= 1
             self._room.send()
@@ -268,7 +272,7 @@ class Pages:
             self.show(page)
         elif delivered is not None:
             self._journal.note(PageShown(page.id, lost=not delivered))
-            self._publish("page.finished", page, delivered=delivered)
+            self._bus.publish(talk_events.PageFinished(*self._place(page), delivered))
         if not self._unfinished:
             await self._journal.commit()
 
@@ -283,9 +287,8 @@ class Pages:
         self._journal.note(PageMoved(page.id))
         return True
 
-    def _publish(self, name: str, page: PageState, **data: Any) -> None:
-        about = {"session_id": self._journal.session, "agent_id": page.agent, "page_id": page.id, "frame": page.frame}
-        self._bus.publish(name, **about, **data)
+    def _place(self, page: PageState) -> tuple[str, str, str, str]:
+        return self._journal.session, page.agent, page.id, page.frame
 
     def _page(self, page: PageState) -> LivePage:
         live = self._live.get(page.id)
@@ -308,14 +311,14 @@ class Pages:
     def _addressee(self, page: PageState) -> str:
         """The name of the one person to whom it is said, where others read it too."""
         state = self._journal.state
-        person = state.people.get(page.to.removeprefix("person "))
+        person = state.person_of(page.to.removeprefix("person "))
         return "" if person is None or state.private or len(state.people) == 1 else person.name
 
     def _spec(
         self, page: str, agent: str, parts: Mapping[int, str], reply_to: str | None, place: Address | None
     ) -> PageSpec:
         state = self._journal.state
-        known = state.agents.get(agent)
+        known = state.agent(agent)
         speaker = Speaker(agent, known.klass if known else "Parley")
         people = {known.name: person for person, known in state.people.items()}
         place = place or (None if state.order is None else state.order.place)

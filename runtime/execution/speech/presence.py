@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from runtime.channels.outbox import Outbox
 from runtime.core.address import Address, Speaker
+from runtime.core.ids import AgentId
 from runtime.meetings.placement import place_of_work
 from runtime.tape.journal import Journal
 
@@ -19,12 +20,12 @@ class Presence:
         self._journal = journal
         self._outbox = outbox
         self._address = address
-        self._work: dict[str, list[str | None]] = {}
-        self._shown_at: dict[str, Address] = {}
-        self._waits: Counter[str] = Counter()
+        self._work: dict[AgentId, list[str | None]] = {}
+        self._shown_at: dict[AgentId, Address] = {}
+        self._waits: Counter[AgentId] = Counter()
 
     @contextmanager
-    def working(self, agent: str, doing: str | None = None) -> Iterator[None]:
+    def working(self, agent: AgentId, doing: str | None = None) -> Iterator[None]:
         """The agent works, on what `doing` says, unless something within says more."""
         stack = self._work.setdefault(agent, [])
         stack.append(doing)
@@ -52,7 +53,7 @@ class Presence:
                 self._waits[agent] -= 1
                 self._show(agent)
 
-    def _show(self, agent: str) -> None:
+    def _show(self, agent: AgentId) -> None:
         known = self._journal.state.agents.get(agent)
         stack = self._work.get(agent, [])
         active = bool(stack) and not self._waits[agent]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 
 from runtime.channels.acknowledgements import Acknowledgements
 from runtime.core.clock import Clock, until
-from runtime.core.errors import PlaybookError
-from runtime.core.ids import ANYONE, AgentId, MessageId
+from runtime.core.ids import ANYONE, AgentId, MessageId, ParticipantId
 from runtime.core.message import Message
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
@@ -20,8 +19,8 @@ from runtime.tape.facts.agents import AgentRestarted, AgentStopped, MessagesDrop
 from runtime.tape.facts.calls import AcksAwaited, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted, FrameSteered
+from runtime.tape.frame_state import CallKey
 from runtime.tape.journal import Journal
-from runtime.tape.rules.frames import call_key
 
 MAX_WITHIN_S = 7 * 24 * 3600.0
 """No acknowledgement is waited for longer."""
@@ -37,14 +36,14 @@ class Receipts:
         self._presence = presence
         self._live = acknowledgements
         self._clock = clock
-        self._waiting: dict[str, anyio.Event] = {}
+        self._waiting: dict[CallKey, anyio.Event] = {}
 
     def begun(self, frame: Frame, call: Call) -> bool:
         """Whether the call has said its text already, and only waits."""
-        return call_key(frame.id, call.pos) in self._journal.state.acks
+        return CallKey(frame.id, call.pos) in self._journal.state.acks
 
     def ask(
-        self, frame: Frame, call: Call, message: Message, who: Collection[str], *, page: str | None, to: str
+        self, frame: Frame, call: Call, message: Message, who: Collection[ParticipantId], *, page: str | None, to: str
     ) -> None:
         """Write down that the call waits for `who` to acknowledge `message`: agents by consuming it, people by seeing
         its page."""
@@ -53,7 +52,7 @@ class Receipts:
 
     async def collect(self, frame: Frame, call: Call, within_s: float) -> None:
         """Wait until all have acknowledged it, or cannot, or the time is over; the result says who did."""
-        key = call_key(frame.id, call.pos)
+        key = CallKey(frame.id, call.pos)
         await self._journal.commit()
         wait = self._journal.state.waits.get(key)
         if wait is not None:
@@ -66,7 +65,7 @@ class Receipts:
         self._journal.note(WaitEnded(*site(frame, call), messages=[], value=self._value(ack)))
         await self._journal.commit()
 
-    async def _settled(self, key: str, due: float, within_s: float) -> None:
+    async def _settled(self, key: CallKey, due: float, within_s: float) -> None:
         event = self._waiting[key] = anyio.Event()
         self._look(key)
 
@@ -88,8 +87,8 @@ class Receipts:
             "missing": [self._called(who) for who in (*ack.awaited, *ack.refused)],
         }
 
-    def _called(self, who: str) -> str:
-        if who.isdecimal():
+    def _called(self, who: ParticipantId) -> str:
+        if isinstance(who, AgentId):
             return f"agent {who}"
         return "user" if who == ANYONE else self._journal.state.called(who)
 
@@ -100,7 +99,7 @@ class Receipts:
                 self._acknowledge(fact.agent_id() or self._owner(fact), fact.messages)
             elif isinstance(fact, MessagesDropped | AgentStopped):
                 for message in fact.messages if isinstance(fact, MessagesDropped) else fact.dropped:
-                    self._live.give_up(MessageId(message), AgentId(fact.agent))
+                    self._live.give_up(MessageId(message), fact.agent)
         for key in list(self._waiting):
             self._look(key)
 
@@ -112,16 +111,20 @@ class Receipts:
         for message in messages:
             self._live.acknowledge(MessageId(message), AgentId(agent))
 
-    def _look(self, key: str) -> None:
+    def _look(self, key: CallKey) -> None:
         ack = self._journal.state.acks.get(key)
         if ack is None or not ack.awaited:
             self._waiting[key].set()
 
 
-def within_of(given: Any) -> float | None:
-    """The time limit of an acknowledgement; None for a call that wants none. Raises PlaybookError."""
-    if given is None or given is False:
+def _within(given: Any) -> float | None:
+    """The time limit of an acknowledgement; None for a call that wants none."""
+    if given is False:
         return None
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= MAX_WITHIN_S:
-        raise PlaybookError(f"ack_within_s is {given!r}; it is a number of seconds, at most {MAX_WITHIN_S:g}")
+        raise ValueError(f"ack_within_s as a number of seconds, at most {MAX_WITHIN_S:g}, not {given!r}")
     return float(given)
+
+
+AckWithin = Annotated[float, _within]
+"""The time within which a message is to be acknowledged."""

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import (
     ANYONE,
-    GUEST,
     AgentId,
+    GuestId,
     MeetingId,
     ParticipantId,
     PersonId,
@@ -64,13 +64,13 @@ class Target:
     @property
     def human(self) -> bool:
         """Whether it is a person who is addressed directly."""
-        to = str(self.recipient)
-        return self.recipient is not None and self.meeting is None and not (to.isdecimal() or to.startswith(GUEST))
+        return self.meeting is None and isinstance(self.recipient, PersonId)
 
     @property
-    def person(self) -> str | None:
+    def person(self) -> PersonId | None:
         """The id of the one person who is addressed; None when it is anybody, or an agent."""
-        return str(self.recipient) if self.human and self.recipient != ANYONE else None
+        to = self.recipient if self.meeting is None else None
+        return to if isinstance(to, PersonId) and to != ANYONE else None
 
 
 def resolve_target(text: str, state: SessionState, population: Population, *, meeting: str | None) -> Target:
@@ -84,11 +84,11 @@ def resolve_target(text: str, state: SessionState, population: Population, *, me
     if first.lower() == "meeting" or parse_meeting_id(first):
         return _meeting_target(first, others, state, population, meeting)
     if text.strip() in population.guests and text.strip() not in population.classes():
-        return Target(f"guest {text.strip()}", PersonId(GUEST + text.strip()))
+        return Target(f"guest {text.strip()}", GuestId.of(text.strip()))
     found = _agent(text, state, population) or person_named(text, state, population)
     if found is None:
         raise UnknownTarget(f"nobody called {text!r} can be spoken to; known are {_known(state, population)}")
-    return Target(f"agent {found}" if found.isdecimal() else f"{_PERSON}{found}", found)
+    return Target(f"agent {found}" if isinstance(found, AgentId) else f"{_PERSON}{found}", found)
 
 
 def _agent(text: str, state: SessionState, population: Population) -> AgentId | None:
@@ -112,7 +112,7 @@ def person_named(text: str, state: SessionState, population: Population) -> Pers
         raise UnknownTarget(f"{spec.name} is not here yet; {_here(state)}")
     if len(found) > 1:
         raise several_called(text, found)
-    return PersonId(found[0]) if found else None
+    return found[0] if found else None
 
 
 def declared(text: str, population: Population) -> HumanSpec | None:
@@ -148,7 +148,7 @@ def _meeting_target(
 
 def _participant(text: str, meeting: MeetingState, state: SessionState, population: Population) -> ParticipantId:
     """The named participant of the meeting; people of the conversation hear it too while none was invited."""
-    agents = [AgentId(who) for who in meeting.joined if who in state.agents]
+    agents = [who for who in meeting.agents if who in state.agents]
     named = parse_agent_id(text)
     found = next((who for who in agents if who == named or state.agents[who].klass == text), None)
     if found is not None:
@@ -173,7 +173,7 @@ def _known(state: SessionState, population: Population) -> str:
     return ", ".join([*names_known(state, population), *meetings])
 
 
-def _ended_unread(text: str, state: SessionState, agent: str, current: str | None) -> str | None:
+def _ended_unread(text: str, state: SessionState, agent: AgentId, current: str | None) -> str | None:
     """The meeting that `text` means, when it has ended and the agent has not read all of it."""
     if not text.lower().startswith("meeting"):
         return None
@@ -184,7 +184,7 @@ def _ended_unread(text: str, state: SessionState, agent: str, current: str | Non
 
 
 def wait_source(
-    text: str, state: SessionState, population: Population, *, agent: str, meeting: str | None
+    text: str, state: SessionState, population: Population, *, agent: AgentId, meeting: str | None
 ) -> dict[str, Any]:
     """What `Yld(text)` or `WaitForMessage(text)` waits for, as data for the tape.
 
@@ -199,13 +199,14 @@ def wait_source(
 
 
 def _wait_source(
-    words: str, state: SessionState, population: Population, agent: str, meeting: str | None
+    words: str, state: SessionState, population: Population, agent: AgentId, meeting: str | None
 ) -> dict[str, Any]:
     if words in ("*", ""):
         return {"any": True}
     if is_human_word(words):
         last_person = state.agents[agent].last_person
-        return {"human": True} if last_person not in state.people else {"human": True, "person": last_person}
+        known = last_person is not None and last_person in state.people
+        return {"human": True, "person": last_person} if known else {"human": True}
     if words.lower() == "agent":
         last = state.agents[agent].last_addressed
         if last is None or not last.startswith("agent "):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import anyio
@@ -13,17 +14,17 @@ from runtime.channels.acknowledgements import Acknowledgements
 from runtime.channels.channel import Channel
 from runtime.channels.message_queue import MessageQueue
 from runtime.core.errors import PlaybookError
-from runtime.core.ids import GUEST, AgentId, ParticipantId, new_message_id, new_stream_id, parse_meeting_id
+from runtime.core.ids import AgentId, GuestId, ParticipantId, PersonId, new_message_id, new_stream_id, parse_meeting_id
 from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType
 from runtime.core.plain_text import whole_characters
 from runtime.core.stream import StreamStart
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
-from runtime.execution.frames.signatures import call_arguments, own_type
+from runtime.execution.frames.signatures import Later, OwnType, call
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import Delivery, Way, addressed, surely_addressed
 from runtime.execution.speech.pages import Pages
-from runtime.execution.speech.receipts import Receipts, within_of
+from runtime.execution.speech.receipts import AckWithin, Receipts
 from runtime.execution.speech.targets import Population, Target, person_named, resolve_target, wait_source
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.meetings import MeetingAddressed
@@ -45,11 +46,11 @@ class Conduits(Protocol):
         """The acknowledgements in the channels."""
         ...
 
-    def channel(self, agent: str, target: Target) -> Channel:
+    def channel(self, agent: AgentId, target: Target) -> Channel:
         """The channel by which `agent` reaches `target`, made if need be."""
         ...
 
-    def queue(self, agent: str) -> MessageQueue: ...
+    def queue(self, agent: AgentId) -> MessageQueue: ...
 
 
 class LiveStream:
@@ -86,6 +87,18 @@ class LiveStream:
         await self.channel.complete_stream(self.stream, None, error=reason)
 
 
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """A call that says something: to whom, as the program names them, in what time it is to be acknowledged, and its
+    message's type if it has one of its own."""
+
+    frame: Frame
+    call: Call
+    to: str
+    within_s: float | None = None
+    type: str | None = None
+
+
 class Utterances:
     """`Say`, for one session: each is a message, and a page where people hear it."""
 
@@ -119,7 +132,7 @@ class Utterances:
         hears_anyway = "any" in source or source.get("meeting") == state.meeting
         return source if hears_anyway or state.meeting is None else {**source, "within": state.meeting}
 
-    def person(self, text: str) -> str | None:
+    def person(self, text: str) -> PersonId | None:
         """The id of the person whom programs mean by `text`; None when it means nobody. Raises UnknownTarget for a
         name that several have, and for a declared human who is not here."""
         return person_named(text, self._journal.state, self._population)
@@ -156,47 +169,64 @@ class Utterances:
         if live is not None:
             await live.fail(reason)
 
-    async def say(self, frame: Frame, call: Call) -> None:
+    @call("Say", form='Say("user", "the text")', sends=True)
+    def say(self, frame: Frame, call: Call, target: str, message: Any, ack_within_s: AckWithin | None = None) -> Later:
+        """Says something to somebody; in Python, `message` may be an async iterable of its pieces.
+
+        With `ack_within_s` it waits until all have acknowledged the message, and gives who has.
+        """
+        return self._begin(Saying(frame, call, target, ack_within_s), message)
+
+    @call("SendMessage", sends=True)
+    def send(self, frame: Frame, call: Call, target: str, message: Any, type: OwnType | None = None) -> Later:  # noqa: A002
+        """Says something to somebody as a message of a type that the program makes up."""
+        return self._begin(Saying(frame, call, target, type=type), message)
+
+    def _begin(self, saying: Saying, text: Any) -> Later:
+        return None if self._hand(saying, text) else partial(self.speak, saying, text)
+
+    async def speak(self, saying: Saying, text: Any) -> None:
         """Say something to somebody; the text may be given piece by piece by an async iterable."""
-        target_text, text, within_s, type_ = _arguments(call)
+        frame, call, within_s = saying.frame, saying.call, saying.within_s
         if within_s is not None and self.receipts.begun(frame, call):
             await self.receipts.collect(frame, call, within_s)
             return
-        if self._is_over(frame, str(target_text)):
+        if self._is_over(frame, saying.to):
             self._journal.note(CallReturned(*site(frame, call)))
             return
-        target = self.target(frame, str(target_text))
-        if type_ is not None and target.meeting is not None:
-            raise PlaybookError(f"what is said to a meeting has no type of its own; send the {type_} to an agent")
+        target = self.target(frame, saying.to)
+        if saying.type is not None and target.meeting is not None:
+            raise PlaybookError(f"what is said to a meeting has no type of its own; send the {saying.type} to an agent")
         await self._pages.room()
         async with self._turn(frame, target):
             if isinstance(text, AsyncIterable):
-                said = await self._say_written(frame, call, target, text)
+                said = await self._say_written(saying, target, text)
             else:
                 text = _sayable(whole_characters(str(text)))
-                said = await self._finish_say(frame, call, target, text, await self._begun(frame, target))
+                said = await self._finish_say(saying, target, text, await self._begun(frame, target))
         if within_s is not None and said:
             await self.receipts.collect(frame, call, within_s)
 
-    def say_at_once(self, frame: Frame, call: Call) -> bool:
-        """`say` to one other agent, which takes it without being waited for, and where nobody sees it."""
-        named, text, ack, _ = _arguments(call)
-        if not isinstance(text, str) or ack is not None or self._pages.crowded or frame.id in self._streams:
+    def _hand(self, saying: Saying, text: Any) -> bool:
+        """`speak` to one other agent, which takes it without being waited for, and where nobody sees it."""
+        frame = saying.frame
+        if not isinstance(text, str) or saying.within_s is not None or self._pages.crowded:
             return False
-        if not text.strip() or self._is_over(frame, str(named)):
+        if frame.id in self._streams or not text.strip() or self._is_over(frame, saying.to):
             return False
-        target = self.target(frame, str(named))
+        target = self.target(frame, saying.to)
         channel = self._conduits.channel(frame.state.agent, target)
         hearer = None if target.recipient is None else channel.participant(target.recipient)
         if hearer is None or (frame.id, target.key) in self._turns or _has_people(channel):
             return False
         if channel.is_opening or self._are_walked(frame, hearer.id):
             return False
-        message = self._message(frame, call, target, _sayable(whole_characters(text)), None)
-        self._tell_routed(frame, call, channel, message.content)
+        message = self._message(saying, target, _sayable(whole_characters(text)), None)
+        self._tell_routed(saying, channel, message.content)
         channel.hand(message, hearer)  # first: an agent that cannot take it makes the call fail
-        self._note_said(frame, call, message, channel, target, None)
+        self._note_said(saying, message, channel, target, None)
         self._tell_delivered(frame, message)
+        self._journal.hurry()
         return True
 
     def _are_walked(self, frame: Frame, hearer: ParticipantId) -> bool:
@@ -224,8 +254,8 @@ class Utterances:
             if not turn.locked():
                 self._turns.pop(key, None)
 
-    async def _say_written(self, frame: Frame, call: Call, target: Target, pieces: AsyncIterable[str]) -> bool:
-        live = await self.begin_stream(frame, target)
+    async def _say_written(self, saying: Saying, target: Target, pieces: AsyncIterable[str]) -> bool:
+        live = await self.begin_stream(saying.frame, target)
         text = ""
         try:
             async for written in pieces:
@@ -238,7 +268,7 @@ class Utterances:
                 with anyio.CancelScope(shield=True):  # a stream completes, also when its call is cancelled
                     await live.fail("the text broke off")
             raise
-        return await self._finish_say(frame, call, target, text, live)
+        return await self._finish_say(saying, target, text, live)
 
     async def _begun(self, frame: Frame, target: Target) -> LiveStream | None:
         """The stream in which this utterance was shown while it was written."""
@@ -248,32 +278,33 @@ class Utterances:
             return None
         return live
 
-    async def _finish_say(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> bool:
+    async def _finish_say(self, saying: Saying, target: Target, text: str, live: LiveStream | None) -> bool:
         """Bring a text to whom it is for; False when there is none: then nobody hears anything, or sees a page."""
+        frame, call = saying.frame, saying.call
         if not text.strip():
             if live is not None:
                 await live.fail("nothing was said")
-            value: Any = None if _arguments(call)[2] is None else {"acknowledged": [], "missing": []}
+            value: Any = None if saying.within_s is None else {"acknowledged": [], "missing": []}
             self._journal.note(CallReturned(*site(frame, call), value=value))
             return False
         channel = self._conduits.channel(frame.state.agent, target)
         await channel.opened()
         text = addressed(text, live.whom if live is not None else self._whom(target))
         way = self.delivery.way(frame, target, text) if _has_people(channel) else NOT_SHOWN
-        self._tell_routed(frame, call, channel, text)
+        self._tell_routed(saying, channel, text)
         await self.delivery.hand_over(frame, call, way, target, text)
         page = await self._page(frame, target, way, live)
-        message = self._message(frame, call, target, text, live)
+        message = self._message(saying, target, text, live)
         if page is None:
             await channel.send(message)  # first: an agent that cannot take it makes the call fail
-            self._note_said(frame, call, message, channel, target, None)
+            self._note_said(saying, message, channel, target, None)
         else:
             known: PageFinished | PageHeld = PageFinished(page.id, message.content)
             if live is None and way.hold_s is not None:
                 known = PageHeld(page.id, message.content, self.delivery.until(page, way.hold_s))
             else:
                 self._pages.expect_message(message.id, page)
-            self._note_said(frame, call, message, channel, target, known)
+            self._note_said(saying, message, channel, target, known)
             if live is not None:
                 await live.channel.complete_stream(live.stream, message)
             else:
@@ -289,27 +320,21 @@ class Utterances:
         about |= {"message_id": message.id, "chars": len(message.content)}
         self._bus.publish("message.delivered", session_id=self._journal.session, **about)
 
-    def _tell_routed(self, frame: Frame, call: Call, channel: Channel, text: str) -> None:
-        spec = str(_arguments(call)[0])
-        about = {"frame": frame.id, "channel_id": channel.id, "sender_id": frame.state.agent}
+    def _tell_routed(self, saying: Saying, channel: Channel, text: str) -> None:
+        about = {"frame": saying.frame.id, "channel_id": channel.id, "sender_id": saying.frame.state.agent}
         self._bus.publish(
             "message.routed",
             session_id=self._journal.session,
             **about,
-            receiver_spec=spec,
+            receiver_spec=saying.to,
             message_length=len(text),
         )
 
     def _note_said(
-        self,
-        frame: Frame,
-        call: Call,
-        message: Message,
-        channel: Channel,
-        target: Target,
-        shown: PageFinished | PageHeld | None,
+        self, saying: Saying, message: Message, channel: Channel, target: Target, shown: PageFinished | PageHeld | None
     ) -> None:
         """The call's result, or that it waits for acknowledgements; `shown` is what a fact says of the page, if any."""
+        frame, call = saying.frame, saying.call
         frame_id, pos, name, digest = site(frame, call)
         if not message.ack_required and shown is not None:
             self._journal.note(replace(shown, frame=frame_id, pos=pos, name=name, digest=digest, to=target.key))
@@ -319,8 +344,8 @@ class Utterances:
         else:
             if shown is not None:
                 self._journal.note(shown)
-            hearers = [str(hearer.id) for hearer in channel.hearers(message)]
-            who = [hearer for hearer in hearers if shown is not None or hearer.isdecimal()]
+            hearers = [hearer.id for hearer in channel.hearers(message)]
+            who = [hearer for hearer in hearers if shown is not None or isinstance(hearer, AgentId)]
             page = None if shown is None else shown.page
             self.receipts.ask(frame, call, message, who, page=page, to=target.key)
 
@@ -331,17 +356,16 @@ class Utterances:
             return await self.delivery.held_page(frame, target)
         return await self._pages.adopt(frame.id, target.key) if way.shown or live is not None else None
 
-    def _message(self, frame: Frame, call: Call, target: Target, text: str, live: LiveStream | None) -> Message:
-        _, _, within_s, type_ = _arguments(call)
-        kind = type_ or (MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST)
+    def _message(self, saying: Saying, target: Target, text: str, live: LiveStream | None) -> Message:
+        frame, within_s = saying.frame, saying.within_s
+        kind = saying.type or (MessageType.DIRECT if target.meeting is None else MessageType.MEETING_BROADCAST)
         state = self._journal.state
         klass = None
         if target.recipient is not None:
-            other = state.agents.get(str(target.recipient))
-            person = state.people.get(str(target.recipient))
+            other, person = state.agent(target.recipient), state.person_of(target.recipient)
             klass = other.klass if other else (person.declared if person else None) or HUMAN_CLASS
-            if str(target.recipient).startswith(GUEST):
-                klass = str(target.recipient).removeprefix(GUEST)
+            if isinstance(target.recipient, GuestId):
+                klass = target.recipient.name
         return Message(
             id=new_message_id(),
             sender_id=self._me(frame),
@@ -360,22 +384,11 @@ class Utterances:
 
     @staticmethod
     def _me(frame: Frame) -> ParticipantId:
-        return AgentId(frame.state.agent)
-
-
-def _arguments(call: Call) -> tuple[Any, Any, float | None, str | None]:
-    """Whom a call speaks to, the text, within what time it is to be acknowledged, and the message's type if it has one
-    of its own. Raises PlaybookError."""
-    if call.name == "SendMessage":
-        target, text, type_ = call_arguments(call, "target", "message", "type", optional=1)
-        return target, text, None, None if type_ is None else own_type(type_)
-    target, text, within = call_arguments(call, "target", "message", "ack_within_s", optional=1)
-    return target, text, within_of(within), None
+        return frame.state.agent
 
 
 def _has_people(channel: Channel) -> bool:
-    ids = (str(participant.id) for participant in channel.participants)
-    return any(not (id_.isdecimal() or id_.startswith(GUEST)) for id_ in ids)
+    return any(isinstance(participant.id, PersonId) for participant in channel.participants)
 
 
 def _sayable(text: str) -> str:

@@ -1,1 +1,1 @@
-"""Playbooks that begin without a call."""
+"""Playbooks that start without a call."""

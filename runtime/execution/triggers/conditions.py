@@ -1,4 +1,4 @@
-"""Conditions on variables that a program states and the runtime computes at each update: `When $x > 15`."""
+"""Conditions on variables that the runtime evaluates at each update: `When $x > 15`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _holds(expression: Expression, variables: Mapping[str, Any]) -> bool:
 
 
 def _compared_with_none(tree: ast.AST) -> Iterator[str]:
-    """The variables of which a condition asks whether they are set."""
+    """The variables that a condition tests for being set."""
     for node in ast.walk(tree):
         match node:
             case ast.Compare(left=ast.Name(id=name), comparators=[*_, ast.Constant(value=None)]):

@@ -1,4 +1,4 @@
-"""The built-in playbook that handles what comes while no playbook of an agent is running."""
+"""The built-in playbook for messages that come while no playbook of an agent is running."""
 
 from __future__ import annotations
 
@@ -19,4 +19,4 @@ HANDLER = PlaybookSpec(
     ),
     metadata={"hidden": True},
 )
-"""It needs no compilation: it has no steps."""
+"""The playbook, which needs no compilation because it has no steps."""

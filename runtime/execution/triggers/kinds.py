@@ -1,4 +1,4 @@
-"""The kind of trigger in a text: one that the runtime detects, or one that only a model can judge."""
+"""The kind of trigger in a text: detected by the runtime, or judged by a model."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _CRON = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CallTrigger:
-    """Something is done `when` ("before", "after") a playbook of the agent is executed."""
+    """A trigger `when` ("before", "after") a playbook of the agent is executed."""
 
     when: Literal["before", "after"]
     playbook: str
@@ -67,12 +67,12 @@ class CallTrigger:
 
 @dataclass(frozen=True, slots=True)
 class MessageTrigger:
-    """A message comes from `sender`: "user", "agent" (any), or an agent class; None for anybody."""
+    """A trigger for messages from `sender`: "user", "agent" (any), or an agent class; None for anybody."""
 
     sender: str | None
 
     def fits(self, message: Message) -> bool:
-        """Whether it is such a message."""
+        """Whether the message fits."""
         if message.type not in (MessageType.DIRECT, MessageType.MEETING_BROADCAST):
             return False
         if self.sender is None:
@@ -84,7 +84,7 @@ class MessageTrigger:
 
 @dataclass(frozen=True, slots=True)
 class TimeTrigger:
-    """Something is done at times: every `every_s` seconds, or as five fields of crontab say, in UTC."""
+    """A trigger at set times: every `every_s` seconds, or by five fields of crontab, in UTC."""
 
     every_s: float | None = None
     cron: str | None = None
@@ -118,7 +118,7 @@ def message_trigger(text: str) -> MessageTrigger | None:
 
 
 def receives_alone(playbook: PlaybookSpec) -> bool:
-    """Whether the runtime can start a playbook with a message: it needs one argument at most."""
+    """Whether the runtime can start a playbook with a message: it takes at most one argument."""
     return sum(param.default is None for param in playbook.params) <= 1
 
 
@@ -142,12 +142,12 @@ def _is_cron(fields: str) -> bool:
 
 
 def begins_alone(playbook: PlaybookSpec) -> bool:
-    """Whether the runtime can start a playbook: one that needs arguments is called by somebody who has them."""
+    """Whether the runtime can start a playbook, which must then need no arguments."""
     return all(param.default is not None for param in playbook.params)
 
 
 def times_of(agent: AgentSpec) -> dict[str, TimeTrigger]:
-    """The times of an agent's playbooks, by the codes of their triggers."""
+    """The times of an agent's playbooks, by trigger code."""
     return {
         f"{agent.name}:{playbook.name}:{trigger.code}": times
         for playbook in agent.playbooks
@@ -184,7 +184,7 @@ def judges(agent: AgentSpec, others: Sequence[AgentSpec]) -> bool:
 
 
 def triggers_of(agent: AgentSpec, others: Sequence[AgentSpec]) -> Iterator[tuple[AgentSpec, PlaybookSpec, Trigger]]:
-    """The triggers that concern an agent: its own, and those of others' public playbooks; not the beginnings."""
+    """The triggers that concern an agent: its own, and those of others' public playbooks, without start triggers."""
     for owner in (agent, *others):
         for playbook in owner.playbooks:
             if owner is agent or playbook.public:
@@ -206,7 +206,7 @@ class Judged:
 
 
 def judged_triggers(agent: AgentSpec, others: Sequence[AgentSpec], executes: str) -> Judged:
-    """The triggers that the model judges for an agent that executes a playbook of this name."""
+    """The triggers that the model judges for an agent that executes this playbook."""
     by_message: dict[str, tuple[str, Mapping[str, str]]] = {}
     by_state: dict[str, str] = {}
     for owner, playbook, trigger in triggers_of(agent, others):

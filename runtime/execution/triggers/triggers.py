@@ -8,6 +8,9 @@ from typing import Any
 
 from runtime.bus import Bus
 from runtime.core.errors import PlaybookError
+from runtime.core.frame_events import TriggerFired
+from runtime.core.ids import AgentId
+from runtime.execution.frames.events import at_work
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.host import When
@@ -17,9 +20,8 @@ from runtime.language.program import AgentKind, AgentSpec, Trigger
 from runtime.language.value_types import coerced
 from runtime.tape.facts.calls import CallReturned, VariableSet
 from runtime.tape.facts.content import NOTHING
-from runtime.tape.frame_state import FrameState
+from runtime.tape.frame_state import CallKey, FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.rules.frames import call_key
 
 _TYPE = r"(?:[a-z]+|Optional|Union|Literal|Any|None)(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?"
 _STATE_NAME = re.compile(rf"\$([A-Za-z_]\w*)(?::({_TYPE}(?: ?\| ?{_TYPE})*))?")
@@ -55,7 +57,7 @@ class Handlers:
         """The frames that are being executed."""
         return self._journal.state.frames
 
-    def at_work(self, agent: str, name: str) -> bool:
+    def at_work(self, agent: AgentId, name: str) -> bool:
         """Whether the playbook that `agent` calls `name` is being executed."""
         owner, _, playbook = name.rpartition(".")
         state = self._journal.state
@@ -68,14 +70,7 @@ class Handlers:
         if found is None or call.pos in frame.state.records:
             return
         if f"{frame.id}:{call.pos}" not in self._journal.state.frames:
-            self._bus.publish(
-                "trigger.fired",
-                session_id=self._journal.session,
-                frame=frame.id,
-                agent_id=frame.state.agent,
-                playbook=frame.state.playbook,
-                trigger=call.name,
-            )
+            self._bus.publish(TriggerFired(*at_work(self._journal.session, frame), call.name))
         await frame.host.run_child(frame, call, *found, hidden=True)
 
     async def due(self, frame: Frame, call: Call) -> None:
@@ -167,7 +162,7 @@ class VariableRules:
         """
         value = self._typed(frame, name, value)
         given, artifacts = (value, NOTHING) if summary is None else (None, {name: summary})
-        key = call_key(frame.id, call.pos)
+        key = CallKey(frame.id, call.pos)
         fired = self._journal.state.fired.get(key)
         if fired is None:
             fired = self.fired_by(frame.state.agent, {name: value})
@@ -196,7 +191,7 @@ class VariableRules:
         except ValueError as error:
             raise PlaybookError(f"${name} {error}") from error
 
-    def fired_by(self, agent: str, changes: Mapping[str, Any]) -> list[str]:
+    def fired_by(self, agent: AgentId, changes: Mapping[str, Any]) -> list[str]:
         """The playbooks whose conditions begin to hold when variables of an agent change so."""
         owner = self._journal.state.agents[agent]
         before, after = owner.variables, {**owner.variables, **changes}

@@ -39,7 +39,7 @@ class Classifier:
     ) -> None:
         self.speech = Speech(reach, meeting=meeting, attendees=attendees)
         self.asked_before: str | None = None
-        """The use of the previous step's answer, if that step is a question that waits."""
+        """The condition that completes the previous step, if that step waits for the answer to a question."""
         self._reach = reach
         self._within = within
         self._meetings = meetings

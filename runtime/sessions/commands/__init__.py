@@ -1,1 +1,1 @@
-"""Commands of people to a session: look, undo, fork, merge, and those about meetings."""
+"""People's commands to a session: views, undo, fork, merge, and those for meetings."""

@@ -1,4 +1,4 @@
-"""`/fork`: the conversation continues in a second place as well, and stays as it is in the first."""
+"""`/fork`: the conversation continues in a second place and stays unchanged in the first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from runtime.tape.journal import Journal
 from runtime.tape.tape import Branch
 
 OPENED_WITHIN_S = 60.0
-"""The time that a fork waits for its platform."""
+"""The time limit of a fork's platform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Forks:
 
 
 async def why_lost(event: InboxEvent, store: SessionStore) -> str:
-    """The reason why no session can begin with an event of kind FORK: its source is missing; "" where it is there."""
+    """The reason why no session can start with an event of kind FORK: its source is missing; "" if it exists."""
     try:
         branch = Origin.read(event.text).branch
     except (ValueError, TypeError):
@@ -135,7 +135,7 @@ async def why_lost(event: InboxEvent, store: SessionStore) -> str:
 
 
 def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> Succession:
-    """The session that an event of kind FORK begins."""
+    """The session that an event of kind FORK starts."""
     origin, quote = Origin.read(event.text), event.quote
     key = "fork_begins" if quote is None else "fork_begins_after"
     said = {} if quote is None else {"name": name_within(quote.author), "text": words_within(quote.text)}

@@ -59,7 +59,7 @@ class MeetingCommands:
         elif isinstance(meeting, str):
             self._answer(event, meeting)
         elif rest.lower() == "end":
-            await self._end(event, meeting)
+            self._end(event, meeting)
         elif (setting := _SET.fullmatch(rest)) is not None:
             self._set(event, meeting, setting["name"], setting["value"])
         else:
@@ -72,17 +72,17 @@ class MeetingCommands:
         going_on = self._meeting_host.meetings.going_on()
         return list_of(going_on, now_s, self._texts) if len(going_on) > 1 else meeting
 
-    async def _end(self, event: InboxEvent, meeting: MeetingState) -> None:
+    def _end(self, event: InboxEvent, meeting: MeetingState) -> None:
         if not (event.by_owner or event.private or event.person_id in meeting.joined):
             self._tell(event, "may_not", number=meeting.id)
             return
-        await self._meeting_host.end(meeting, event.person_id)
+        self._meeting_host.meetings.end(meeting, by=event.author)
         self._tell(event, "ended", number=meeting.id)
 
     def _set(self, event: InboxEvent, meeting: MeetingState, name: str, text: str) -> None:
         value = _data(text)
         try:
-            version = SharedState(self._journal).write(meeting, name, value, by=event.person_id)
+            version = SharedState(self._journal).write(meeting, name, value, by=event.author)
         except PlaybookError as error:
             self._tell(event, "not_set", error=error)
         else:
@@ -111,7 +111,7 @@ class MeetingCommands:
         called = name_within(self._journal.state.name_of(who))
         if who in meeting.joined:
             self._tell(event, "in_already", name=called, number=meeting.id)
-        elif await self._meeting_host.invite(meeting, event.person_id, [name]):
+        elif await self._meeting_host.invite(meeting, event.author, [name]):
             self._tell(event, "invited", name=called, number=meeting.id)
         else:
             self._tell(event, "invited_already", name=called, number=meeting.id)
@@ -129,7 +129,7 @@ class MeetingCommands:
 
     async def _leave(self, event: InboxEvent) -> None:
         number = event.text.strip().lower().removeprefix("meeting").strip()
-        person = event.person_id
+        person = event.author
         mine = [m for m in self._meeting_host.meetings.going_on() if self._human_attendees.concerns(m, person)]
         meeting = self._meant(event, number or None, among=mine) if mine else self._texts("meeting.not_in")
         if isinstance(meeting, str):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from runtime.core.ids import AgentId, ParticipantId
 from runtime.core.texts import Texts
 from runtime.meetings.shared_state import who
 from runtime.sessions.commands.overview import MAX_LINES, lasting
@@ -47,9 +48,9 @@ def shown_value(value: Any) -> str:
     return f"`{text.replace('`', chr(0x2CB))}`"
 
 
-def _participant(state: SessionState, meeting: MeetingState, one: str, now_s: float, texts: Texts) -> str:
+def _participant(state: SessionState, meeting: MeetingState, one: ParticipantId, now_s: float, texts: Texts) -> str:
     time = lasting(now_s - meeting.came.get(one, meeting.since), texts)
-    agent = state.agents.get(one)
+    agent = state.agent(one)
     if agent is None:
         return texts("meeting.person", name=name_within(state.called(one)), time=time)
     key = "meeting.host" if one == meeting.host else "meeting.agent"
@@ -72,8 +73,8 @@ def _shared(state: SessionState, meeting: MeetingState, texts: Texts) -> Iterato
         )
 
 
-def _named(state: SessionState, one: str) -> str:
-    return who(state, one) if one in state.agents else name_within(state.called(one))
+def _named(state: SessionState, one: ParticipantId) -> str:
+    return who(state, one) if isinstance(one, AgentId) else name_within(state.called(one))
 
 
 def _said(meeting: MeetingState, texts: Texts) -> str:

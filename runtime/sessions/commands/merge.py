@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from runtime.core.address import Address
 from runtime.core.errors import InboxFull
-from runtime.core.ids import AgentId, MessageId, SessionId
+from runtime.core.ids import MessageId, PersonId, SessionId
 from runtime.core.message import Message
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
@@ -84,6 +84,6 @@ class Merge:
         agent = next(iter(self._journal.state.agents), None)
         if agent is not None:
             content = f"A copy of this conversation went on elsewhere and has ended. Said last there: {result.text}"
-            message = Message(MessageId(event.id), AgentId("fork"), "Fork", content, event.sent_at)
+            message = Message(MessageId(event.id), PersonId("fork"), "Fork", content, event.sent_at)
             self._journal.note(ForkMerged(agent, message, result.session, result.first, result.last))
         return self._around.texts("session.merged", text=words_within(result.text))

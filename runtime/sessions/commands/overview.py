@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from runtime.core.ids import PersonId
 from runtime.core.texts import Texts
 from runtime.execution.prompt.step_words import shown_call, shown_step
 from runtime.language.program import Program
@@ -108,12 +109,12 @@ def _awaited(state: SessionState, wait: WaitState, texts: Texts) -> str:
 def _names(state: SessionState, source: dict[str, object]) -> Iterator[str]:
     """The names in a wait."""
     person = str(source.get("person") or source.get("of"))
-    if person in state.people:
+    if PersonId(person) in state.people:
         yield state.called(person)
     elif source.get("declared") is not None:
         yield str(source["declared"])
     agents = source.get("agents")
     for id_ in agents if isinstance(agents, list) else ():
-        agent = state.agents.get(str(id_))
+        agent = state.agent(str(id_))
         if agent is not None:
             yield agent.klass

@@ -13,10 +13,8 @@ from runtime.sessions.inbound.backlog import Stop
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.tasks.orders import cancel_tasks
+from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import InboxEntry, InboxEvent
-
-_FOR_AGENTS = frozenset({"invite", "leave"})
-"""Orders that need agents who live."""
 
 
 class SessionCommands:
@@ -49,16 +47,17 @@ class SessionCommands:
         }
 
     async def carry_out(self, entry: InboxEntry, *, broken: bool) -> bool:
-        """Do what is ordered; False when the event orders nothing, or what a `broken` program cannot do."""
-        if broken and entry.event.kind in _FOR_AGENTS:
+        """Carry out a command; False when the event is none, or one that a `broken` program cannot carry out."""
+        command = SESSION_COMMANDS.get(entry.event.kind)
+        if broken and command is not None and command.agents:
             return False
         if entry.event.kind == "stop":
             await self.stop(Stop(entry))
             return True
-        order = self._kinds.get(entry.event.kind)
-        if order is not None:
-            await order(entry.event)
-        return order is not None
+        handler = self._kinds.get(entry.event.kind)
+        if handler is not None:
+            await handler(entry.event)
+        return handler is not None
 
     async def stop(self, stop: Stop) -> None:
         """Everything stops, and what was said before it is not answered."""

@@ -14,14 +14,14 @@ _OVERTAKEN = frozenset({"message", "edit", "choice"})
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Somebody wants everything to stop; `passed` is what was said before and need not be answered."""
+    """Somebody wants everything to stop; `passed` are earlier messages that need no answer."""
 
     entry: InboxEntry
     passed: tuple[InboxEntry, ...] = ()
 
     @property
     def entries(self) -> tuple[InboxEntry, ...]:
-        """All that is taken with it, in order."""
+        """All entries that are taken with it, in order."""
         return (*self.passed, self.entry)
 
 
@@ -32,7 +32,7 @@ class Backlog:
         self._entries: list[InboxEntry] = []
         self._stops: list[Stop] = []
         self.on_stop: Callable[[], None] = _nobody
-        """Told when there is a stop to take."""
+        """Called when there is a stop to take."""
         self._changed = Signal()
         self._held = False
 
@@ -41,7 +41,7 @@ class Backlog:
         return len(self._stops) + (0 if self._held else len(self._entries))
 
     def hold(self) -> None:
-        """Hand out nothing but stops: waiting events stay in the inbox, for the next owner."""
+        """Hand out only stops: other events stay in the inbox, for the next owner."""
         self._held = True
 
     def put(self, entry: InboxEntry) -> None:
@@ -56,7 +56,7 @@ class Backlog:
         self._changed.send()
 
     def put_back(self, entries: Sequence[InboxEntry]) -> None:
-        """Entries that were taken and not processed: before all others."""
+        """Put back entries that were taken and not processed, in front of all others."""
         later = [*(entry for stop in self._stops for entry in stop.entries), *self._entries]
         self._entries.clear()
         self._stops.clear()
@@ -79,4 +79,4 @@ class Backlog:
 
 
 def _nobody() -> None:
-    """Nobody takes stops now."""
+    """No listener for stops."""

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 
 from runtime.core.clock import Clock
-from runtime.core.ids import is_human_word, parse_agent_id, parse_meeting_id
+from runtime.core.ids import PersonId, is_human_word, parse_agent_id, parse_meeting_id
 from runtime.language.syntax.humans import HumanSpec
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.people import FileReceived, PersonBound, PersonMet
@@ -43,7 +43,7 @@ class Binding:
             self._journal.note(FileReceived(file["name"], file["media_type"], file["url"], size_bytes=size))
 
     def _meet_author(self, event: InboxEvent) -> None:
-        id_, name = event.person_id, plain_name(event.person_name) or event.person_id
+        id_, name = event.author, plain_name(event.person_name) or event.person_id
         known = self._people.get(id_)
         spec = self._fitting(id_, name) if known is None or known.declared is None else None
         if known is None or known.name != name:
@@ -65,20 +65,20 @@ class Binding:
         if spec is None:
             known = ", ".join(spec.declared for spec in self._humans)
             return ("iam_unknown", {"name": wanted, "known": known}) if known else ("iam_nobody", {})
-        holder = self._holder(spec)
-        if holder not in (None, event.person_id):
-            return "iam_taken", {"name": spec.declared, "person": self._people[str(holder)].name}
-        if spec.people and event.person_id not in spec.people:
+        holder, claims = self._holder(spec), event.author
+        if holder is not None and holder != claims:
+            return "iam_taken", {"name": spec.declared, "person": self._people[holder].name}
+        if spec.people and claims not in spec.people:
             return "iam_reserved", {"name": spec.declared}
         if holder is None:
-            self._bind(event.person_id, spec)
-        return "iam_bound", {"name": spec.declared, "person": self._people[event.person_id].name}
+            self._bind(claims, spec)
+        return "iam_bound", {"name": spec.declared, "person": self._people[claims].name}
 
     @property
-    def _people(self) -> dict[str, PersonState]:
+    def _people(self) -> dict[PersonId, PersonState]:
         return self._journal.state.people
 
-    def _holder(self, spec: HumanSpec) -> str | None:
+    def _holder(self, spec: HumanSpec) -> PersonId | None:
         """The id of the person who is this human."""
         return next((id_ for id_, person in self._people.items() if person.declared == spec.declared), None)
 
@@ -89,7 +89,7 @@ class Binding:
         named = named or next((spec for spec in free if spec.is_called(name)), None)
         return named or (free[0] if free and len(self._humans) == 1 else None)
 
-    def _bind(self, person: str, spec: HumanSpec) -> None:
+    def _bind(self, person: PersonId, spec: HumanSpec) -> None:
         self._journal.note(PersonBound(person, spec.declared))
 
 

@@ -10,7 +10,7 @@ from runtime.agents.dispatcher import Dispatcher
 from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.loops import AgentLoops
 from runtime.core.address import Address
-from runtime.core.ids import SCHEDULE, AgentId, MeetingId, MessageId, PersonId
+from runtime.core.ids import AgentId, MeetingId, MessageId, ScheduleId
 from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote
 from runtime.execution.calls.ask import Questions
 from runtime.execution.speech.pages import Pages
@@ -89,7 +89,7 @@ class EventHandler:
         if not state.exchanges or seq > state.exchanges[-1].seq:
             said = event.text or ", ".join(str(file["name"]) for file in event.attachments)
             said = said[: WORDS_CHARS + 1]
-            self._journal.note(ExchangeBegun(seq, said, event.person_id, event.person_name, event.message_id))
+            self._journal.note(ExchangeBegun(seq, said, event.author, event.person_name, event.message_id))
         elif event.message_id is not None:
             self._journal.note(ExchangeJoined(event.message_id))
 
@@ -98,7 +98,7 @@ class EventHandler:
         heard = MessageHeard(
             f"in.{event.id}",
             agent,
-            event.person_id,
+            event.author,
             event.person_name,
             event.private,
             event.text,
@@ -112,7 +112,7 @@ class EventHandler:
         self._pages.signs.noted(fact)
         if isinstance(fact, _TAKES):
             self._mark(fact.messages, "seen")
-            self._told.discard(AgentId(fact.agent_id() or self._owner(fact)))
+            self._told.discard(fact.agent_id() or self._owner(fact))
 
     def stopped(self, messages: Iterable[Message], events: Iterable[InboxEvent]) -> None:
         """Mark the messages that will not be answered."""
@@ -139,30 +139,30 @@ class EventHandler:
                 self._pages.signs.mark(pid, mark)
 
     async def _message(self, event: InboxEvent) -> None:
-        meeting = self._human_attendees.audience(event.person_id, event.place, event.text)
+        meeting = self._human_attendees.audience(event.author, event.place, event.text)
         if meeting is not None:
             await self._in_meeting(event, meeting)
             return
         question = self._questions.open_on(event.choice, event.person_id) if event.choice else None
         if question is not None and question.wants(event.person_id):
-            asked_by = AgentId(self._journal.state.frames[question.frame].agent)
+            asked_by = self._journal.state.frames[question.frame].agent
             self.begun(event, self._since)
             self.heard(event, asked_by)
             answer = self._message_of(event, asked_by, type=MessageType.CHOICE, answers=question.page)
             await self._dispatcher.hear(answer, asked_by)
             return
         quoted = event.quote.message_id if event.quote is not None else None
-        agent = self._dispatcher.recipient(event.text, quoted, event.person_id)
+        agent = self._dispatcher.recipient(event.text, quoted, event.author)
         self.begun(event, self._since)
         self.heard(event, agent)
         await self._hear(self._message_of(event, agent), agent)
 
     async def _in_meeting(self, event: InboxEvent, meeting: MeetingState) -> None:
         """All in the meeting hear it; nobody is interrupted by it."""
-        host, message = AgentId(meeting.host), self._message_of(event, None)
+        host, message = meeting.host, self._message_of(event, None)
         self.begun(event, self._since)
         self.heard(event, host)
-        working = all(self._works(AgentId(who), message) for who in meeting.joined if who.isdecimal())
+        working = all(self._works(who, message) for who in meeting.agents)
         if await self._human_attendees.heard(meeting, message) and working and not message.aside:
             self._acknowledge(message, host)
 
@@ -209,23 +209,21 @@ class EventHandler:
 
     def _readers(self, agent: AgentId, meeting: MeetingState | None, unread: Sequence[str]) -> list[AgentId]:
         """The agents that have read what went to `agent`, or was said in a meeting to all in it."""
-        to = [agent] if meeting is None else [AgentId(who) for who in meeting.joined if who.isdecimal()]
+        to = [agent] if meeting is None else meeting.agents
         return [reader for reader in to if reader not in unread]
 
-    def _unread_by(self, message: str) -> list[str]:
+    def _unread_by(self, message: str) -> list[AgentId]:
         """The agents that have not read a message yet: several of a meeting, else the one that it went to."""
         agents = self._journal.state.agents.values()
         return [agent.id for agent in agents if any(waiting.id == message for waiting in agent.queue)]
 
     async def _reaction(self, event: InboxEvent) -> None:
         said = self._journal.state.said.get(event.message_id or "")
-        agent = self._journal.state.agents.get(said.agent) if said is not None else None
+        agent = self._journal.state.agent(said.agent) if said is not None else None
         if said is None or agent is None:
             return
         quote = Quote(event.message_id or "", agent.klass, said.text)
-        self._aside(
-            self._message_of(event, AgentId(agent.id), type=MessageType.REACTION, quote=quote), AgentId(agent.id)
-        )
+        self._aside(self._message_of(event, agent.id, type=MessageType.REACTION, quote=quote), agent.id)
 
     def _aside(self, message: Message, agent: AgentId) -> None:
         self._journal.note(AsideAdded(agent, message))
@@ -237,14 +235,14 @@ class EventHandler:
                 self._pages.tell(self._pages.texts("session.question_closed"), event.place)
             return
         question, label = found
-        if self._human_attendees.chosen(question.page, event.person_id, label):
+        if self._human_attendees.chosen(question.page, event.author, label):
             self.begun(event, self._since)
             return
         if not question.wants(event.person_id):
             if self._first_press(event):
                 self._refuse(question, event.place)
             return
-        agent = AgentId(self._journal.state.frames[question.frame].agent)
+        agent = self._journal.state.frames[question.frame].agent
         self.begun(event, self._since)
         more = {"content": label, "type": MessageType.CHOICE, "answers": question.page}
         await self._dispatcher.hear(self._message_of(event, agent, **more), agent)
@@ -265,7 +263,8 @@ class EventHandler:
     def _refuse(self, question: QuestionState, place: Address | None) -> None:
         state = self._journal.state
         asked = list(question.each.values()) or [question.of or ""]
-        names = [state.people[person].name for person in asked if person in state.people and question.wants(person)]
+        known = [(person, state.person_of(person)) for person in asked]
+        names = [person.name for id_, person in known if person is not None and question.wants(id_)]
         self._pages.tell(self._pages.texts("session.question_for", name=", ".join(names)), place)
 
     async def _hear(self, message: Message, agent: AgentId) -> None:
@@ -274,7 +273,7 @@ class EventHandler:
             await self._interrupted.interrupt(agent)
             working = False
         await self._dispatcher.hear(message, agent)
-        if working and not message.sender_id.startswith(SCHEDULE):
+        if working and not isinstance(message.sender_id, ScheduleId):
             self._acknowledge(message, agent)
 
     def _works(self, agent: AgentId, message: Message) -> bool:
@@ -301,7 +300,7 @@ class EventHandler:
 
 def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **other: Any) -> Message:
     """The event as a message to `agent`, from whom `state` knows them to be; `other` are fields that differ."""
-    known = state.people.get(event.person_id)
+    known = state.person_of(event.person_id)
     fields: dict[str, Any] = {
         "content": event.text,
         "attachments": tuple(Attachment(**dict(a)) for a in event.attachments),
@@ -310,7 +309,7 @@ def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **
     }
     return Message(
         id=MessageId(f"in.{event.id}"),
-        sender_id=PersonId(event.person_id),
+        sender_id=event.author,
         sender_class=known.declared or HUMAN_CLASS if known else HUMAN_CLASS,
         created_at=event.sent_at,
         recipient_id=agent,

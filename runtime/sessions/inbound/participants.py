@@ -111,7 +111,7 @@ class Participants:
             return
         whom = None if state.private or target.person is None else state.people[target.person].name
         message = self._message(remote, replace(act, text=addressed(act.text, whom)), target)
-        if any(not str(hearer.id).isdecimal() for hearer in channel.participants):
+        if any(not isinstance(hearer.id, AgentId) for hearer in channel.participants):
             page = self._delivery.show(remote.id, target, message.content)
             if page is not None:
                 self._pages.expect_message(message.id, page)
@@ -122,7 +122,7 @@ class Participants:
     def _message(self, remote: RemoteAgent, act: Act, target: Target) -> Message:
         klass = None
         if target.recipient is not None:
-            other = self._journal.state.agents.get(str(target.recipient))
+            other = self._journal.state.agent(target.recipient)
             klass = other.klass if other is not None else HUMAN_CLASS
         return Message(
             id=MessageId(f"{remote.state.participant}.{act.number}"),
@@ -160,7 +160,7 @@ class Participants:
 
     def _tell(self, remote: RemoteAgent, act: Act, why: str) -> None:
         """Tell a participant that its act had no effect."""
-        notice: dict[str, Any] = {"type": MessageType.UNDELIVERED, "recipient_id": AgentId(remote.id)}
+        notice: dict[str, Any] = {"type": MessageType.UNDELIVERED, "recipient_id": remote.id}
         text = f"{act.does} {act.number} came to nothing: {why}"
         id_ = MessageId(f"{remote.state.participant}.{act.number}.undelivered")
         remote.accept(Message(id_, remote.id, "Parley", text, self._clock.now(), **notice))

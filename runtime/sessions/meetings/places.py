@@ -15,7 +15,8 @@ from runtime.meetings.placement import meeting_held_at
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import Succession, name_within, title_of, words_within
 from runtime.stores.catalog import WholeSession
-from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent
+from runtime.stores.commands import SESSION_COMMANDS
+from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.meeting_places import HeldMeeting, PlaceStore
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.content import Content
@@ -29,9 +30,6 @@ OPENED_WITHIN_S = 60.0
 
 LINK_WITHIN_S = 5.0
 """How long a platform is asked for a link; without an answer there is none in what is said."""
-
-_OF_THE_SESSION = frozenset({"new", "undo", FORK_WANTED})
-"""Commands that are about the session as a whole, and have to be given where it lives."""
 
 UNANSWERED_IN_PLACES = frozenset({"edit", "deletion", "reaction"})
 """What is passed over where no meeting is held any more; all else is answered."""
@@ -104,7 +102,7 @@ class MeetingPlaces:
         self._pages.tell(opened)
 
     def _name(self, who: str) -> str:
-        known = self._journal.state.people.get(who)
+        known = self._journal.state.person_of(who)
         if known is not None:
             return name_within(known.name)
         return self._say("meeting_everybody") if who == ANYONE else name_within(who)
@@ -181,7 +179,8 @@ class MeetingPlaces:
         if event.place is None:
             return False
         goes_on = meeting_held_at(self._journal.state, event.place) is not None and not self._journal.state.ended
-        if goes_on and event.kind not in _OF_THE_SESSION:
+        command = SESSION_COMMANDS.get(event.kind)
+        if goes_on and (command is None or not command.whole):
             return False
         if goes_on:
             await self.find_way_home()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from runtime.core.address import Address
+from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.core.texts import Texts
 from runtime.execution.frames.outcomes import reason
 from runtime.execution.speech.pages import Pages
@@ -24,7 +25,7 @@ MAX_OUTCOME_CHARS = 500
 
 
 class MeetingReports:
-    """The minutes of one session's meetings, kept for people."""
+    """Reports one session's meetings to people."""
 
     def __init__(self, program: Program, journal: Journal, pages: Pages, texts: Texts, habits: MeetingHabits) -> None:
         self._program = program
@@ -92,9 +93,9 @@ class MeetingReports:
         """The address of the people among whom the host called the meeting."""
         return place_of(self._journal.state, meeting.frame.rpartition(":")[0], "notice")
 
-    def _name(self, who: str) -> str:
+    def _name(self, who: ParticipantId) -> str:
         state = self._journal.state
-        return state.agents[who].klass if who in state.agents else state.people[who].name
+        return state.agents[who].klass if isinstance(who, AgentId) else state.people[PersonId(who)].name
 
     def _tell(self, key: str, place: Address | None, **values: object) -> None:
         self._pages.tell(self._texts(f"session.{key}", **values), place)

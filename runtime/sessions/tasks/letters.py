@@ -15,7 +15,7 @@ PLATFORM = "task"
 """The platform of the addresses of tasks: no adapter has it, and people reach none of them."""
 
 
-def address_of(task: str) -> Address:
+def address_of(task: SessionId) -> Address:
     """The address of a task's own conversation, by its id."""
     return Address(PLATFORM, task)
 
@@ -36,7 +36,7 @@ class Order(_Letter):
     where people see what the task says, both as `address_data` has them."""
 
     number: int
-    orderer: str
+    orderer: SessionId
     klass: str
     playbook: str
     arguments: Mapping[str, Any]
@@ -52,8 +52,8 @@ class Result(_Letter):
     it came about."""
 
     number: int
-    orderer: str
-    task: str
+    orderer: SessionId
+    task: SessionId
     status: TaskStatus
     value: Any
     error: str | None

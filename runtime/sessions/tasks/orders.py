@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup
 from runtime.core.address import address_data
 from runtime.core.background import OnDemand
 from runtime.core.errors import ArchiveUnavailable, InboxFull, QueueFull
-from runtime.core.ids import AgentId, MessageId, SessionId
+from runtime.core.ids import AgentId
 from runtime.core.message import Message
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
@@ -105,12 +105,12 @@ class TaskOrders:
             home,
             place,
         )
-        person = state.agents[task.agent].person or state.person or ""
-        known = state.people.get(person)
+        person = state.agents[task.agent].person or state.person
+        known = None if person is None else state.people.get(person)
         return InboxEvent(
             id=task.id,
             address=address_of(task.id),
-            person_id=person,
+            person_id=person or "",
             person_name="" if known is None else known.name,
             text=str(letter),
             sent_at=self._around.clock.now(),
@@ -149,15 +149,15 @@ class TaskOrders:
         said = f" Its result: {in_words(task.value)}" if task.status == "completed" else ""
         facts = f" (facts {task.first} to {task.last} of session {task.id})"
         message = Message(
-            MessageId(message_id(task)),
+            message_id(task),
             AgentId("task"),
             "Task",
             f"{task.name.capitalize()}, {task.klass}.{task.playbook}, {how}.{said}{facts}",
             self._around.clock.now(),
-            recipient_id=AgentId(task.agent),
+            recipient_id=task.agent,
         )
         try:
-            if not self._deliver(AgentId(task.agent), message):
+            if not self._deliver(task.agent, message):
                 self._journal.note(MessageQueued(task.agent, message))
         except QueueFull:
             self._around.bus.publish("task.untold", session_id=self._record.id, task=task.number)
@@ -185,7 +185,7 @@ class TaskOrders:
 
     async def _result_of(self, task: TaskState) -> Result | None:
         """What a task has come to, by its own tape; None while it is at work."""
-        store, id_ = self._around.store, SessionId(task.id)
+        store, id_ = self._around.store, task.id
         try:
             if await store.session(shard_of(address_of(task.id).key), id_) is None:
                 return None

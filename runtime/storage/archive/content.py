@@ -19,5 +19,5 @@ class ArchiveContent:
         return sealing.seal_bytes(archive_binding(whole.record.id), pack(whole))
 
     def unpack(self, session: SessionId, content: bytes) -> WholeSession:
-        """Raises ContentLocked, or ArchiveUnavailable when the content cannot be read."""
+        """The unpacked session. Raises ContentLocked, or ArchiveUnavailable when the content cannot be read."""
         return unpack(session, self._sealing.open_bytes(archive_binding(session), bytes(content)))

@@ -83,9 +83,9 @@ async def _fetched(asked: str, after: str, database: Any) -> Any:
 
 @asynccontextmanager
 async def open_postgres(url: str, sealing: Sealing = PLAIN) -> AsyncIterator[PostgresArchive]:
-    """The archive in the database of this URL; its table is made where it is missing.
+    """The archive in the database at this URL; its table is created if missing.
 
-    Raises ConfigError when the database refuses us or cannot be reached.
+    Raises ConfigError if the database refuses us or cannot be reached.
     """
     try:
         pool = await asyncpg.create_pool(

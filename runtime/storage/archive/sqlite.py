@@ -1,4 +1,4 @@
-"""An archive in one file of SQLite, for gateways on one machine."""
+"""An archive in one SQLite file, for gateways on one machine."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from runtime.storage.encoding.sealing import PLAIN, Sealing
 from runtime.stores.catalog import WholeSession
 
 VERSION = 1
-"""Of the file's tables, kept as its user_version."""
+"""The version of the file's tables, stored as its user_version."""
 
 _WAIT_S = 10.0
-"""How long another process's write is waited for."""
+"""The time limit for another process's write."""
 
 _AT_ONCE = 500
 _TABLE = "CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, seq INTEGER NOT NULL, content BLOB NOT NULL)"
@@ -92,7 +92,7 @@ class SqliteArchive:
 
 @asynccontextmanager
 async def open_sqlite(path: Path, sealing: Sealing = PLAIN) -> AsyncIterator[SqliteArchive]:
-    """The archive of this file, which is made where it is missing. Raises ConfigError for one that is no archive."""
+    """The archive in this file, which is created if missing. Raises ConfigError for a file that is no archive."""
     try:
         database = await run_sync(_open, path)
     except sqlite3.Error as error:

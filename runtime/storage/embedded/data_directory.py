@@ -1,4 +1,4 @@
-"""The directory of one gateway: who uses it, what it is called, where its server's socket is."""
+"""The directory of one gateway: its user, its name, and its server's socket."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def prepare(data_dir: Path) -> Path:
 
 @contextmanager
 def exclusive_use(data_dir: Path) -> Iterator[None]:
-    """Keep every other gateway out of the directory. Raises ConfigError naming the process that is in."""
+    """Keep every other gateway out of the directory. Raises ConfigError that names the process using it."""
     path = prepare(data_dir) / "node.lock"
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -50,7 +50,7 @@ def exclusive_use(data_dir: Path) -> Iterator[None]:
 
 
 def node_id(data_dir: Path) -> str:
-    """The random name of the gateway that lives here, the same for ever."""
+    """The permanent random name of the gateway in this directory."""
     path = prepare(data_dir) / "node-id"
     if not path.exists():
         _write(path, f"{uuid.uuid4().hex}\n")

@@ -43,7 +43,7 @@ async def keep_flushed(folder: Path, clock: Clock, on_event: OnEvent) -> None:
 
 
 def _flush(folder: Path, seen: _Seen) -> _Seen:
-    """Flush what is not as it was `seen`, and say how it was before that."""
+    """Flush every file that differs from `seen`; returns the earlier state."""
     found: _Seen = {}
     for path in folder.glob("*.aof"):
         with suppress(FileNotFoundError):  # the server has put another in its place

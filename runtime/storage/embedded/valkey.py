@@ -42,7 +42,7 @@ _LOG_LIMIT_BYTES = 1_000_000
 _SHOWN_LOG_BYTES = 500
 
 _LOG_GROWTH_PERCENT = 50
-"""So much longer than what it holds may the log grow before the server writes it anew; by default twice as long."""
+"""The growth from which the server rewrites its log, in percent of the data; the server's default is 100."""
 
 _GUARD = """
 umask 077
@@ -61,7 +61,7 @@ exit $status
 
 
 def server_arguments(data_dir: Path, socket: Path) -> list[str]:
-    """Settings for a server that only this user reaches, that forgets nothing and evicts nothing."""
+    """Settings for a server that only this user reaches, and that neither loses nor evicts data."""
     settings = {
         "port": "0",
         "unixsocket": str(socket),
@@ -131,7 +131,7 @@ class EmbeddedValkey(AbstractAsyncContextManager[Path]):
 
 
 class _OwnServer:
-    """A server that we started, behind its guard."""
+    """A server that this process started, behind its guard."""
 
     def __init__(self, guard: Process) -> None:
         self._guard = guard
@@ -146,7 +146,7 @@ class _OwnServer:
         return f"signal {status - 128}" if status > 128 else f"exit code {status}"
 
     async def stop(self) -> None:
-        """Closing the pipe makes the guard stop the server; what does not stop in time is killed."""
+        """Close the pipe, which makes the guard stop the server. One that does not stop in time is killed."""
         assert self._guard.stdin is not None
         await self._guard.stdin.aclose()
         with anyio.move_on_after(_STOP_LIMIT_S):
@@ -158,7 +158,7 @@ class _OwnServer:
 
 
 class _OtherServer:
-    """A server that another process started for the same directory; its end is the end of our connection."""
+    """A server that another process started for the same directory. It ends for us when our connection ends."""
 
     def __init__(self, connection: SocketStream) -> None:
         self._connection = connection
@@ -174,7 +174,7 @@ class _OtherServer:
 
 
 async def _obtain(data_dir: Path, socket: Path) -> _OwnServer | _OtherServer:
-    """Start a server or find the one that holds the lock; one that is just coming or going is waited for."""
+    """Start a server, or find the one that holds the lock; one that is starting or stopping is waited for."""
     try:
         with anyio.fail_after(_START_LIMIT_S):
             pause_s = _FIRST_PAUSE_S
@@ -248,7 +248,7 @@ async def _wait_until_ready(server: _OwnServer, data_dir: Path, socket: Path) ->
 
 
 async def _connect(socket: Path, data_dir: Path) -> SocketStream | None:
-    """A connection to the server of this directory; None while there is none that has loaded its data."""
+    """A connection to the server of this directory; None while no server has loaded its data."""
     try:
         with anyio.fail_after(_ANSWER_LIMIT_S):
             connection = await anyio.connect_unix(socket)
@@ -274,7 +274,7 @@ async def _serves(connection: SocketStream, data_dir: Path) -> bool:
 
 
 def _close_to_others(folder: Path) -> None:
-    """Files that a server wrote before it was told to let nobody else read them."""
+    """Close files that a server wrote before it was told to keep them private."""
     if folder.is_dir():
         folder.chmod(0o700)
         for path in folder.iterdir():
@@ -292,7 +292,7 @@ def _open_log(data_dir: Path) -> int:
 
 
 def _log_end(data_dir: Path) -> str:
-    """The last words of the server's log, to be shown with an error."""
+    """The last lines of the server's log, for an error."""
     try:
         text = _log_path(data_dir).read_bytes()[-_SHOWN_LOG_BYTES:].decode(errors="replace").strip()
     except OSError:

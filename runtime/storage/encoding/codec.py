@@ -15,10 +15,10 @@ from runtime.stores.meeting_places import HeldMeeting
 from runtime.tape.tape import Fact
 
 UNREADABLE_AT = Address("parley", "unreadable")
-"""Where events are that nobody can read."""
+"""The place of unreadable events."""
 
 UNREADABLE_KIND = "unreadable"
-"""Their kind."""
+"""The kind of unreadable events."""
 
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
 
@@ -41,7 +41,7 @@ def held_to_json(held: HeldMeeting) -> str:
 
 
 def held_from_json(text: str) -> HeldMeeting | None:
-    """None for what cannot be read: then the place is a conversation like any other."""
+    """The meeting of a place; None for unreadable data, which makes the place an ordinary conversation."""
     try:
         data = json.loads(text)
         return HeldMeeting(Address(*data["home"]), SessionId(data["session"]), data["meeting"])
@@ -94,8 +94,11 @@ def event_from_json(text: str) -> InboxEvent:
 
 
 def event_from_entry(entry_id: str, fields: Mapping[str, str]) -> InboxEvent:
-    """The event of an entry. What cannot be read is one that no session takes, with the entry's text as it is: it
-    ends among the dead letters, and those behind it are read."""
+    """The event of an entry.
+
+    An unreadable entry becomes an event that no session takes, with the entry's text. It ends among the dead letters,
+    and later events can be read.
+    """
     text = fields.get("e", "")
     try:
         return event_from_json(text)
@@ -104,7 +107,7 @@ def event_from_entry(entry_id: str, fields: Mapping[str, str]) -> InboxEvent:
 
 
 def fact_fields(fact: Fact) -> tuple[str, str, str]:
-    """A fact's kind, time and data; its tape and number are its place."""
+    """A fact's kind, time and data; its tape and number follow from its place."""
     return fact.kind, fact.at.isoformat(), json.dumps(fact.data, ensure_ascii=False, separators=(",", ":"))
 
 

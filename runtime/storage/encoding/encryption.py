@@ -32,7 +32,7 @@ _HOMES_KEPT = 4096
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key. Its id follows from it, so that a wrong key is never taken for the right one."""
+    """A key. Its id follows from it, so a wrong key is never taken for the right one."""
 
     secret: bytes
 
@@ -42,7 +42,7 @@ class Key:
 
     @property
     def line(self) -> str:
-        """The key as a line of a file of keys."""
+        """The key as a line of a key file."""
         return f"{self.id}:{_base64(self.secret)}"
 
     def __repr__(self) -> str:
@@ -50,7 +50,7 @@ class Key:
 
 
 def new_key() -> Key:
-    """A key that nobody has."""
+    """A new random key."""
     return Key(os.urandom(KEY_BYTES))
 
 
@@ -70,11 +70,13 @@ def keys_from(text: str, name: str) -> Sequence[Key]:
 
 
 class Encryption(Sealing):
-    """Seals with the first key, and opens with any. `conversations` are patterns with `*`, which hold for
-    threads as well; the others stay as they are."""
+    """Seals with the first key, and opens with any.
+
+    `conversations` are patterns with `*`, which include threads; other conversations stay unencrypted.
+    """
 
     def __init__(self, keys: Sequence[Key], conversations: Sequence[str] = ("*",)) -> None:
-        """Raises ConfigError without a key, or where this machine's OpenSSL has not the cipher."""
+        """Raises ConfigError without a key, or if this machine's OpenSSL lacks the cipher."""
         if not keys:
             raise ConfigError("encryption.keys has no key; parley keys new makes one.")
         try:
@@ -122,7 +124,7 @@ class Encryption(Sealing):
         return self._opened(binding, key, written[len(MARK) + len(key) + 1 :])
 
     def digest(self, home: str, text: str) -> str:
-        """Without the key nobody can tell by it what the text is."""
+        """A digest that tells nothing about the text without the key."""
         own = _derived(self.keys[self._first], f"digests of {home}")
         return hmac.new(own, text.encode(), hashlib.sha256).hexdigest()
 

@@ -13,7 +13,7 @@ from runtime.storage.encoding.sealing import PLAIN, AssociatedData, Sealing, con
 from runtime.stores.inbox import LOCKED, InboxEvent
 
 _CONTENT = ("name", "text", "files", "quote", "choice")
-"""What of an event is sealed, by the names that it has as JSON."""
+"""The sealed parts of an event, by their JSON names."""
 
 _ENTRY = "entry"
 
@@ -25,7 +25,7 @@ class EventForm:
         self._sealing = sealing
 
     def write(self, event: InboxEvent) -> str:
-        """An event as JSON. One that could not be opened is written as it was read."""
+        """An event as JSON. One that could not be opened is written unchanged."""
         if event.kind == LOCKED:
             return str(event.attachments[0][_ENTRY])
         written, sealing = event_to_json(event), self._sealing.of(event.address.key)
@@ -36,7 +36,7 @@ class EventForm:
         return to_json({**data, "sealed": sealing.seal(_binding(event), to_json(content))})
 
     def read(self, entry_id: str, fields: Mapping[str, str]) -> InboxEvent:
-        """The event of an entry, of the kind LOCKED where it cannot be opened; see `event_from_entry`."""
+        """The event of an entry; of the kind LOCKED if it cannot be decrypted; see `event_from_entry`."""
         text = fields.get("e", "")
         if '"sealed":' not in text:
             return event_from_entry(entry_id, fields)
@@ -53,14 +53,14 @@ class EventForm:
         return event_from_entry(entry_id, {"e": to_json({**data, **content})})
 
     def key_of(self, text: str) -> str:
-        """The id of the key with which an event is sealed; "" where it is not."""
+        """The id of the key of an event; "" for an unsealed one."""
         try:
             return key_of(str(json.loads(text)["sealed"]))
         except (ValueError, LookupError, TypeError):
             return ""
 
     def anew(self, entry_id: str, fields: Mapping[str, str]) -> Mapping[str, str]:
-        """Those fields of an entry that would be written otherwise now, as they would be."""
+        """The fields of an entry that differ in the current form, in that form."""
         event = self.read(entry_id, fields)
         if event.kind in (LOCKED, UNREADABLE_KIND):
             return {}
@@ -70,12 +70,12 @@ class EventForm:
         return {name: text for name, text in anew.items() if text != fields[name]}
 
     def write_reason(self, event: InboxEvent, reason: str) -> str:
-        """Why an event was put aside, which may quote it."""
+        """The reason why an event was set aside, which may quote it."""
         sealing = self._sealing if event.kind == LOCKED else self._sealing.of(event.address.key)
         return sealing.seal(_reason_binding(event), reason)
 
     def read_reason(self, event: InboxEvent, written: str) -> str:
-        """The reason, or why it cannot be read."""
+        """The reason, or the reason why it cannot be read."""
         try:
             return self._sealing.open(_reason_binding(event), written)
         except ContentLocked as error:

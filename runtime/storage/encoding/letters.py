@@ -28,19 +28,19 @@ def letter_to_json(letter: Letter, sealing: Sealing = PLAIN) -> str:
 
 
 def letter_from_json(text: str, sealing: Sealing = PLAIN) -> Letter:
-    """Raises ContentLocked for one that is sealed with a key that is not here."""
+    """The letter in this JSON. Raises ContentLocked if its key is missing."""
     data = json.loads(text)
     seat, message = seat_from_json(data["seat"]), MessageId(data["message"])
     return Letter(seat, message, json.loads(sealing.open(_binding(seat, message), data["content"])))
 
 
 def letter_key(text: str) -> str:
-    """The id of the key with which a letter is sealed; "" where it is not."""
+    """The id of the key of a sealed letter; "" for an unsealed one."""
     return key_of(str(json.loads(text)["content"]))
 
 
 def letter_anew(text: str, sealing: Sealing) -> str:
-    """A letter as it would be written now; as it is where it cannot be opened."""
+    """A letter in its current form; unchanged if it cannot be decrypted."""
     try:
         return letter_to_json(letter_from_json(text, sealing), sealing)
     except ContentLocked:
@@ -48,7 +48,7 @@ def letter_anew(text: str, sealing: Sealing) -> str:
 
 
 def seat_of_letter(text: str) -> Seat:
-    """The destination of a letter, also of one that cannot be opened."""
+    """The destination of a letter, even of one that cannot be decrypted."""
     return seat_from_json(json.loads(text)["seat"])
 
 

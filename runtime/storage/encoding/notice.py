@@ -1,4 +1,4 @@
-"""Notices of the storage about its own state."""
+"""Notices of the storage about its state."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Protocol
 
 
 class OnEvent(Protocol):
-    """Takes "storage.lost", "storage.back" and "storage.doubted", with flat data. Must not raise and not block."""
+    """Takes "storage.lost", "storage.back" and "storage.doubted", with flat data. Must neither raise nor block."""
 
     def __call__(self, name: str, /, **data: object) -> None: ...
 
 
 def unheard(_name: str, /, **_data: object) -> None:
-    """Nobody listens."""
+    """No listener."""

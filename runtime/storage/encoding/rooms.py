@@ -16,7 +16,7 @@ from runtime.storage.encoding.codec import to_json
 from runtime.storage.encoding.sealing import PLAIN, Sealing, key_of, message_binding
 
 _LOCKED_TEXT = "🔒"
-"""What stands in place of a text that cannot be opened."""
+"""The replacement for a text that cannot be decrypted."""
 
 
 class RoomForm:
@@ -48,7 +48,7 @@ class RoomForm:
         return to_json({name: value for name, value in data.items() if value is not None or name not in optional})
 
     def text(self, room: str, message: str, text: str) -> tuple[str, str]:
-        """A text as it is, and as it is sealed: one of them is empty."""
+        """A text in plain and in sealed form, one of which is empty."""
         sealing = self._writing(room)
         return (text, "") if sealing is PLAIN else ("", sealing.seal(message_binding(room, message, "text"), text))
 
@@ -66,7 +66,7 @@ class RoomForm:
         return to_json({name: value for name, value in data.items() if value is not None})
 
     def message(self, room: str, kept: str) -> RoomMessage:
-        """A message as any version of ours has written it; Lua writes what is empty as an object."""
+        """A message from any version of Parley; Lua writes empty lists as objects."""
         data = json.loads(kept)
         quote, reactions = data.pop("quote", None), dict(data.pop("reactions", None) or {})
         sealed, id_ = data.pop("sealed_text", ""), data["id"]
@@ -85,11 +85,11 @@ class RoomForm:
         )
 
     def key_of(self, kept: str) -> str:
-        """The id of the key with which a message's text is sealed; "" where it is not."""
+        """The id of the key of a message's text; "" for an unsealed one."""
         return key_of(json.loads(kept).get("sealed_text") or "")
 
     def anew(self, room: str, kept: str) -> str:
-        """A kept message as it would be written now; as it is where it cannot be opened."""
+        """A stored message in its current form; unchanged if it cannot be decrypted."""
         data = json.loads(kept)
         id_ = data["id"]
         try:
@@ -131,7 +131,7 @@ class RoomForm:
             return otherwise
 
     def _open_part(self, room: str, message: str, part: str, kept: Any) -> Any:
-        """A part as it was before it was sealed, if it was. Raises ContentLocked."""
+        """The unsealed part. Raises ContentLocked."""
         sealed = kept[0] if part == "quote" and len(kept) == 1 else kept
         return json.loads(self._open(room, message, part, sealed)) if isinstance(sealed, str) else kept
 

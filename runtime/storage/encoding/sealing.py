@@ -14,14 +14,15 @@ from runtime.core.ids import SessionId, TapeId
 from runtime.tape.tape import tape_owner
 
 MARK = "sealed:"
-"""How a sealed text begins; no JSON and no Base64 does."""
+"""The start of a sealed text, which no JSON or Base64 text has."""
 
 
 @dataclass(frozen=True)
 class AssociatedData:
-    """Where a sealed text stands. `home` is whose it is, such as "session 5f1e": each home has keys of its own.
+    """The place of a sealed text.
 
-    `rest` is all else that a text must not be moved to or from, in an order of its kind.
+    `home` is its owner, such as "session 5f1e"; each home has keys of its own. `rest` is everything else that a text
+    must not be moved to or from, in the order of its kind.
     """
 
     home: str
@@ -29,16 +30,16 @@ class AssociatedData:
 
     @cached_property
     def data(self) -> bytes:
-        """The binding as bytes, unique to it."""
+        """The binding as unique bytes."""
         return "".join(f"{len(part)}:{part}," for part in (self.home, *map(str, self.rest))).encode()
 
 
 class Sealing:
-    """Writes content as it is. What is sealed it cannot read: then it raises ContentLocked."""
+    """Writes content unencrypted. It cannot read sealed content, and raises ContentLocked."""
 
     @property
     def selective(self) -> bool:
-        """Whether it seals in some conversations and not in others."""
+        """Whether it seals only some conversations."""
         return False
 
     def of(self, conversation: str) -> Sealing:
@@ -52,12 +53,12 @@ class Sealing:
         return self
 
     def seal(self, binding: AssociatedData, text: str) -> str:
-        """A text as it is to be written. Equal texts at equal places give equal results."""
+        """The stored form of a text. Equal texts at equal places give equal results."""
         del binding
         return text
 
     def open(self, binding: AssociatedData, written: str) -> str:
-        """The text again. Raises ContentLocked when its key is missing, or it was changed or moved."""
+        """The text from its stored form. Raises ContentLocked when its key is missing, or it was changed or moved."""
         if written.startswith(MARK):
             raise missing_key(binding, key_of(written))
         return written
@@ -74,16 +75,16 @@ class Sealing:
         return written
 
     def digest(self, home: str, text: str) -> str:
-        """A name for a text by its content, equal for equal texts of one home."""
+        """A digest of a text, equal for equal texts of one home."""
         del home
         return hashlib.sha256(text.encode()).hexdigest()
 
     def has(self, key: str) -> bool:
-        """Whether what is sealed with the key of this id can be opened; "" is what is not sealed."""
+        """Whether content sealed with the key of this id can be opened; "" means unsealed content."""
         return key == ""
 
     def is_current(self, written: str | bytes) -> bool:
-        """Whether it is in the form that this one writes; another form may be rewritten."""
+        """Whether it is in the current form; other forms may be rewritten."""
         return key_of(written) == ""
 
 
@@ -91,13 +92,13 @@ PLAIN = Sealing()
 
 
 def key_of(written: str | bytes) -> str:
-    """The id of the key with which something is sealed; "" where it is not."""
+    """The id of the key of a sealed text; "" for an unsealed one."""
     head = written[:100].decode("latin-1") if isinstance(written, bytes) else written[:100]
     return head.split(":", 2)[1] if head.startswith(MARK) and head.count(":") >= 2 else ""
 
 
 def missing_key(binding: AssociatedData, key: str) -> ContentLocked:
-    """The error for what is sealed with a key that is not here."""
+    """The error for content whose key is missing."""
     return ContentLocked(
         f"The key {key or '(unreadable)'} is missing, and content of {binding.home} is encrypted with it. Put it back "
         "into encryption.keys after the others, and restart. Until then nothing of it is changed."
@@ -105,7 +106,7 @@ def missing_key(binding: AssociatedData, key: str) -> ContentLocked:
 
 
 def fact_binding(tape: TapeId, seq: int, kind: str, at: str, named: str) -> AssociatedData:
-    """The binding of a fact's data. `named` says which large values it has, JSON or ""."""
+    """The binding of a fact's data. `named` lists its large values, as JSON or ""."""
     return AssociatedData(session_home(tape_owner(tape)), ("fact", tape, seq, kind, at, named))
 
 
@@ -120,7 +121,7 @@ def archive_binding(session: SessionId) -> AssociatedData:
 
 
 def value_binding(shard: int, digest: str) -> AssociatedData:
-    """The binding of a large value, which several sessions of a shard may have."""
+    """The binding of a large value, which several sessions of a shard may share."""
     return AssociatedData(values_home(shard), ("value", digest))
 
 

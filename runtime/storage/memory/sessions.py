@@ -1,4 +1,4 @@
-"""The stores in memory: what every store must do, in the fewest words. For tests and for trying things out."""
+"""The stores of sessions in memory: the required behaviour in the fewest lines."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class MemoryLeaseStore:
             self._leases[name].expires_s = 0.0
 
     def node(self, name: str) -> str | None:
-        """The present holder of a lease."""
+        """The current holder of a lease."""
         lease = self._leases.get(name)
         return lease.node if lease is not None and lease.expires_s > self._clock.monotonic() else None
 
@@ -63,7 +63,7 @@ class MemoryLeaseStore:
 
 
 class MemoryInbox:
-    """Implements `runtime.stores.inbox.Inbox`. `bound` is how many events may wait in one shard."""
+    """Implements `runtime.stores.inbox.Inbox`. `bound` is the most events that may wait in one shard."""
 
     def __init__(
         self, leases: MemoryLeaseStore, *, bound: int = 10_000, conversation_bound: int = CONVERSATION_BOUND
@@ -126,7 +126,7 @@ class MemoryInbox:
         self.consume(entry.shard, entry.entry_id)
 
     def put_again(self, event: InboxEvent) -> bool:
-        """Take in an event that was discarded; False when the shard is full."""
+        """Add a discarded event again; False when the shard is full."""
         waiting = self._waiting.setdefault(shard_of(event.address.key), {})
         if len(waiting) >= self.bound:
             return False
@@ -141,7 +141,7 @@ class MemoryInbox:
         return all(_number(entry_id) in self._waiting.get(shard, {}) for entry_id in entry_ids)
 
     def consume(self, shard: int, entry_id: str) -> bool:
-        """Take an entry out; False when it is not there."""
+        """Remove an entry; False if it is not there."""
         return self._waiting.get(shard, {}).pop(_number(entry_id), None) is not None
 
 
@@ -198,7 +198,7 @@ class MemorySessionStore(MemoryTapes):
         self._apply(commit)
 
     def _beginning(self, commit: Commit) -> int:
-        """The number after which a session begins. Raises TapeConflict when there is nothing that it can go on from."""
+        """The number after which a session starts. Raises TapeConflict if there is nothing that it can continue."""
         begin = commit.begin
         if begin is not None and commit.replaces is not None:
             replaced = self._sessions.get(commit.replaces)
@@ -254,7 +254,7 @@ class MemorySessionStore(MemoryTapes):
             (self._awake.add if commit.awake else self._awake.discard)(place)
 
     def mark_awake(self, shard: int, session: SessionId, *, awake: bool) -> None:
-        """Say whether a restart continues the session."""
+        """Set whether a restart continues the session."""
         (self._awake.add if awake else self._awake.discard)((shard, session))
 
     async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
@@ -299,7 +299,7 @@ class MemorySessionStore(MemoryTapes):
         return None if found is None else self._facts(found)
 
     def _facts(self, session: _Session) -> list[StoredFact]:
-        """All its facts, first those of the session that it continues."""
+        """All facts of a session, starting with those of the session that it continues."""
         parent = session.record.parent
         if parent is None:
             return session.facts
@@ -310,16 +310,16 @@ class MemorySessionStore(MemoryTapes):
         return list(self._sessions)
 
     def shard(self, session: SessionId) -> int | None:
-        """The shard of a session; None when there is none."""
+        """The shard of a session; None without one."""
         found = self._sessions.get(session)
         return None if found is None else shard_of(found.record.address.key)
 
     def work(self, shard: int, session: SessionId) -> tuple[bool, frozenset[str]]:
-        """Whether it is awake, and its pages in the outbox."""
+        """Whether the session is awake, and its pages in the outbox."""
         return (shard, session) in self._awake, frozenset(self._pages.get((shard, session), ()))
 
     def remove(self, session: SessionId) -> None:
-        """Forget a session. Those that go on from it have its facts from then on."""
+        """Remove a session. Sessions that continue it keep its facts."""
         for fork in self._sessions.values():
             if fork.record.parent is not None and fork.record.parent.session == session:
                 fork.facts = list(self._facts(fork))

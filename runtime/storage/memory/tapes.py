@@ -1,4 +1,4 @@
-"""Reading tapes in memory."""
+"""Reading of tapes in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runtime.storage.encoding.codec import fact_from_fields
 from runtime.tape.tape import Fact, tape_in, tape_owner
 
 StoredFact = tuple[TapeId, tuple[str, str, str]]
-"""A fact as it is written down: its tape, and its kind, time and data."""
+"""A stored fact: its tape, and its kind, time and data."""
 
 
 class MemoryTapes(ABC):
@@ -23,10 +23,10 @@ class MemoryTapes(ABC):
 
     @abstractmethod
     def stored(self, session: SessionId) -> Sequence[StoredFact] | None:
-        """All present facts of a session, with those of the one that it continues; None when there is none."""
+        """All current facts of a session, including those of the one that it continues; None if there is none."""
 
     def tell(self) -> None:
-        """There are new facts, or a session is gone."""
+        """Report new facts, or a removed session."""
         news, self._news = self._news, anyio.Event()
         news.set()
 

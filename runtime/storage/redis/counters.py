@@ -1,4 +1,4 @@
-"""Sums that vanish: what people and conversations used, in windows of time."""
+"""Sums that expire: the use by people and conversations, in windows of time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RedisCounters:
         return float(await self._connection.run(_ADD, keys, [repr(amount), ttl_s], replicated=False))
 
     async def read(self, names: Sequence[str], /) -> Sequence[float]:
-        """Several sums; each may live on another node of a cluster."""
+        """Several sums, each of which may be on another node of a cluster."""
         found = await self._connection.each([_key(name) for name in names], lambda batch, key: batch.get(key))
         return [float(value or 0) for value in found]
 

@@ -93,7 +93,7 @@ class RedisFileStore:
         await self._connection.write("HSET", _key(id_), *(part for field in fields.items() for part in field))
 
     async def remove(self, id_: str) -> None:
-        """Forget a file; what is not there is no error."""
+        """Remove a file; a missing one is no error."""
         await self._connection.write("UNLINK", _key(id_))
         await self._connection.run(_FORGET, _COUNTS, [id_])
 

@@ -1,4 +1,4 @@
-"""The inbox on Redis: a stream a shard, read plainly, without a consumer group."""
+"""The inbox on Redis: one stream for each shard, read plainly, without a consumer group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from runtime.storage.redis.client.script import load_script
 from runtime.stores.inbox import CONVERSATION_BOUND, CROWDING, InboxEntry, InboxEvent, crowded, shard_of
 
 REMEMBERED_S = 7 * 24 * 3600
-"""How long an event's id is remembered, so that its repetition is recognised."""
+"""The time for which an event's id is remembered, so that its repetition is recognised."""
 
 _DEAD_LETTERS = 10_000
 _READ_AT_ONCE = 100

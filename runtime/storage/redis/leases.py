@@ -5,10 +5,10 @@ from __future__ import annotations
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys, lease_key, shard_of_lease
 from runtime.storage.redis.client.script import load_script
-from runtime.storage.redis.client.together import Together
 from runtime.stores.sessions import LeaseHolder
 
 _ACQUIRE = load_script("lease_acquire")
+_RENEW = load_script("lease_renew")
 
 
 class RedisLeaseStore:
@@ -16,7 +16,6 @@ class RedisLeaseStore:
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
-        self._renewing = Together(connection, load_script("lease_renew"))
 
     async def acquire(self, name: str, holder: LeaseHolder, /) -> int | None:
         arguments: list[str | int] = [holder.node, _milliseconds(holder)]
@@ -46,7 +45,7 @@ class RedisLeaseStore:
             commits = self._connection.histories.commits(shard, token)
             entry = self._connection.histories.entry(shard, token)
         arguments: list[str | int] = [node, token, milliseconds, commits, *entry]
-        return int(await self._renewing.run(keys, arguments))
+        return int(await self._connection.run(_RENEW, keys, arguments, replicated=False))
 
 
 def _milliseconds(holder: LeaseHolder) -> int:

@@ -1,4 +1,4 @@
-"""Mailboxes on Redis: a stream a participant, read plainly, and what was in it lately."""
+"""Mailboxes on Redis: one stream for each participant, read plainly, and a memory of recent letters."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.client.streams import Entries
 
 REMEMBERED_S = 7 * 24 * 3600
-"""How long it is known of a letter that was taken out, so that it is not put in again."""
+"""The time for which a removed letter is remembered, so that it is not added again."""
 
 SEATED_S = 30 * 24 * 3600
-"""How long a seat is known for which nothing comes."""
+"""The time for which a seat without letters is remembered."""
 
 _PUT = load_script("mailbox_put")
 _TAKE_OUT = load_script("mailbox_take_out")
@@ -27,7 +27,7 @@ _ATTEND = load_script("mailbox_attend")
 
 
 class RedisMailboxes:
-    """Implements `runtime.channels.mailbox.Mailboxes`. `bound` is how many letters may wait in one."""
+    """Implements `runtime.channels.mailbox.Mailboxes`. `bound` is the most letters in one mailbox."""
 
     def __init__(self, connection: RedisConnection, *, bound: int = 1_000) -> None:
         self._connection = connection

@@ -11,7 +11,7 @@ from runtime.storage.redis.records import RedisRecords
 from runtime.stores.meeting_places import HeldMeeting
 
 PLACES_TABLE = "places:meetings"
-"""The table of what places were opened for."""
+"""The table of places and the meetings they were opened for."""
 
 _RELEASE = load_script("place_release")
 

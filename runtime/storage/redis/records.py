@@ -31,12 +31,8 @@ class RedisRecords:
 
     async def get(self, name: str, /) -> str | None:
         """The text under this name."""
-
-        async def call(client: Redis) -> str | None:
-            value = await client.hget(self._key, name)
-            return None if value is None else str(value)
-
-        return await self._connection.retrying(call, self._key)
+        value = await self._connection.ask("HGET", self._key, name)
+        return None if value is None else str(value)
 
     async def put(self, name: str, value: str, /) -> None:
         """Keep `value`, in place of what was there."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import anyio
-from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 from redis.exceptions import RedisError
 
+from runtime.storage.redis.client.commands import COMMAND_LIMIT_S
 from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.server import COMMAND_LIMIT_S
 
 _CHANNEL = "{parley:rooms}:news"
 _QUIET_S = 20.0
@@ -25,10 +24,7 @@ class RedisRoomNews:
         self._connection = connection
 
     async def tell(self, text: str, /, *, to: str | None = None) -> None:
-        async def call(client: Redis) -> int:
-            return int(await client.publish(_CHANNEL if to is None else f"{_CHANNEL}:{to}", text))
-
-        await self._connection.retrying(call, _CHANNEL)
+        await self._connection.ask("PUBLISH", _CHANNEL if to is None else f"{_CHANNEL}:{to}", text)
 
     async def listen(
         self, on_open: Callable[[], Awaitable[None]], on_news: Callable[[str], Awaitable[None]], /

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
-
-from redis.asyncio import Redis
 
 from runtime.core.room import RoomChange, RoomInfo, RoomMessage, RoomPost
 from runtime.storage.encoding.codec import to_json
@@ -64,12 +61,7 @@ class RedisRoomStore:
         return None if kept is None else self._form.message(room, kept)
 
     async def get(self, room: str, message_id: str, /) -> RoomMessage | None:
-        key = _keys(room).room(room)
-
-        async def call(client: Redis) -> Any:
-            return await client.hget(key, message_id)
-
-        kept: str | None = await self._connection.retrying(call, key)
+        kept: str | None = await self._connection.ask("HGET", _keys(room).room(room), message_id)
         return None if kept is None else self._form.message(room, kept)
 
     async def history(

@@ -1,4 +1,4 @@
-"""Each node's part of every shared limit, on Redis. The server's clock decides which nodes live."""
+"""Each node's share of every shared limit, on Redis. The server's clock decides which nodes are alive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Timers on Redis: a sorted set a shard, by time."""
+"""Timers on Redis: one sorted set for each shard, by time."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Message
 from runtime.tape.facts.content import MESSAGE, NOTHING, Content, fact, key
 
@@ -14,11 +15,11 @@ class AgentCreated(Content):
     """An agent is there. `answering` is the platform's id of the message that it begins with, `person` who wrote it;
     `participant` is who plays it in another process."""
 
-    id: str = key("id")
+    id: AgentId = key("id")
     klass: str = key("class")
     variables: Mapping[str, Any] = key("vars", default=NOTHING, always=True)
     answering: str | None = key("answering", default=None, when=lambda fact: fact.person is not None)
-    person: str | None = key("person", default=None)
+    person: PersonId | None = key("person", default=None)
     participant: str | None = key("participant", default=None)
 
 
@@ -26,7 +27,7 @@ class AgentCreated(Content):
 class AgentRestarted(Content):
     """An agent begins again, with these messages and variables."""
 
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
     messages: Sequence[str] = key("mids", default=(), always=True)
     variables: Mapping[str, Any] = key("set", default=NOTHING, always=True)
 
@@ -35,7 +36,7 @@ class AgentRestarted(Content):
 class VariablesAltered(Content):
     """Somebody changed an agent's variables from outside."""
 
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
     variables: Mapping[str, Any] = key("set")
 
 
@@ -43,7 +44,7 @@ class VariablesAltered(Content):
 class AgentPaused(Content):
     """An agent's playbook failed: it does nothing until somebody writes."""
 
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
 
 
 @fact("stop")
@@ -51,7 +52,7 @@ class AgentStopped(Content):
     """What an agent does was stopped. `dropped` messages are not handled any more, `past` is what its next playbook
     knows of this one; `idle`: it did nothing."""
 
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
     dropped: Sequence[str] = key("drop", default=(), always=True)
     past: Sequence[Mapping[str, str]] = key("past", default=(), always=True)
     idle: bool = key("idle", default=False, always=True)
@@ -61,7 +62,7 @@ class AgentStopped(Content):
 class MessageQueued(Content):
     """A message came into an agent's queue."""
 
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
     message: Message = key("message", form=MESSAGE)
 
 
@@ -69,7 +70,7 @@ class MessageQueued(Content):
 class MessagesDropped(Content):
     """Messages left an agent's queue unread."""
 
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
     messages: Sequence[str] = key("mids")
 
 
@@ -77,7 +78,7 @@ class MessagesDropped(Content):
 class MessagesPosted(Content):
     """Messages lie in the mailbox of an agent that is played in another process."""
 
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
     messages: Sequence[str] = key("mids")
 
 
@@ -85,7 +86,7 @@ class MessagesPosted(Content):
 class MessagesFetched(Content):
     """The other process has fetched them."""
 
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
     messages: Sequence[str] = key("mids")
 
 
@@ -93,7 +94,7 @@ class MessagesFetched(Content):
 class ReminderSet(Content):
     """An agent is to be told something at a time, in seconds since the epoch, or a trigger's time is then."""
 
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
     due: float = key("due")
     text: str = key("text")
     trigger: str | None = key("trigger", default=None)

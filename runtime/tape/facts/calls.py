@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.tape.facts.content import ERROR, NOTHING, Content, fact, key
+from runtime.core.ids import ParticipantId, PersonId
+from runtime.tape.facts.content import ERROR, NOTHING, PARTICIPANTS, Content, fact, key
 
 
 @fact("res")
@@ -107,7 +108,7 @@ class AcksAwaited(Content):
     digest: str = key("dig")
     due: float = key("due")
     message: str = key("message")
-    who: Sequence[str] = key("who")
+    who: Sequence[ParticipantId] = key("who", form=PARTICIPANTS)
     page: str | None = key("page", default=None, always=True)
     to: str | None = key("to", default=None)
 
@@ -121,7 +122,7 @@ class QuestionAsked(Content):
     page: str = key("page")
     text: str = key("text")
     options: Sequence[str] = key("options")
-    of: str | None = key("of", default=None, always=True)
+    of: PersonId | None = key("of", default=None, always=True)
     each: Mapping[str, str] = key("each", default=NOTHING)
 
 

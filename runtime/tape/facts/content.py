@@ -11,6 +11,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from runtime.core.address import Address, address_data
+from runtime.core.ids import AgentId, participant_id, person_id
 from runtime.core.message import Attachment, message_from_data, message_to_data
 from runtime.tape.frame_state import CallSite
 
@@ -58,10 +59,23 @@ CALL_SITE = Form(
     lambda data: CallSite(**data),
 )
 ATTACHMENT = Form(lambda file: [file.name, file.media_type, file.url, file.size_bytes], lambda data: Attachment(*data))
+PARTICIPANTS = Form(lambda ids: [str(id_) for id_ in ids], lambda data: [participant_id(text) for text in data])
 PARTS = Form(
     lambda parts: {str(part): pid for part, pid in parts.items()},
     lambda data: {int(part): pid for part, pid in data.items()},
 )
+
+
+_IDS: Mapping[str, Callable[[str], Any]] = {
+    "AgentId": AgentId,
+    "PersonId": person_id,
+    "ParticipantId": participant_id,
+}
+"""How a field with an id is read, by the first word of its type; it is written as it is."""
+
+
+def _id_of(part: Field[Any]) -> Callable[[str], Any] | None:
+    return _IDS.get(str(part.type).removesuffix(" | None"))
 
 
 class Content:
@@ -231,8 +245,9 @@ def _reading(made: type[Content], names: dict[str, Any]) -> list[str]:
             value = f"get({stored.name!r})"
             if part.default is not None:
                 value = f"({value} or _default_{part.name})"
-        if stored.form is not None:
-            names[f"_read_{part.name}"] = stored.form.read
+        read_as = stored.form.read if stored.form is not None else _id_of(part)
+        if read_as is not None:
+            names[f"_read_{part.name}"] = read_as
             read = f"_read_{part.name}({value})"
             value = read if part.default is MISSING else f"({read} if get({stored.name!r}) else None)"
         arguments.append(value)
@@ -255,6 +270,10 @@ def _settling(made: type[Content]) -> list[str]:
         long = f"v_{name}.__class__ is not str or not v_{name}.isascii() or len(v_{name}) > {_SHORT_CHARS}"
         if stored.name in ("exc", "why"):
             checks.append(f"    if v_{name} is not None: return None")
+        elif _id_of(part) is not None:
+            checks.append(f"    if v_{name} is not None:")
+            checks.append(f"        if not v_{name}.isascii() or len(v_{name}) > {_SHORT_CHARS}: return None")
+            checks.append(f"        if v_{name}.__class__ is str: n_{name} = _read_{name}(v_{name}); same = False")
         elif hint == "str":
             checks.append(f"    if {long}: return None")
         elif hint == "str | None":

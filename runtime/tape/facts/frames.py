@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from runtime.core.ids import AgentId
 from runtime.tape.facts.content import CALL_SITE, ERROR, NOTHING, Content, fact, key
 from runtime.tape.frame_state import CallSite
 
@@ -18,7 +19,7 @@ class FrameStarted(Content):
     it answers; `messages` are what it begins with; `begins`: it is one of its agent's beginnings."""
 
     frame: str = key("f")
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
     playbook: str = key("pb")
     args: Sequence[Any] = key("args")
     kwargs: Mapping[str, Any] = key("kwargs")

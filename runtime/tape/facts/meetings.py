@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from runtime.core.address import Address
+from runtime.core.ids import AgentId, ParticipantId
 from runtime.core.message import Message
 from runtime.tape.facts.content import ADDRESS, MESSAGE, Content, fact, key
 
@@ -16,7 +17,7 @@ class MeetingCreated(Content):
 
     id: str = key("id")
     topic: str = key("topic")
-    host: str = key("host")
+    host: AgentId = key("host")
     frame: str = key("f")
     type: str | None = key("type", default=None)
     at: float = key("at", default=0.0, always=True)
@@ -36,8 +37,8 @@ class ParticipantAsked(Content):
     """Somebody is asked to join, for the `times`-th time. `due` is when they are asked again, or not any more."""
 
     id: str = key("id")
-    who: str = key("who")
-    by: str = key("by")
+    who: ParticipantId = key("who")
+    by: ParticipantId = key("by")
     times: int = key("times")
     due: float | None = key("due")
     required: bool = key("required")
@@ -49,7 +50,7 @@ class InvitationAnswered(Content):
     the question."""
 
     id: str = key("id", first=True)
-    who: str = key("who", older="agent")
+    who: ParticipantId = key("who", older="agent")
     answer: str = key("answer")
     again: bool | None = key("again", default=None)
     frame: str | None = key("f", default=None, first=True)
@@ -60,8 +61,8 @@ class ParticipantJoined(Content):
     """Somebody takes part from now on; `named` is how they were asked, if not by id."""
 
     id: str = key("id", first=True)
-    who: str = key("who")
-    named: str | None = key("named", default=None)
+    who: ParticipantId = key("who")
+    named: ParticipantId | None = key("named", default=None)
     frame: str | None = key("f", default=None, first=True)
 
 
@@ -70,7 +71,7 @@ class ParticipantLeft(Content):
     """Somebody has left a meeting."""
 
     id: str = key("id")
-    who: str = key("who")
+    who: ParticipantId = key("who")
 
 
 @fact("meeting_active")
@@ -137,4 +138,4 @@ class StateShared(Content):
     id: str = key("id")
     name: str = key("name")
     value: Any = key("value")
-    by: str = key("by")
+    by: ParticipantId = key("by")

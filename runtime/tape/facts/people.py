@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runtime.core.address import Address
+from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Message
 from runtime.tape.facts.content import ADDRESS, MESSAGE, Content, fact, key
 
@@ -11,7 +12,7 @@ from runtime.tape.facts.content import ADDRESS, MESSAGE, Content, fact, key
 class PersonMet(Content):
     """A person did something for the first time, or by a new name. `since` is in seconds since the epoch."""
 
-    id: str = key("id")
+    id: PersonId = key("id")
     name: str = key("name")
     since: float = key("since", default=0.0, always=True)
     alike: bool = key("alike", default=False)
@@ -21,7 +22,7 @@ class PersonMet(Content):
 class PersonBound(Content):
     """A person is a declared human of the program."""
 
-    id: str = key("id")
+    id: PersonId = key("id")
     human: str = key("human")
 
 
@@ -40,8 +41,8 @@ class MessageHeard(Content):
     """A person's message went to an agent. `place` is where it was written, if not in the session's conversation."""
 
     message: str = key("message")
-    agent: str = key("agent")
-    person: str = key("person")
+    agent: AgentId = key("agent")
+    person: PersonId = key("person")
     name: str = key("name")
     private: bool = key("private")
     text: str = key("text")
@@ -53,7 +54,7 @@ class MessageHeard(Content):
 class MessageEdited(Content):
     """A person changed a message that the agent had not read."""
 
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
     message: str = key("message")
     platform_id: str = key("pid")
     text: str = key("text")
@@ -63,7 +64,7 @@ class MessageEdited(Content):
 class MessageDeleted(Content):
     """A person deleted a message that the agent had not read."""
 
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
     message: str = key("message")
     platform_id: str = key("pid")
 
@@ -72,5 +73,5 @@ class MessageDeleted(Content):
 class AsideAdded(Content):
     """An agent is told of something with the next message that it reads."""
 
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
     message: Message = key("message", form=MESSAGE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from runtime.core.address import Address
+from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Message
 from runtime.tape.facts.content import ADDRESS, MESSAGE, NOTHING, Content, fact, key
 
@@ -75,7 +76,7 @@ class ExchangeBegun(Content):
 
     seq: int = key("seq")
     text: str = key("text")
-    person: str = key("person")
+    person: PersonId = key("person")
     name: str = key("name")
     platform_id: str | None = key("pid", default=None, always=True)
 
@@ -109,7 +110,7 @@ class ForkSettled(Content):
 class ForkMerged(Content):
     """What came of another session, as one message; its facts `first` to `last` say how it came about."""
 
-    agent: str = key("agent")
+    agent: AgentId = key("agent")
     message: Message = key("message", form=MESSAGE)
     session: str = key("session")
     first: int = key("first")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.core.address import Address
+from runtime.core.ids import AgentId, SessionId
 from runtime.tape.facts.content import ADDRESS, Content, fact, key
 from runtime.tape.task_state import TaskStatus
 
@@ -19,8 +20,8 @@ class TaskOrdered(Content):
     `task` derives from this session and the number of this fact. `due` is in seconds since the epoch.
     """
 
-    agent: str = key("agent")
-    task: str = key("task")
+    agent: AgentId = key("agent")
+    task: SessionId = key("task")
     klass: str = key("class")
     playbook: str = key("pb")
     arguments: Mapping[str, Any] = key("args")
@@ -72,7 +73,7 @@ class OrderTaken(Content):
     """The session is a task: number `number` of the session `orderer`."""
 
     number: int = key("number")
-    orderer: str = key("orderer")
+    orderer: SessionId = key("orderer")
     home: Address = key("home", form=ADDRESS)
     place: Address = key("place", form=ADDRESS)
     due: float = key("due")

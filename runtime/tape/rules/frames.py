@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from runtime.core.errors import Divergence
+from runtime.core.ids import AgentId, person_id
 from runtime.core.message import Message
 from runtime.tape.acks import settle_message
 from runtime.tape.facts.agents import AgentStopped
@@ -30,6 +31,7 @@ from runtime.tape.facts.frames import (
 )
 from runtime.tape.facts.pages import PageFinished, PageHeld
 from runtime.tape.frame_state import (
+    CallKey,
     CallRecord,
     FrameState,
     IntentState,
@@ -53,18 +55,13 @@ TURN = "turn"
 """The position of the wait between two turns of a frame."""
 
 
-def call_key(frame: str, pos: str) -> str:
-    """The key of a host call in a session's waits and intents."""
-    return f"{frame}|{pos}"
-
-
 @rule(CallReturned)
 def _record(state: SessionState, _: int, fact: CallReturned) -> None:
     frame = state.frames.get(fact.frame)
     if frame is None:
         return
     pos = fact.pos
-    key = call_key(frame.id, pos)
+    key = CallKey(frame.id, pos)
     state.waits.pop(key, None)
     state.intents.pop(key, None)
     state.fired.pop(key, None)
@@ -95,7 +92,7 @@ def note_addressed(agent: AgentState, to: str | None) -> None:
     if kind == "agent":
         agent.last_addressed = to
     elif kind == "person":
-        agent.last_person = who
+        agent.last_person = person_id(who)
     elif to == "human":
         agent.last_person = None
 
@@ -118,13 +115,15 @@ def prune(state: SessionState, frame: str) -> None:
         if meeting is not None and meeting.frame == id_:
             meeting.shared = {}
     state.waits = {key: wait for key, wait in state.waits.items() if wait.frame not in gone}
-    state.intents = {key: n for key, n in state.intents.items() if key.split("|")[0] not in gone}
-    state.fired = {key: f for key, f in state.fired.items() if key.split("|")[0] not in gone}
+    state.intents = {key: n for key, n in state.intents.items() if key.frame not in gone}
+    state.fired = {key: f for key, f in state.fired.items() if key.frame not in gone}
     state.questions = {key: q for key, q in state.questions.items() if q.frame not in gone}
-    state.acks = {key: ack for key, ack in state.acks.items() if key.split("|")[0] not in gone}
+    state.acks = {key: ack for key, ack in state.acks.items() if key.frame not in gone}
 
 
-def take_messages(state: SessionState, agent: str, message_ids: Sequence[str], *, read: bool = True) -> list[Message]:
+def take_messages(
+    state: SessionState, agent: AgentId, message_ids: Sequence[str], *, read: bool = True
+) -> list[Message]:
     """Messages leave an agent's queue, in its order; `read`: it has them. Raises Divergence when one is not there."""
     queue = state.agents[agent].queue
     wanted = set(message_ids)
@@ -138,7 +137,7 @@ def take_messages(state: SessionState, agent: str, message_ids: Sequence[str], *
         if message.ack_required:
             settle_message(state.acks, message.id, agent, has_it=read)
         if message.from_human:
-            owner.person, owner.answering = str(message.sender_id), message.platform_id
+            owner.person, owner.answering = person_id(message.sender_id), message.platform_id
             owner.at_home = message.platform_id not in state.written_at
     return taken
 
@@ -149,7 +148,7 @@ def leave_mailbox(agent: AgentState, messages: set[str]) -> None:
         agent.posted = [message for message in agent.posted if message not in messages]
 
 
-def _asides(state: SessionState, agent: str) -> list[Message]:
+def _asides(state: SessionState, agent: AgentId) -> list[Message]:
     owner = state.agents[agent]
     asides, owner.asides = owner.asides, []
     return asides
@@ -283,18 +282,18 @@ def _described(state: SessionState, _: int, fact: DescriptionFilled) -> None:
 def _set(state: SessionState, _: int, fact: VariableSet) -> None:
     frame = state.frames[fact.frame]
     state.agents[frame.agent].variables[fact.name] = fact.value
-    state.fired[call_key(frame.id, fact.pos)] = list(fact.fired)
+    state.fired[CallKey(frame.id, fact.pos)] = list(fact.fired)
 
 
 @rule(EffectIntended)
 def _intent(state: SessionState, _: int, fact: EffectIntended) -> None:
-    state.intents[call_key(fact.frame, fact.pos)] = IntentState(fact.name, fact.digest, fact.effect)
+    state.intents[CallKey(fact.frame, fact.pos)] = IntentState(fact.name, fact.digest, fact.effect)
 
 
 @rule(WaitBegun)
 def _wait(state: SessionState, seq: int, fact: WaitBegun) -> None:
     source = None if fact.source is None else dict(fact.source)
-    state.waits[call_key(fact.frame, fact.pos)] = WaitState(
+    state.waits[CallKey(fact.frame, fact.pos)] = WaitState(
         fact.frame, fact.pos, fact.name, fact.digest, source, fact.due, seq, state.at_s
     )
 
@@ -305,7 +304,7 @@ def _took(state: SessionState, _: int, fact: WaitEnded) -> None:
     taken = take_messages(state, frame.agent, fact.messages)
     keep_heard(frame, taken)
     if fact.pos == TURN:
-        state.waits.pop(call_key(frame.id, TURN), None)
+        state.waits.pop(CallKey(frame.id, TURN), None)
         frame.inbox += [*_asides(state, frame.agent), *taken]
         frame.waits_for = None
         if fact.heard is not None:
@@ -329,7 +328,7 @@ def _ask(state: SessionState, _: int, fact: QuestionAsked) -> None:
     agent = state.agents[frame.agent]
     agent.queue[:] = [replace(message, aside=True) if message.from_human else message for message in agent.queue]
     keep_said(frame, agent.klass, fact.text)
-    question = state.questions[call_key(fact.frame, fact.pos)] = QuestionState(
+    question = state.questions[CallKey(fact.frame, fact.pos)] = QuestionState(
         fact.frame, page.id, fact.text, list(fact.options), fact.of, page.reply_to, place=page.place
     )
     question.each = dict(fact.each)
@@ -337,7 +336,7 @@ def _ask(state: SessionState, _: int, fact: QuestionAsked) -> None:
 
 @rule(QuestionAnswered)
 def _answered(state: SessionState, _: int, fact: QuestionAnswered) -> None:
-    key = call_key(fact.frame, fact.pos)
+    key = CallKey(fact.frame, fact.pos)
     question, wait, frame = state.questions[key], state.waits[key], state.frames[fact.frame]
     keep_heard(frame, take_messages(state, frame.agent, fact.messages))
     question.answers[fact.who] = fact.text

@@ -14,8 +14,8 @@ from runtime.tape.facts.session import (
     SessionBranched,
     ThreadOpened,
 )
+from runtime.tape.frame_state import CallKey
 from runtime.tape.people_state import MAX_EXCHANGES, ExchangeState, HomeState, ThreadState
-from runtime.tape.rules.frames import call_key
 from runtime.tape.rules.people import MAX_ASIDES
 from runtime.tape.rules.registry import rule
 from runtime.tape.state import SessionState
@@ -83,7 +83,7 @@ def _forked(state: SessionState, _: int, fact: ForkSettled) -> None:
 
 @rule(QuestionAskedAgain)
 def _reask(state: SessionState, _: int, fact: QuestionAskedAgain) -> None:
-    key = call_key(fact.frame, fact.pos)
+    key = CallKey(fact.frame, fact.pos)
     question, wait = state.questions[key], state.waits.get(key)
     question.page, question.parts = fact.page, {}
     if fact.page in state.pages:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from runtime.core.ids import ParticipantId
 from runtime.tape.facts.meetings import (
     HostCued,
     InvitationAnswered,
@@ -18,7 +19,7 @@ from runtime.tape.facts.meetings import (
     ParticipantLeft,
     StateShared,
 )
-from runtime.tape.rules.frames import call_key
+from runtime.tape.frame_state import CallKey
 from runtime.tape.rules.registry import rule
 from runtime.tape.state import MAX_HISTORY, AskState, MeetingState, SessionState, SharedValue
 from runtime.tape.talk import last_of, said_by, speaker_of
@@ -108,15 +109,15 @@ def _hears(state: SessionState, _: int, fact: NoticeHeard) -> None:
     state.frames[fact.frame].inbox.append(fact.message)
 
 
-def question_of(meeting: MeetingState, who: str, times: int) -> tuple[str, str]:
-    """The frame and the position of the question whether a person joins, asked for the `times`-th time."""
-    return meeting.frame, f"invite.{who}.{times}"
+def question_of(meeting: MeetingState, who: ParticipantId, times: int) -> CallKey:
+    """The key of the question whether a person joins, asked for the `times`-th time."""
+    return CallKey(meeting.frame, f"invite.{who}.{times}")
 
 
-def _close_questions(state: SessionState, meeting: MeetingState, who: str) -> None:
+def _close_questions(state: SessionState, meeting: MeetingState, who: ParticipantId) -> None:
     ask = meeting.asks.get(who)
     if ask is not None:
-        state.questions.pop(call_key(*question_of(meeting, who, ask.times)), None)
+        state.questions.pop(question_of(meeting, who, ask.times), None)
 
 
 def close_meeting(state: SessionState, meeting: MeetingState, why: str | None = None) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from runtime.tape.acks import AckState
 from runtime.tape.facts.agents import MessagesFetched, MessagesPosted
 from runtime.tape.facts.calls import AcksAwaited
-from runtime.tape.frame_state import WaitState
-from runtime.tape.rules.frames import call_key, note_addressed, take_messages
+from runtime.tape.frame_state import CallKey, WaitState
+from runtime.tape.rules.frames import note_addressed, take_messages
 from runtime.tape.rules.registry import rule
 from runtime.tape.state import SessionState
 
@@ -14,7 +14,7 @@ from runtime.tape.state import SessionState
 @rule(AcksAwaited)
 def _acks(state: SessionState, seq: int, fact: AcksAwaited) -> None:
     """A text needs an acknowledgement: its call waits."""
-    key = call_key(fact.frame, fact.pos)
+    key = CallKey(fact.frame, fact.pos)
     if fact.frame not in state.frames:
         return
     note_addressed(state.agents[state.frames[fact.frame].agent], fact.to)

@@ -120,7 +120,7 @@ def _page(state: SessionState, seq: int, fact: PageBegun) -> None:
     page.reply_to, page.choices = fact.reply, [list(choice) for choice in fact.choices]
     page.place = fact.place
     state.pages[page.id] = page
-    agent = state.agents.get(page.agent)
+    agent = state.agent(page.agent)
     if agent is not None and page.reply_to is not None:
         agent.answering = None
 

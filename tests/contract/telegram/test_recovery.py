@@ -202,7 +202,7 @@ class Shown:
     async def opening(self, part: int, text: str, /) -> None: ...
     async def grows(self, text: str, /) -> None: ...
 
-    async def sent(self, part: int, platform_id: str, /) -> None:
+    async def sent(self, part: int, platform_id: str, /, *, found_again: bool) -> None:
         self.parts[part] = platform_id
 
     def note(self, name: str, /, **_: Any) -> None:

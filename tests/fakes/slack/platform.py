@@ -1,6 +1,6 @@
 """Slack as an app in one workspace sees it, in memory: people who write, events, faults, and what is visible.
 
-The HTTP and WebSocket side is `server.py` beside it. Tests hold a `SlackPlatform`, act on it as people do, and look at it.
+The server side is `server.py` beside it. Tests hold a `SlackPlatform`, act on it as people do, and read it.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""A model's reply, read into statements while it is written."""
+"""A model's reply, split into statements while it is written."""

@@ -56,7 +56,7 @@ class SayName:
 
 @dataclass(frozen=True, slots=True)
 class SayHeld:
-    """The rest of this text is known only when the call is executed; no more of it is streamed."""
+    """The rest of this text is known only at the call's execution, so no more of it is streamed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The tokens of Python text that is still being written, as far as reading statements needs them."""
+"""The tokens of Python text that is still growing, as far as reading statements needs them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from enum import Enum, auto
 _PREFIXES = frozenset({"", "r", "u", "f", "b", "rf", "fr", "rb", "br"})
 _SPACE = re.compile(r"[ \t\f]+")
 _LONGEST_WORD = 200
-"""A longer run of letters comes as several words, so that it is not read again for every character that is added."""
+"""The longest word in one token. Longer runs of letters come in several, so that they are not read again with every new
+character.
+"""
 
 _WORD = re.compile(rf"\w{{1,{_LONGEST_WORD}}}")
 _REST_OF_LINE = re.compile(r"[^\n]+")
@@ -41,13 +43,13 @@ INSIGNIFICANT = frozenset({Kind.SPACE, Kind.NEWLINE, Kind.JOINED_LINE, Kind.COMM
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`text` without a `$`; `size` is the number of characters that were read for it."""
+    """`text` is without a `$`; `size` is the number of characters read for it."""
 
     kind: Kind
     text: str
     size: int
     prefix: str = ""
-    """Of a string's start: its letters in lower case."""
+    """The lower-case letters before a string's quote."""
 
 
 @dataclass(slots=True)
@@ -79,7 +81,7 @@ class ReplyLexer:
 
     @property
     def between_tokens(self) -> bool:
-        """Whether the next character is code, neither in a string nor in a comment."""
+        """Whether the next character is code, outside strings and comments."""
         return self._string is None and not self._comment
 
     def next(self, text: str, position: int, *, final: bool) -> Token | None:

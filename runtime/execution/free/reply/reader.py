@@ -1,4 +1,4 @@
-"""Reading a model's reply while it is being written: its statements, its remarks, and the text it says."""
+"""Reading a model's growing reply: its statements, its remarks, and the text of its messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtime.execution.free.reply.lexer import ReplyLexer
 from runtime.execution.free.reply.statement_reader import StatementReader
 
 _LINE_HEAD = 80
-"""Characters of a line that decide what it is."""
+"""The number of a line's first characters that decide its kind."""
 
 _FENCE = re.compile(r"[ \t]*`{3,}[ \t]*([\w+-]*)")
 _PYTHON = frozenset({"python", "py", "python3"})
@@ -53,7 +53,7 @@ class ReplyReader:
         return self._read(final=False)
 
     def close(self) -> list[ReplyItem]:
-        """The items that are complete because the reply is; a rest that is no statement is Broken."""
+        """The items that are complete because the reply has ended; a rest that is no statement is Broken."""
         items = self.feed("\n") if self._carriage else []
         if self._closed or self._statements.broken:
             return items
@@ -91,7 +91,7 @@ class ReplyReader:
         return True
 
     def _read_fence_in_code(self, head: str, language: str, items: list[ReplyItem]) -> None:
-        """The end of the code, unless it names Python: then an earlier fence was left out."""
+        """The end of the code, unless the fence names Python, which means that an earlier fence was left out."""
         if language.lower() in _PYTHON and head.endswith("\n"):
             self._skip_line()
             return
@@ -101,7 +101,7 @@ class ReplyReader:
         self._in_prose_line = True
 
     def _read_prose(self, items: list[ReplyItem], final: bool) -> bool:
-        """One line, or a piece of one; False when it is not clear yet what the line is."""
+        """One line, or a piece of one; False while its kind is unclear."""
         if self._in_prose_line:
             self._take_prose()
             return True
@@ -121,7 +121,7 @@ class ReplyReader:
         return True
 
     def _line_head(self, final: bool) -> str | None:
-        """The beginning of the current line, as much as decides; None while it is too short to tell."""
+        """The start of the current line, as far as it decides; None while it is too short."""
         end = self._text.find("\n", self._position, self._position + _LINE_HEAD)
         if end >= 0:
             return self._text[self._position : end + 1]
@@ -134,7 +134,7 @@ class ReplyReader:
         return not self._seen_code and not self._in_other_block and _UNFENCED_CODE.match(head) is not None
 
     def _opens_code(self, head: str) -> bool:
-        """Whether this line is a fence that begins our code; keeps track of blocks in other languages."""
+        """Whether this line is a fence that starts our code. Tracks blocks in other languages."""
         fence = _FENCE.match(head)
         if fence is None or not head.endswith("\n"):
             return False

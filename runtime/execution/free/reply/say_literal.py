@@ -1,4 +1,4 @@
-"""The text of a `Say` out of its string literal, while the literal is still being written."""
+"""The text in a `Say`'s string literal, while the literal is still growing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class LiteralDecoder:
         return self._decode(self._rest + piece, final=False)
 
     def end(self) -> list[SayItem]:
-        """The retained rest, when the closing quote is reached."""
+        """The retained rest, after the closing quote."""
         return self._decode(self._rest, final=True)
 
     def _decode(self, source: str, *, final: bool) -> list[SayItem]:

@@ -1,4 +1,4 @@
-"""Top-level Python statements out of a stream of tokens, each as soon as it is complete."""
+"""Top-level Python statements from a stream of tokens, each as soon as it is complete."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class StatementReader:
         return items
 
     def finish(self) -> list[ReplyItem]:
-        """The remaining items when no more code comes; an incomplete statement is Broken."""
+        """The remaining items at the end of the code; an incomplete statement is Broken."""
         items: list[ReplyItem] = []
         if self.broken:
             return items
@@ -67,7 +67,7 @@ class StatementReader:
         return items
 
     def _take_blank(self, token: Token, items: list[ReplyItem]) -> bool:
-        """Reads the beginning of a logical line as long as it holds no code."""
+        """Read the start of a logical line, as long as it has no code."""
         if token.kind is Kind.SPACE:
             self._indent.append(token.text)
         elif token.kind is Kind.COMMENT:
@@ -99,7 +99,7 @@ class StatementReader:
             items.append(Remark(text, line))
 
     def _begin(self, token: Token, items: list[ReplyItem]) -> None:
-        """The first code of a logical line: continues the open compound statement or starts a new one."""
+        """The first code of a logical line continues the open compound statement or starts a new one."""
         self._at_line_start = False
         indented = bool(self._indent) and not self._after_semicolon
         if self._compound and (indented or self._decorated or self._is_continuation(token)):
@@ -159,7 +159,7 @@ class StatementReader:
         return self._head in _COMPOUND or self._head == "@"
 
     def _starts_statement_in_brackets(self, token: Token) -> bool:
-        """A line that begins with `await` where an expression cannot: the bracket before it was forgotten."""
+        """A line with `await` where an expression cannot start it: the bracket before it was never closed."""
         if (
             not self._depth
             or token.text != "await"
@@ -217,7 +217,7 @@ class StatementReader:
 
 
 def _syntax_error(source: str) -> tuple[str, int] | None:
-    """Why `source` is not Python and on which of its lines; None when it is."""
+    """The syntax error in `source` and its line; None for valid Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -23,17 +23,17 @@ from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.storage.encoding.notice import OnEvent, unheard
 from runtime.storage.encoding.sealing import PLAIN, Sealing
+from runtime.storage.redis.client.commands import COMMAND_LIMIT_S
 from runtime.storage.redis.client.history import Histories
 from runtime.storage.redis.client.location import Location, locate
 from runtime.storage.redis.client.outage import Outage
 from runtime.storage.redis.client.script import Script
-from runtime.storage.redis.client.server import COMMAND_LIMIT_S, Server, command
+from runtime.storage.redis.client.server import Server
 from runtime.storage.redis.client.streams import Entries, StreamWatch
 from runtime.storage.redis.client.topology import Topology, find_topology
 
 _FIRST_PAUSE_S = 0.01
 _LONGEST_PAUSE_S = 1.0
-_REPLICA_LIMIT_MS = 2000
 
 Answer = TypeVar("Answer")
 Chosen = TypeVar("Chosen")
@@ -41,10 +41,6 @@ Call = Callable[["Redis"], Awaitable[Answer]]
 Ask = Callable[["Pipeline", str], object]
 Question = tuple[str, Callable[["Pipeline"], object]]
 """A key, and what puts one command about it into a batch; the command must not write."""
-
-
-class _NotReplicated(exceptions.ConnectionError):
-    """A write is on the primary alone, though a replica follows it."""
 
 
 class RedisConnection:
@@ -85,15 +81,19 @@ class RedisConnection:
 
         async def call(server: Server) -> Any:
             try:
-                return await _command(server, replicated, "EVALSHA", script.digest, *rest)
+                return await server.commands.make(("EVALSHA", script.digest, *rest), replicated=replicated)
             except exceptions.NoScriptError:
-                return await _command(server, replicated, "EVAL", script.text, *rest)
+                return await server.commands.make(("EVAL", script.text, *rest), replicated=replicated)
 
         return await self._shielded(call, keys[0])
 
     async def write(self, name: str, key: str, *arguments: str | int) -> Any:
         """One command that writes at a key. Waits for a replica like `run`."""
-        return await self._shielded(lambda server: _command(server, True, name, key, *arguments), key)
+        return await self._shielded(lambda server: server.commands.make((name, key, *arguments), replicated=True), key)
+
+    async def ask(self, name: str, key: str, *arguments: str | int) -> Any:
+        """The server's plain answer to one command that reads at a key, or whose writes no replica needs to have."""
+        return await self._shielded(lambda server: server.commands.make((name, key, *arguments), replicated=False), key)
 
     async def retrying(self, call: Call[Answer], key: str) -> Answer:
         """The answer of `call` by the server of `key`, made again while that is away. Raises StorageUnavailable.
@@ -223,7 +223,8 @@ class RedisConnection:
         self, choose: Callable[[Topology], Awaitable[Chosen]], attempt: Callable[[Chosen], Awaitable[Answer]]
     ) -> Answer:
         pause_s = _FIRST_PAUSE_S
-        with self._outage.patience() as patience:
+        patience = self._outage.patience()
+        try:
             while True:
                 chosen: Chosen | None = None
                 try:
@@ -238,6 +239,8 @@ class RedisConnection:
                     return answer
                 await self._clock.sleep_until(self._clock.monotonic() + pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        finally:
+            patience.leave()
 
     async def _find(self) -> Topology:
         async with self._finding:
@@ -293,24 +296,6 @@ async def _unbroken(call: Awaitable[Answer]) -> Answer:
     with anyio.CancelScope(shield=True):
         answer.append(await call)
     return answer[0]
-
-
-async def _command(server: Server, replicated: bool, *parts: str | int) -> Any:
-    """Make one command; where replicas follow, return when one has what was written. Raises _NotReplicated."""
-    if not (replicated and await server.followed()):
-        return await command(server.client, *parts)
-    async with server.client.pipeline(transaction=False) as batch:
-        batch.execute_command(*parts)
-        batch.execute_command("WAIT", 1, _REPLICA_LIMIT_MS)
-        answer, replicas = await batch.execute(raise_on_error=False)
-    for found in (answer, replicas):
-        if isinstance(found, Exception):
-            raise found
-    if replicas:
-        server.confirmed()
-    elif await server.followed(look=True):
-        raise _NotReplicated(f"No replica of {server} has confirmed a write within {_REPLICA_LIMIT_MS} ms.")
-    return answer
 
 
 def _about(key: str, ask: Ask, batch: Pipeline) -> object:

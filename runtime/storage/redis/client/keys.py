@@ -56,7 +56,7 @@ from dataclasses import dataclass
 from runtime.core.ids import SessionId, TapeId
 
 SHARD_KEY = re.compile(r"\{parley:(\d+)\}:([a-z-]+):?(.*)", re.DOTALL)
-"""A key of a shard: the shard, what it is, and the rest."""
+"""A key of a shard: the shard, the kind, and the rest."""
 
 SHARES = "{parley:shares}"
 """The key of the nodes' parts of shared limits."""
@@ -65,7 +65,7 @@ NODES = "{parley:nodes}"
 """The key of the roster of nodes."""
 
 NODE_NEWS = "{parley:nodes}:news"
-"""The key of the stream that says that the roster has changed, or a lease was given back."""
+"""The key of the stream that reports changes of the roster and released leases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +203,6 @@ def lease_key(name: str) -> str:
 
 
 def shard_of_lease(name: str) -> int | None:
-    """The shard that a lease of this name is for; None when it is for something else."""
+    """The shard of a lease with this name; None for other leases."""
     kind, _, rest = name.partition(":")
     return int(rest) if kind == "shard" else None

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from redis.asyncio import BlockingConnectionPool, Connection, Redis, SSLConnection, UnixDomainSocketConnection
-from redis.asyncio.connection import parse_url
+from redis.asyncio.connection import AbstractConnection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.connection import HiredisRespSerializer
@@ -25,12 +25,21 @@ CREDENTIALS = ("username", "password")
 _PACKER = HiredisRespSerializer()
 
 
-class _Packed:
-    """A connection whose commands are packed in C, as the library does it only where it blocks."""
+class _Packed(AbstractConnection):
+    """A connection whose commands are packed in C, as the library does it only where it blocks, and written at once.
+
+    The library begins a task and a timer for each write. Whoever writes reads the answer next, with a time limit.
+    """
 
     def pack_command(self, *parts: Any) -> list[bytes]:
         packed: list[bytes] = _PACKER.pack(*parts)
         return packed
+
+    async def send_packed_command(self, command: Any, check_health: bool = True) -> None:
+        if self._writer is None or isinstance(command, str | bytes):
+            await super().send_packed_command(command, check_health=check_health)
+        else:
+            self._writer.writelines(command)
 
 
 class _Plain(_Packed, Connection): ...

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from redis import exceptions
 
 from runtime.core.clock import Clock
@@ -84,14 +81,9 @@ class Outage:
         self._patience_s = patience_s
         self._lost_at: float | None = None
 
-    @contextmanager
-    def patience(self) -> Iterator[Patience]:
-        """For one call."""
-        patience = Patience(self, self._clock, self._patience_s)
-        try:
-            yield patience
-        finally:
-            patience.leave()
+    def patience(self) -> Patience:
+        """For one call, which has to leave it in the end."""
+        return Patience(self, self._clock, self._patience_s)
 
     def begin(self, error: Exception) -> None:
         """A call failed."""

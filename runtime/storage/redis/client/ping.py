@@ -1,4 +1,4 @@
-"""A test whether a server answers, for people who check their settings."""
+"""A test whether a server answers, for `parley check`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _LIMIT_S = 5.0
 
 
 async def ping(url: str) -> str:
-    """What answers at `url`, with its version, and a line for each thing that may be lost there.
+    """The server at `url` with its version, and a line for each kind of data that may be lost.
 
-    Raises StorageUnavailable, and ConfigError for what will not do; their texts do not repeat the password.
+    Raises StorageUnavailable, and ConfigError for unfit servers; their texts do not repeat the password.
     """
     try:
         async with open_connection(url, patience_s=_LIMIT_S) as connection:

@@ -1,4 +1,4 @@
-"""A Lua script of ours, as the server knows it."""
+"""A Lua script of ours, and its name on the server."""
 
 from __future__ import annotations
 

@@ -9,10 +9,9 @@ import anyio
 from redis.asyncio import Redis
 
 from runtime.core.clock import Clock
+from runtime.storage.redis.client.commands import COMMAND_LIMIT_S, Commands
 from runtime.storage.redis.client.location import Endpoint, Location
 from runtime.stores.sessions import SHARDS
-
-COMMAND_LIMIT_S = 5.0
 
 _POOL_SIZE = 32
 _READERS = 2 * SHARDS
@@ -29,9 +28,10 @@ died, and what the old primary takes on from then on is lost. Until then it is k
 
 
 class Server:
-    """`client` is for calls, each of which ends within `COMMAND_LIMIT_S`; `reader` for reads that wait longer.
+    """`commands` makes single commands, `client` is for other calls, each of which ends within `COMMAND_LIMIT_S`;
+    `reader` for reads that wait longer.
 
-    Both have bounded pools of connections. Connects with the first call, not before.
+    Both clients have bounded pools of connections. Connects with the first call, not before.
     """
 
     def __init__(self, location: Location, endpoint: Endpoint, clock: Clock) -> None:
@@ -40,6 +40,7 @@ class Server:
             endpoint, size=_POOL_SIZE, connect_s=COMMAND_LIMIT_S, read_s=COMMAND_LIMIT_S
         )
         self.reader: Redis = location.client(endpoint, size=_READERS, connect_s=COMMAND_LIMIT_S, read_s=None)
+        self.commands = Commands(self.client, lambda look: self.followed(look=look), self.confirmed)
         self._clock = clock
         self._looked_at: float | None = None
         self._followed_at: float | None = None

@@ -1,4 +1,4 @@
-"""The check of the servers that a URL leads to: whether they are fit for conversations, and what they may lose."""
+"""The check of a URL's servers: whether they are fit for conversations, and what data they may lose."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ _PROBED = ["{parley:probe}:hash", "{parley:probe}:stream", "{parley:probe}:set",
 
 @dataclass(frozen=True, slots=True)
 class ServerCheck:
-    """`servers` is a line about what there is; `warnings` are what may be lost, and when."""
+    """`servers` is a line about the servers; `warnings` say what data may be lost, and when."""
 
     servers: str
     warnings: Sequence[str]
 
 
 async def examine(connection: RedisConnection) -> ServerCheck:
-    """Ask all primaries, and write and remove something. Raises ConfigError for servers that will not do, and
-    StorageUnavailable when the rights are missing."""
+    """Ask all primaries, and write and remove a value.
+
+    Raises ConfigError for unfit servers, and StorageUnavailable for missing permissions.
+    """
     told = await connection.everywhere(_tell)
     for one in told:
         _refuse_unfit(one)

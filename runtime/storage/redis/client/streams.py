@@ -1,4 +1,4 @@
-"""Waiting for news in streams that different servers have: one read for each slot, which outlives the call."""
+"""Waiting for news in streams on different servers, by one read for each slot that outlives the call."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Entries = Sequence[tuple[str, Mapping[str, str]]]
 
 _WAIT_S = 30.0
 _ANSWER_S = 2.0
-"""How long servers have at least to say what there is."""
+"""The least time that servers get for their first answer."""
 
 
 class ReadStreams(Protocol):
-    """Reads streams behind the given entries, as soon as one has some; nothing after `wait_s`."""
+    """Reads streams after the given entries, as soon as one has any; nothing after `wait_s`."""
 
     async def __call__(
         self, after: Mapping[str, str], /, *, wait_s: float, count: int
@@ -36,7 +36,7 @@ class _Reading:
     found: Entries = ()
     error: StorageError | None = None
     looked: bool = False
-    """Whether the server has said what there was at first."""
+    """Whether the server has given its first answer."""
 
     @property
     def over(self) -> bool:

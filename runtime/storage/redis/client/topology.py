@@ -22,14 +22,14 @@ from runtime.storage.redis.client.location import CREDENTIALS, Endpoint, Locatio
 from runtime.storage.redis.client.server import Server, command
 
 ASK_LIMIT_S = 2.0
-"""How long one server is waited for that is asked who serves what."""
+"""The time limit of a server that is asked for the topology."""
 
 _SLOTS = 16384
 _UNREACHABLE = (exceptions.RedisError, TimeoutError, OSError)
 
 
 class Topology(Protocol):
-    """Raises what the servers answer, and ConfigError for a URL that leaves open what is meant."""
+    """Raises the servers' errors, and ConfigError for an ambiguous URL."""
 
     kind: str
     """"alone", "sentinel" or "cluster"."""
@@ -39,18 +39,18 @@ class Topology(Protocol):
         ...
 
     async def primaries(self) -> Sequence[Server]:
-        """Everybody who serves keys."""
+        """All servers of keys."""
         ...
 
     def doubt(self, server: Server | None, error: Exception, /) -> None:
-        """A call to `server` failed, or nobody could be found: look again before the next one."""
+        """A call to `server` failed, or no server was found: look again before the next call."""
         ...
 
     async def aclose(self) -> None: ...
 
 
 async def find_topology(location: Location, clock: Clock) -> Topology:
-    """Ask where a URL leads. Raises what the last server answered that was asked, and ConfigError."""
+    """Ask where a URL leads. Raises the error of the last server that was asked, and ConfigError."""
     if not location.seeds[0][1]:
         return _Alone(location, location.seeds[0], clock)
     for last, seed in enumerate(location.seeds, start=1):
@@ -68,7 +68,7 @@ async def find_topology(location: Location, clock: Clock) -> Topology:
 
 
 async def _mode(location: Location, seed: Endpoint) -> tuple[str, bool]:
-    """The kind of server, and whether it takes the URL's credentials: a Sentinel may have none."""
+    """The kind of server, and whether it accepts the URL's credentials: a Sentinel may have none."""
     try:
         async with _asked(location, seed) as client:
             return _mode_of(await client.info("server")), True
@@ -100,7 +100,7 @@ async def _asked(location: Location, endpoint: Endpoint, *, credentials: bool = 
 
 
 class _Alone:
-    """The server that the URL names, of several the first that answered."""
+    """The server that the URL names; of several, the first that answered."""
 
     kind = "alone"
 
@@ -126,7 +126,7 @@ class _Alone:
 
 
 class _Watched:
-    """The primary that Sentinels watch."""
+    """The primary that Sentinels monitor."""
 
     kind = "sentinel"
 
@@ -167,7 +167,7 @@ class _Watched:
         return Server(self._location, endpoint, self._clock)
 
     async def _primary(self) -> Endpoint:
-        """The primary, by the Sentinel that knows the newest configuration; all are asked at once."""
+        """The primary in the newest configuration that any Sentinel knows; all are asked at once."""
         answers: list[tuple[int, Endpoint]] = []
         failures: list[Exception] = []
 
@@ -186,7 +186,7 @@ class _Watched:
         raise next((error for error in failures if isinstance(error, ConfigError)), failures[0])
 
     async def _ask(self, client: Redis) -> tuple[int, Endpoint]:
-        """The number of the configuration and the primary that a Sentinel knows; what others there are is noted."""
+        """The primary that a Sentinel knows, and the number of its configuration; other Sentinels are noted."""
         names = [_pairs(one)["name"] for one in await command(client, "SENTINEL", "MASTERS")]
         name = _only(names, self._master)
         found = _pairs(await command(client, "SENTINEL", "MASTER", name))
@@ -273,7 +273,9 @@ class _Cluster:
                 self._doubtful = False
 
     async def _look(self) -> None:
-        """Take the map of the first server that gives one. The next time others come first: it may be an old map."""
+        """Use the map of the first server that gives one. The next time another server comes first, because this map
+        may be old.
+        """
         for asked in dict.fromkeys([*self._known, *self._location.seeds]):
             try:
                 async with _asked(self._location, asked) as client:

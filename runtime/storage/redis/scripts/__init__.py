@@ -1,1 +1,1 @@
-"""Lua that runs on the server: each script is one change, made whole or not at all."""
+"""Lua that runs on the server. Each script is one change, made completely or not at all."""

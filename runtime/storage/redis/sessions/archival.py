@@ -1,4 +1,4 @@
-"""Sessions that go into the archive and come back: their facts move, their records stay."""
+"""Moving sessions into the archive and back: their facts move, their records stay."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ARCHIVE = load_script("session_archive")
 _RETURN = load_script("session_return")
 
 _ARCHIVED = "archived"
-"""The field of a session's record that says that it is in the archive."""
+"""The field of a session's record that marks it as archived."""
 
 
 class ArchivedSessions:
@@ -66,16 +66,16 @@ class ArchivedSessions:
         return bool(outcome == "ok")
 
     async def bring_back(self, shard: int, session: SessionId) -> None:
-        """Move a session's facts into the database, unless it was deleted meanwhile, or has come back already.
+        """Move a session's facts into the database, unless it was deleted or brought back meanwhile.
 
-        Raises ArchiveUnavailable when the archive has them not.
+        Raises ArchiveUnavailable when the archive does not have them.
         """
         keys, whole = ShardKeys(shard), await self.whole(session)
         await write_facts(self._places, _each(whole), session, keys, keys.tape, _ARCHIVED)
         await self._connection.run(_RETURN, [keys.session(session)], [])
 
     async def whole(self, session: SessionId) -> WholeSession:
-        """A session that is in the archive. Raises ArchiveUnavailable when it is not there."""
+        """An archived session. Raises ArchiveUnavailable if the archive does not have it."""
         found = await self._kept(session).get(session)
         if found is None:
             raise ArchiveUnavailable(
@@ -84,7 +84,7 @@ class ArchivedSessions:
         return found
 
     async def forget(self, session: SessionId) -> None:
-        """Take a session out of the archive, if there is one."""
+        """Remove a session from the archive, if it is there."""
         if self._archive is not None:
             await self._archive.remove(session)
 

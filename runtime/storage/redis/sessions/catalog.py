@@ -1,4 +1,4 @@
-"""All sessions on Redis, looked after from outside."""
+"""Administration of all sessions on Redis."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class RedisSessionCatalog:
         return await self._index.count()
 
     async def _known(self, places: Sequence[Place]) -> list[KnownSession]:
-        """The existing ones of these; the others are no longer listed."""
+        """The existing ones of these sessions; the others are removed from the list."""
         known = await known_sessions(self._connection, places)
         for place in places:
             if place[1] not in known:
@@ -159,7 +159,7 @@ class RedisSessionCatalog:
             raise _taken(record, current)
 
     async def _clear(self, keys: ShardKeys, session: SessionId) -> None:
-        """Remove what a broken-off insertion left."""
+        """Remove the remains of an interrupted insertion."""
         while not await self._removal.sweep(keys, session):
             pass  # it has other tapes or large values by now
 

@@ -1,4 +1,4 @@
-"""Dead letters on Redis: a stream a shard, read in pages."""
+"""Dead letters on Redis: one stream for each shard, read in pages."""
 
 from __future__ import annotations
 

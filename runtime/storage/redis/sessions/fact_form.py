@@ -1,4 +1,4 @@
-"""The stored form of facts on Redis: small ones whole, large values separately, by their hash."""
+"""The stored form of facts on Redis: small ones complete, large values separately, by their hash."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from runtime.storage.redis.client.keys import ShardKeys
 from runtime.tape.tape import ANCHORS, UNREADABLE, Fact
 
 LARGE_BYTES = 16 * 1024
-"""A value of a fact that is longer than this as JSON is kept by its hash."""
+"""The JSON size of a fact's value from which it is stored separately, by its hash."""
 
 
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
@@ -39,7 +39,7 @@ class FactForms:
     _numbers: dict[str, int] = field(default_factory=dict)
 
     def add(self, fact: Fact, tape_key: str) -> None:
-        """Take in a fact for the stream `tape_key`."""
+        """Add a fact for the stream `tape_key`."""
         kind, at, data = fact_fields(fact)
         named = ""
         if len(data) > LARGE_BYTES // 4:  # a character has up to four bytes
@@ -52,7 +52,7 @@ class FactForms:
             self.anchors.append(anchor_name(kind, fact.seq))
 
     def arguments(self) -> list[str | int]:
-        """The lists of anchors, of large values and of facts, each with its length."""
+        """The lists of anchors, large values and facts, each preceded by its length."""
         values, facts = len(self.values) // 3, len(self.facts) // 6
         return [len(self.anchors), *self.anchors, values, *self.values, facts, *self.facts]
 
@@ -72,7 +72,7 @@ class FactForms:
 
 
 def large_values(fields: Mapping[str, str]) -> Mapping[str, str]:
-    """The values of a fact that are stored separately: the hash of each."""
+    """The separately stored values of a fact: the hash of each."""
     try:
         named: Mapping[str, str] = json.loads(fields.get("v", "{}"))
     except ValueError:
@@ -118,7 +118,7 @@ class FactReading:
 
 
 def anchor_name(kind: str, seq: int) -> str:
-    """An anchor in its session's list: the names of one kind are in order."""
+    """An anchor in its session's list, where the names of one kind are in order."""
     return f"{kind}:{seq:016d}"
 
 
@@ -128,7 +128,7 @@ def anchor_seq(found: Sequence[str]) -> int | None:
 
 
 def _parted(data: Mapping[str, object]) -> tuple[str, Mapping[str, str]]:
-    """The data without its large values, and these, as JSON."""
+    """The data without its large values, and the large values, as JSON."""
     texts = {name: _json(value) for name, value in data.items()}
     large = {name: text for name, text in texts.items() if len(text.encode()) > LARGE_BYTES}
     return _json({name: value for name, value in data.items() if name not in large}), large

@@ -1,4 +1,4 @@
-"""Writing facts of a session that is not at work: one that is taken in, or whose parent goes."""
+"""Writing facts of a session that is not at work: an imported one, or one whose parent is removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index of sessions: a list for each shard, in the order of the latest commits, kept by the scripts."""
+"""The index of sessions: one list for each shard, by latest commit, which the scripts maintain."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from runtime.stores.sessions import SHARDS
 _ALL = [ShardKeys(shard) for shard in range(SHARDS)]
 _AT_ONCE = 500
 _SPARE = 8
-"""So many more than its part are asked of a shard: the latest sessions are not in equal parts in all shards, and those
-of the very millisecond at which the last page ended are met again."""
+"""The extra entries requested of a shard, since the latest sessions are not spread evenly, and those of the last page's
+final millisecond appear again.
+"""
 
 
 class SessionIndex:
@@ -36,7 +37,7 @@ class SessionIndex:
         return sum(await self._connection.each([keys.sessions for keys in _ALL], lambda batch, key: batch.zcard(key)))
 
     async def places(self) -> AsyncIterator[Sequence[Place]]:
-        """Every session once, in pages of one shard each. One that begins or goes meanwhile may be missing."""
+        """Every session once, in pages of one shard each. One that starts or goes meanwhile may be missing."""
         await self._complete()
         for keys in _ALL:
             cursor, met = -1, set[str]()
@@ -52,7 +53,7 @@ class SessionIndex:
                     yield [(keys.shard, SessionId(session)) for session in new]
 
     async def latest(self, after: str, limit: int) -> Sequence[tuple[str, Place]]:
-        """Up to `limit` sessions behind a mark, each with its own, the latest committed to first."""
+        """Up to `limit` sessions after a mark, each with its own mark, the most recently committed first."""
         await self._complete()
         before = _order(after) if after else (float("inf"), "")
         found: dict[int, Sequence[tuple[float, str]]] = {}
@@ -67,7 +68,7 @@ class SessionIndex:
         return [(f"{score:.0f}:{name}", (shard, SessionId(name))) for (score, name), shard in merged[:limit]]
 
     async def strike(self, place: Place) -> None:
-        """Take out a session that is not there."""
+        """Remove a session that does not exist from the list."""
         await self._connection.write("ZREM", ShardKeys(place[0]).sessions, place[1])
 
     async def _below(self, score: float, shards: Sequence[int], asked: int) -> Sequence[Sequence[tuple[float, str]]]:
@@ -89,7 +90,7 @@ class SessionIndex:
         self._whole = True
 
     async def _take_in(self, places: Sequence[Place]) -> None:
-        """List sessions, by the times of their latest facts. What is listed already stays where it is."""
+        """Add sessions to the lists, by the times of their latest facts. Listed ones stay where they are."""
         tapes = await self._connection.each(
             [ShardKeys(shard).tapes(session) for shard, session in places], lambda batch, key: batch.smembers(key)
         )
@@ -122,6 +123,6 @@ def _milliseconds(time: str) -> int:
 
 
 def _place(key: str) -> Place:
-    """Shard and session of a session's key."""
+    """The shard and the session of a session's key."""
     tag, _, session = key.partition(":session:")
     return int(tag.removeprefix("{parley:").removesuffix("}")), SessionId(session)

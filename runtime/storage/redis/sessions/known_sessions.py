@@ -25,7 +25,7 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A session as its shard has it; `archived` is what was noted when it went into the archive."""
+    """A session in its shard; `archived` is the note from when it went into the archive."""
 
     shard: int
     record: SessionRecord
@@ -35,7 +35,7 @@ class _Found:
 
 
 async def known_sessions(connection: RedisConnection, places: Sequence[Place]) -> Mapping[SessionId, KnownSession]:
-    """The states of these sessions, asked for together; missing ones are left out."""
+    """The states of these sessions, fetched together; missing ones are left out."""
     shards = list(dict.fromkeys(shard for shard, _ in places))
     answers = await connection.answers([*_of_shards(shards), *_of_sessions(places)])
     pages: dict[str, set[str]] = {}
@@ -61,7 +61,7 @@ async def known_sessions(connection: RedisConnection, places: Sequence[Place]) -
 
 
 def pages_of(outbox: Iterable[str]) -> Iterator[tuple[SessionId, str]]:
-    """The sessions and pages of a shard's outbox; what cannot be read is nobody's."""
+    """The sessions and pages of a shard's outbox; unreadable entries belong to nobody."""
     for member in outbox:
         try:
             read = json.loads(member)
@@ -72,7 +72,7 @@ def pages_of(outbox: Iterable[str]) -> Iterator[tuple[SessionId, str]]:
 
 
 def _of_shards(shards: Sequence[int]) -> Iterator[Question]:
-    """Of each shard its pages, who serves it, and the time there."""
+    """For each shard its pages, its node, and the time there."""
     for keys in map(ShardKeys, shards):
         yield keys.outbox, methodcaller("smembers", keys.outbox)
         yield keys.lease, methodcaller("hmget", keys.lease, ["node", "expires"])
@@ -80,7 +80,7 @@ def _of_shards(shards: Sequence[int]) -> Iterator[Question]:
 
 
 def _of_sessions(places: Sequence[Place]) -> Iterator[Question]:
-    """Of each session its record, whether it is awake, and its tapes."""
+    """For each session its record, whether it is awake, and its tapes."""
     for shard, session in places:
         keys = ShardKeys(shard)
         yield keys.session(session), methodcaller("hmget", keys.session(session), RECORD_FIELDS)
@@ -89,7 +89,7 @@ def _of_sessions(places: Sequence[Place]) -> Iterator[Question]:
 
 
 def _found(places: Sequence[Place], answers: Sequence[Any]) -> list[_Found]:
-    """The sessions that are there."""
+    """The existing ones of these sessions."""
     found = []
     for number, (shard, session) in enumerate(places):
         values, awake, names = answers[3 * number : 3 * number + 3]

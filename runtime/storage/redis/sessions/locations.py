@@ -26,7 +26,7 @@ _KNOWN_PLACES = 100_000
 
 
 def record_from(session: SessionId, values: list[str | None]) -> SessionRecord | None:
-    """The record of a session from the values of `RECORD_FIELDS`; None when there is none that can be read."""
+    """The record of a session from the values of `RECORD_FIELDS`; None without a readable one."""
     found: Mapping[str, str | None] = dict(zip(RECORD_FIELDS, values, strict=True))
     address, program, started_at, seq = (found[name] for name in ("address", "program", "started_at", "seq"))
     if address is None or program is None or started_at is None or seq is None:
@@ -59,7 +59,9 @@ class SessionPlaces:
         self._conversations: dict[SessionId, str] = {}
 
     async def keys(self, session: SessionId) -> ShardKeys | None:
-        """The keys of the session's shard; all shards are asked for one that was not met yet. None: there is none."""
+        """The keys of the session's shard; None if there is no such session. For an unknown session, all shards are
+        asked.
+        """
         if session not in self._shards:
             names = [ShardKeys(shard).session(session) for shard in range(SHARDS)]
             found = await self.connection.each(names, lambda batch, name: batch.exists(name))
@@ -69,18 +71,18 @@ class SessionPlaces:
         return ShardKeys(self._shards[session])
 
     def remember(self, session: SessionId, shard: int) -> None:
-        """The session is in this shard."""
+        """Remember that the session is in this shard."""
         self._shards[session] = shard
         if len(self._shards) > _KNOWN_PLACES:
             del self._shards[next(iter(self._shards))]
 
     def forget(self, session: SessionId) -> None:
-        """It may be elsewhere, or nowhere."""
+        """Forget the session's shard."""
         self._shards.pop(session, None)
         self._conversations.pop(session, None)
 
     def expect(self, session: SessionId, conversation: str) -> None:
-        """The session is of this conversation, or is about to be."""
+        """Note that the session belongs, or is about to belong, to this conversation."""
         self._conversations[session] = conversation
         if len(self._conversations) > _KNOWN_PLACES:
             del self._conversations[next(iter(self._conversations))]

@@ -74,7 +74,7 @@ class Rekeying:
         }
 
     async def survey(self) -> Counter[str]:
-        """The number of entries under each key by its id; under "" those that are not encrypted."""
+        """The number of entries under each key, by its id; under "" those that are not encrypted."""
         found: Counter[str] = Counter()
         async for key in self._keys():
             async for id_ in self._ids(key):
@@ -82,14 +82,16 @@ class Rekeying:
         return found
 
     async def run(self) -> int:
-        """Rewrite what is not in its current form; return the number of database keys that had any of it."""
+        """Rewrite everything that is not in its current form; returns the number of database keys that contained any of
+        it.
+        """
         changed = 0
         async for key in self._keys():
             changed += await self._renew(key)
         return changed
 
     async def rewrite(self) -> bool:
-        """Have the server rewrite its file without the old content; False where it may not be asked to."""
+        """Have the server rewrite its file without the old content; False if it cannot be asked to."""
         return await RedisTraces(self._connection).rewrite()
 
     async def _keys(self) -> AsyncIterator[str]:
@@ -127,7 +129,7 @@ class Rekeying:
         return kind == "room" and await self._renew_room(key, rest)
 
     async def _renew_tape(self, keys: ShardKeys, key: str, tape: TapeId) -> bool:
-        """Copy a tape, and put the copy in its place when it has all of it: a tape is never without a fact."""
+        """Copy a tape, and replace it by the copy once that is complete: a tape never lacks a fact."""
         sealing = await self._places.sealing(keys, tape_owner(tape))
         if await self._is_current(key, sealing):
             return False
@@ -152,7 +154,7 @@ class Rekeying:
         return [id_, 2 * len(has), *(part for field in has.items() for part in field)]
 
     async def _is_current(self, key: str, sealing: Sealing) -> bool:
-        """Whether nothing of a tape needs rewriting; content that cannot be opened does not."""
+        """Whether nothing of a tape needs rewriting. Content that cannot be decrypted stays."""
         async for page in self._pages(key):
             for _, fields in page:
                 if not sealing.is_current(fields.get("d", "")) and self._here(key_of(fields.get("d", ""))):
@@ -175,7 +177,9 @@ class Rekeying:
         return bool(changes) and bool(await self._connection.run(_EVENTS, [key], changes))
 
     async def _renew_value(self, key: str, binding: AssociatedData) -> bool:
-        """Where only some conversations are encrypted, a value that is not is of one of the others."""
+        """Renew a value. Where only some conversations are encrypted, an unencrypted value belongs to one of the
+        others.
+        """
         text = (await self._fields(key)).get("text", "")
         if self._sealing.selective and not key_of(text):
             return False

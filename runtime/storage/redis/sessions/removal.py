@@ -1,4 +1,4 @@
-"""The removal of sessions from Redis. Sessions that continue one get copies of its facts first."""
+"""Removal of sessions from Redis. Sessions that continue a removed one first get copies of its facts."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ADOPT = load_script("session_adopt")
 _SWEEP = load_script("session_sweep")
 
 _BEGINNING_MS = 60_000
-"""A fork that was noted and is not there for so long did not come about: its node died between the two."""
+"""The age from which a recorded fork that does not exist counts as failed: its node died in between."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Fork:
-    """A session recorded as continuing another; `settled`: recorded so long ago that it exists, or never will."""
+    """A session recorded as continuing another. `settled`: recorded so long ago that it either exists or never will."""
 
     id: SessionId
     keys: ShardKeys
@@ -45,7 +45,7 @@ class SessionRemoval:
         self._tapes = tapes
 
     async def remove(self, session: SessionId, *, force: bool) -> bool:
-        """Take a session out; False when there is none. Raises SessionBusy."""
+        """Remove a session; False if there is none. Raises SessionBusy."""
         keys = await self._places.keys(session)
         if keys is None:
             return False
@@ -66,7 +66,7 @@ class SessionRemoval:
         return True
 
     async def sweep(self, keys: ShardKeys, session: SessionId) -> bool:
-        """Remove what there is beside the record of a session that has none; False when it has changed meanwhile."""
+        """Remove the remains of a session without a record; False if it has changed meanwhile."""
         tapes = await self.tapes(keys, session)
         values = await self._values(keys, session)
         names = [
@@ -125,7 +125,9 @@ class SessionRemoval:
         return None if found is None else SessionId(found)
 
     async def forget_forks(self, session: SessionId) -> None:
-        """Drop the records of sessions that do not continue this one, or never did: nobody was there to say so."""
+        """Delete the records of sessions that do not continue this one, or never did, because nobody could
+        report that.
+        """
         keys = await self._places.keys(session)
         for fork in () if keys is None else await self._forks(keys, session):
             seq, parent, _ = await self._branch(fork.keys, fork.id)
@@ -159,7 +161,7 @@ class SessionRemoval:
         return found
 
     async def _branch(self, keys: ShardKeys, session: SessionId) -> Sequence[str | None]:
-        """A session's last fact, its parent, and the parent's fact that it continues from."""
+        """A session's last fact, its parent, and the parent's fact that it continues."""
 
         async def call(client: Redis) -> Any:
             return await client.hmget(keys.session(session), ["seq", "parent", "parent_seq"])
@@ -178,7 +180,7 @@ class SessionRemoval:
         return seq is not None
 
     async def strike(self, parent: SessionId, fork: SessionId) -> None:
-        """Drop the record that a session continues another."""
+        """Delete the record that a session continues another."""
         keys = await self._places.keys(parent)
         if keys is None:
             return

@@ -97,21 +97,13 @@ class RedisSessionStore:
             raise TapeConflict(text, expected=commit.expect, actual=0)
 
     async def current(self, shard: int, conversation: str, /) -> SessionRecord | None:
-        key = ShardKeys(shard).current
-
-        async def call(client: Redis) -> Any:
-            return await client.hget(key, conversation)
-
-        found = await self._connection.retrying(call, key)
+        found = await self._connection.ask("HGET", ShardKeys(shard).current, conversation)
         return None if found is None else await self.session(shard, SessionId(found))
 
     async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None:
         key = ShardKeys(shard).session(session)
 
-        async def call(client: Redis) -> Any:
-            return await client.hmget(key, RECORD_FIELDS)
-
-        record = record_from(session, await self._connection.retrying(call, key))
+        record = record_from(session, await self._connection.ask("HMGET", key, *RECORD_FIELDS))
         if record is not None:
             self._places.remember(session, shard)
         if record is not None and record.archived:

@@ -1,4 +1,4 @@
-"""News about tapes on Redis: one read for all who follow tapes."""
+"""News about tapes on Redis: one read for everybody who follows tapes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.streams import Entries
 
 _NEWS_KEPT = 100
-"""So many of a shard's latest commits the scripts keep at least."""
+"""The number of a shard's latest commits that the scripts keep at least."""
 
 _WAIT_S = 30.0
 
 
 @dataclass(eq=False, slots=True)
 class Follower:
-    """Somebody who waits for news of a session; `stream` has those of its shard."""
+    """A listener for a session's news, which are in the shard's stream `stream`."""
 
     session: SessionId
     stream: str
@@ -30,20 +30,20 @@ class Follower:
     _error: StorageError | None = None
 
     async def news(self) -> None:
-        """Return when there may be something new since it was waited before. Raises StorageError."""
+        """Return when there may be news since the last wait. Raises StorageError."""
         await self._rung.wait()
         self._rung = anyio.Event()
         if self._error is not None:
             raise self._error
 
     def ring(self, error: StorageError | None = None) -> None:
-        """There may be something new, or the read has failed."""
+        """Report possible news, or a failed read."""
         self._error = self._error or error
         self._rung.set()
 
 
 class TapeNews:
-    """Reads the news of all sessions that are followed, as long as there are any."""
+    """Reads the news of all followed sessions, while there are any."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
@@ -54,7 +54,7 @@ class TapeNews:
         self._reading = anyio.CancelScope()
 
     async def follower(self, session: SessionId, stream: str) -> Follower:
-        """Hear of what is new from now on, until `leave`. Raises StorageError."""
+        """Follow news from now on, until `leave`. Raises StorageError."""
         follower = Follower(session, stream)
         self._followers.setdefault(stream, set()).add(follower)
         try:
@@ -77,7 +77,7 @@ class TapeNews:
             self._reading.cancel()
 
     def _read_anew(self) -> None:
-        """Read one stream more."""
+        """Start another read, with one more stream."""
         if self._runs:
             self._reading.cancel()
         else:
@@ -107,7 +107,9 @@ class TapeNews:
             self._ring(stream)
 
     def _ring(self, stream: str, entries: Entries = (), error: StorageError | None = None) -> None:
-        """Ring those whom the entries concern; without any, or where the oldest may be gone, all."""
+        """Wake the followers that the entries concern; all of them without entries, or if the oldest entry may
+        be gone.
+        """
         some = 0 < len(entries) < _NEWS_KEPT
         told = {_session(fields) for _, fields in entries}
         for follower in self._followers.get(stream, ()):

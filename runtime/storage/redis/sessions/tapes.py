@@ -1,4 +1,4 @@
-"""The reading of tapes on Redis: a session's own facts, and those of the sessions that it continues."""
+"""Reading of tapes on Redis: a session's own facts, and those of the sessions that it continues."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Session:
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """A session's own facts after number `after` up to `last`."""
+    """A session's own facts after number `after`, up to `last`."""
 
     session: _Session
     after: int
@@ -119,7 +119,7 @@ class RedisTapes:
                 yield _in(session, fact)
 
     async def snapshot(self, session: SessionId, version: str) -> Snapshot | None:
-        """The newest snapshot of this version that the session can go on from."""
+        """The newest snapshot of this version with which the session can continue."""
         found, last = await self._session(session), None
         while found is not None:
             name = found.keys.snapshot(found.id)
@@ -139,7 +139,9 @@ class RedisTapes:
         return None
 
     async def _stretches(self, session: SessionId, after: int, until: int | None) -> Sequence[_Stretch]:
-        """The places of the facts after `after` up to `until`, in order; from the first session that exists."""
+        """The places of the facts after `after`, up to `until`, in order, starting with the first session that
+        exists.
+        """
         stretches: list[_Stretch] = []
         found = await self._session(session)
         last = 0 if found is None else found.seq
@@ -227,7 +229,7 @@ class RedisTapes:
         return anchor_seq(await self._connection.retrying(call, key))
 
     async def _search(self, stretch: _Stretch, kind: str) -> int | None:
-        """The search in a session from before anchors were recorded."""
+        """The search in a session that is older than recorded anchors."""
         async for fact in self._read_stretch(stretch, back=True):
             if fact.kind == kind:
                 return fact.seq
@@ -243,13 +245,13 @@ def _lacks(session: SessionId, seq: int, last: int) -> TapeConflict:
 
 
 def _in(session: SessionId, fact: Fact) -> Fact:
-    """The fact as one of `session`, whoever wrote it."""
+    """The fact as one of `session`, whichever session wrote it."""
     tape = tape_in(fact.tape, session)
     return fact if tape == fact.tape else replace(fact, tape=tape)
 
 
 async def _merged(readers: Sequence[AsyncIterator[Fact]], *, back: bool) -> AsyncIterator[Fact]:
-    """The facts of several tapes, each in order, as one order of `seq`; the last first where they are read `back`."""
+    """The facts of several ordered tapes in the order of `seq`; in reverse if they are read `back`."""
     sign = -1 if back else 1
     heads: list[tuple[int, int, Fact]] = []
     for number, reader in enumerate(readers):

@@ -1,4 +1,4 @@
-"""Data about people and sessions beside the tapes, on Redis: found by one pass over all keys."""
+"""Data about people and sessions beside the tapes, on Redis, found by one pass over all keys."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class RedisTraces:
         return True
 
     async def _names_in_events(self, person: str) -> set[str]:
-        """The names under which a person did what waits or could not be processed."""
+        """The names under which a person did something in events that wait or could not be processed."""
         names: set[str] = set()
         async for keys in keys_like(self._connection, "{parley:*"):
             for key in keys:
@@ -97,7 +97,7 @@ class RedisTraces:
         return names
 
     async def _forget(self, key: str, whose: Whose, names: _Names) -> int:
-        """Forget what one key has; how many entries."""
+        """Delete one key's data; returns the number of entries."""
         in_shard, table = SHARD_KEY.match(key), _TABLE_KEY.match(key)
         if in_shard is not None:
             kind, rest = in_shard[2], in_shard[3]
@@ -184,7 +184,7 @@ class RedisTraces:
 
 
 class _Names:
-    """The names of a person and their conversations in keys and records."""
+    """The names of a person and their conversations, in keys and records."""
 
     def __init__(self, whose: Whose) -> None:
         everything = {whose.person, *whose.conversations}
@@ -201,7 +201,7 @@ class _Names:
 
 
 def _whole_words(names: Collection[str]) -> re.Pattern[str]:
-    """Finds any of the names where it is not a part of a longer one."""
+    """A pattern for any of the names, except inside longer ones."""
     return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
 
 

@@ -51,7 +51,7 @@ class Journal:
     async def grows(self, text: str, /) -> None:
         self.grown = text
 
-    async def sent(self, part: int, platform_id: str, /) -> None:
+    async def sent(self, part: int, platform_id: str, /, *, found_again: bool) -> None:
         self.entries.append(("sent", part, platform_id))
 
 

@@ -14,7 +14,6 @@ from gateway.extensions.loading import load_extensions, sections
 from gateway.programs.arguments import begun_by
 from gateway.settings.tree import load
 from gateway.standalone import Terminal, execute
-from runtime.core.errors import PlaybookError
 from runtime.execution.frames.loop import FrameLoop
 from runtime.execution.frames.signatures import own_type
 from runtime.language.compiler import compile_program
@@ -129,5 +128,5 @@ async def test_an_agent_speaks_to_the_participant_of_the_guide(
     ("given", "reason"), [("direct", "only Parley gives"), ("No name", "is a name such as"), (7, "is a name such as")]
 )
 def test_a_type_that_cannot_be_ones_own_is_refused(given: object, reason: str) -> None:
-    with pytest.raises(PlaybookError, match=reason):
+    with pytest.raises(ValueError, match=reason):
         own_type(given)

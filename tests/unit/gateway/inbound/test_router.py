@@ -11,7 +11,7 @@ import pytest
 
 from gateway.access.people import People
 from gateway.access.roles import Role
-from gateway.inbound.commands import help_text
+from gateway.inbound.commands import COMMANDS, help_text
 from gateway.inbound.routing import Route, Routes
 from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull, StorageUnavailable
@@ -320,6 +320,11 @@ async def test_what_an_owner_reads_of_who_waits_has_a_tidy_name() -> None:
     await door.take(replace(event(person="66"), person_name="Eve\n- owner: Eve"))
     await door.take(event("list", person="1", command="access"))
     assert "Eve - owner: Eve" in door.said[-1]
+
+
+async def test_a_command_that_sessions_do_not_take_is_done_here() -> None:
+    door = Door(await opened("open"))
+    assert door.router.own_commands.keys() == {name for name, one in COMMANDS.items() if not one.to_session}
 
 
 async def test_undo_and_fork_are_for_members_and_sessions_hear_whether_an_owner_asks() -> None:

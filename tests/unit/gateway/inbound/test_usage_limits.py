@@ -11,10 +11,10 @@ import pytest
 from gateway.access.roles import Role
 from gateway.inbound.usage_limits import TOLD_EVERY_S
 from runtime.core.address import Address
-from runtime.core.events import Event
+from runtime.core.frame_events import LLMAnswered
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.counters import MemoryCounters
-from tests.unit.gateway.inbound.arrivals import NOW, Door, event, opened, people
+from tests.unit.gateway.inbound.arrivals import Door, event, opened, people
 
 pytestmark = pytest.mark.anyio
 
@@ -24,8 +24,16 @@ async def door(clock: FakeClock, **limits: float) -> Door:
     return Door(await opened("open", store, clock), store=store, limits=limits, clock=clock)
 
 
-def answer(**data: Any) -> Event:
-    return Event("llm.answered", NOW, {"conversation": "test:1", **data})
+def answer(conversation: str = "test:1", **data: Any) -> LLMAnswered:
+    told: dict[str, Any] = {
+        "tokens_in": 0,
+        "tokens_out": 0,
+        "tokens_cached": 0,
+        "cost_usd": 0.0,
+        "participant_id": None,
+    }
+    at = ("s", "1000.0", "1000", "Main", "scripted", "execute", "well", 1.0, None)
+    return LLMAnswered(*at, conversation=conversation, **(told | data))
 
 
 async def test_messages_over_the_limit_of_a_minute_are_not_taken_and_people_are_told_once() -> None:
@@ -175,8 +183,8 @@ async def test_answers_of_models_are_heard_on_the_bus() -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(at.limits.follow, at.bus)
         await anyio.wait_all_tasks_blocked()
-        at.bus.publish("llm.answered", conversation="test:1", tokens_in=99, tokens_out=1)
-        at.bus.publish("llm.answered", tokens_in=5, tokens_out=5)
+        at.bus.publish(answer(tokens_in=99, tokens_out=1))
+        at.bus.publish(answer("test:9", tokens_in=5, tokens_out=5))
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
     await at.take(event("a"), event("b", chat="2"))

@@ -17,14 +17,18 @@ from gateway.observability.gauges import Gauges
 from gateway.observability.metrics import MAX_LABELS, Metrics
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
+from runtime.core.frame_events import LLMFailed, LLMRequested, StepRejected
+from runtime.core.talk_events import MessageAdmitted, MessageReceived, PageSent
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
+from tests.fakes.span_tree import told_again
 from tests.fakes.talk import Model, Reply, talking
 from tests.unit.gateway.observability.tracing.test_spans import FIRST_TURN, SECOND_TURN, SHOP
 
 pytestmark = pytest.mark.anyio
 
+AT = ("s", "1000.0", "1000", "Main")
 DOCUMENT = Path(__file__).parents[4] / "docs" / "metrics.md"
 
 
@@ -69,7 +73,7 @@ async def test_a_conversation_is_counted_from_message_to_message(sandbox: MontyS
     bus = Bus(talk.world.clock)
     metrics.attach(bus)
     for event in talk.events:
-        bus.publish(event.name, **event.data)
+        told_again(bus, event)
     assert bus.failures == 0
     found = await values(metrics)
     assert {name: value for name, value in found.items() if "seconds" not in name} == {
@@ -104,12 +108,12 @@ async def test_the_first_text_is_measured_from_when_the_message_came(sandbox: Mo
     clock = FakeClock()
     bus, metrics = Bus(clock), Metrics(gauges())
     metrics.attach(bus)
-    bus.publish("message.admitted", platform="web", conversation="web:1", message_id="in.1", kind="message")
+    bus.publish(MessageAdmitted("web", "web:1", "in.1", "message"))
     await clock.advance(2.0)
-    bus.publish("message.received", session_id="s", conversation="web:1", message_id="in.1")
+    bus.publish(MessageReceived("s", "web:1", "shop", "in.1", "web:7"))
     await clock.advance(1.0)
-    bus.publish("page.sent", session_id="s", page_id="1", part=0, platform="web")
-    bus.publish("page.sent", session_id="s", page_id="2", part=0, platform="web")
+    bus.publish(PageSent("s", "1", "1000.0", 0, "web"))
+    bus.publish(PageSent("s", "2", "1000.0", 0, "web"))
     found = await values(metrics)
     assert found["first_text_seconds_sum web"] == 3.0
     assert found["first_text_seconds_count web"] == 1
@@ -124,8 +128,8 @@ async def test_a_store_that_is_away_keeps_nobody_waiting_for_the_rest() -> None:
 async def test_what_goes_wrong_is_counted_by_its_event() -> None:
     bus, metrics = Bus(SystemClock()), Metrics(gauges())
     metrics.attach(bus)
-    bus.publish("llm.failed", error="x")
-    bus.publish("step.rejected", rule="order", error="x")
+    bus.publish(LLMFailed(*AT, "x"))
+    bus.publish(StepRejected(*AT, "order", "x"))
     bus.publish("adapter.rate_limited", conversation="telegram:1", part=0, retry_after_s=3)
     bus.publish("stream.observer_failed", error="x")
     bus.publish("page.orphaned", part=0)
@@ -144,7 +148,7 @@ async def test_labels_stay_few_whatever_happens() -> None:
     bus, metrics = Bus(SystemClock()), Metrics(gauges())
     metrics.attach(bus)
     for number in range(3 * MAX_LABELS):
-        bus.publish("llm.requested", model=f"model-{number}")
+        bus.publish(LLMRequested(*AT, f"model-{number}", ()))
     found = [name for name in await values(metrics) if name.startswith("model_requests_total")]
     assert len(found) == MAX_LABELS + 1
     assert (await values(metrics))["model_requests_total other"] == 2 * MAX_LABELS

@@ -28,7 +28,7 @@ from runtime.channels.participant import AgentParticipant, HumanParticipant, Par
 from runtime.channels.registry import Channels
 from runtime.core.clock import SystemClock
 from runtime.core.errors import QueueFull
-from runtime.core.ids import ANYONE, AgentId, PersonId, SessionId
+from runtime.core.ids import ANYONE, AgentId, ParticipantId, PersonId, SessionId
 from runtime.core.message import Message, MessageType, message_from_data, message_to_data
 from runtime.core.texts import english
 from runtime.execution.prompt.situation import situation
@@ -41,8 +41,8 @@ from runtime.tape.state import MeetingState
 from runtime.tape.tape import Fact
 from tests.unit.runtime.sessions.programs import program
 
-AGENTS = tuple(str(1000 + n) for n in range(5))
-PEOPLE = ("test:Ada", "test:Bob")
+AGENTS = tuple(AgentId(str(1000 + n)) for n in range(5))
+PEOPLE = (PersonId("test:Ada"), PersonId("test:Bob"))
 MOST_AT_ONCE = 2
 UNWILLING = rejected("no time")
 SOLO = "End this meeting?"
@@ -52,14 +52,14 @@ SOLO = "End this meeting?"
 class Known:
     """A meeting as it has to be."""
 
-    host: str
+    host: AgentId
     status: str = "created"
-    joined: list[str] = field(default_factory=list)
-    pending: dict[str, float] = field(default_factory=dict)
+    joined: list[ParticipantId] = field(default_factory=list)
+    pending: dict[ParticipantId, float] = field(default_factory=dict)
     """When each is asked again."""
-    times: dict[str, int] = field(default_factory=dict)
-    required: set[str] = field(default_factory=set)
-    busy: set[str] = field(default_factory=set)
+    times: dict[ParticipantId, int] = field(default_factory=dict)
+    required: set[ParticipantId] = field(default_factory=set)
+    busy: set[ParticipantId] = field(default_factory=set)
     """Who answered so, and was not asked again."""
     said: list[str] = field(default_factory=list)
     told: int = 0
@@ -102,12 +102,12 @@ class People:
         self._journal = journal
         self._full = full
         self.human = HumanParticipant(ANYONE, screen)
-        self._known: dict[str, Participant] = {p: HumanParticipant(PersonId(p), screen) for p in PEOPLE}
+        self._known: dict[ParticipantId, Participant] = {p: HumanParticipant(p, screen) for p in PEOPLE}
         for agent in AGENTS:
             self._known[agent] = AgentParticipant(AgentId(agent), "Agent", self._hears(agent))
         self.invitations: Invitations
 
-    def _hears(self, agent: str) -> Any:
+    def _hears(self, agent: AgentId) -> Any:
         def hear(message: Message) -> None:
             if agent in self._full:
                 raise QueueFull(f"agent {agent} can take no more")
@@ -118,13 +118,13 @@ class People:
 
         return hear
 
-    def participant(self, who: str) -> Participant:
+    def participant(self, who: ParticipantId) -> Participant:
         return self._known[who]
 
-    def lives(self, agent: str) -> bool:
+    def lives(self, agent: AgentId) -> bool:
         return agent in AGENTS
 
-    def executes(self, agent: str) -> bool:
+    def executes(self, agent: AgentId) -> bool:
         return agent in AGENTS
 
     def get(self, agent: str) -> Any:
@@ -213,22 +213,22 @@ class MeetingMachine(RuleBasedStateMachine):
     def open(self) -> list[str]:
         return [id_ for id_, known in self.known.items() if known.status != "ended"]
 
-    def is_in(self, who: str) -> bool:
+    def is_in(self, who: ParticipantId) -> bool:
         return any(who in known.joined for known in self.known.values() if known.status != "ended")
 
-    def begin(self, agent: str, meeting: str | None = None) -> str:
+    def begin(self, agent: AgentId, meeting: str | None = None) -> str:
         self.frames += 1
         frame = f"{agent}.{self.frames}"
         about: dict[str, Any] = {"args": [], "kwargs": {}, "version": "v", "pb": "Talk", "meeting": meeting}
         self.journal.note(content_of("start", {"f": frame, "agent": agent, **about}))
         return frame
 
-    def return_(self, agent: str, meeting: str) -> None:
+    def return_(self, agent: AgentId, meeting: str) -> None:
         for frame in [f.id for f in self.journal.state.frames.values() if (f.agent, f.meeting) == (agent, meeting)]:
             self.journal.note(content_of("ret", {"f": frame, "val": None}))
 
     @rule(host=st.sampled_from(AGENTS), at_once=st.booleans())
-    def create(self, host: str, at_once: bool = True) -> None:
+    def create(self, host: AgentId, at_once: bool = True) -> None:
         if self.is_in(host) or len(self.open()) == MOST_AT_ONCE:
             return
         frame = self.begin(host)
@@ -250,9 +250,9 @@ class MeetingMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.open())
     @rule(data=st.data(), who=st.sampled_from(AGENTS), required=st.booleans())
-    def invite(self, data: st.DataObject, who: str, required: bool) -> None:
+    def invite(self, data: st.DataObject, who: AgentId, required: bool) -> None:
         meeting, known = self.one(data)
-        by = data.draw(st.sampled_from([a for a in known.joined if a in AGENTS]))
+        by = data.draw(st.sampled_from([a for a in known.joined if isinstance(a, AgentId)]))
         if known.status == "inviting" and by == known.host and required and who not in known.joined:
             assert self.meeting_host.meetings.ask(meeting, who, by, required=True)
             self.asked(known, who, required=True)
@@ -265,7 +265,7 @@ class MeetingMachine(RuleBasedStateMachine):
             if known.status == "active":
                 self.tell(known, f"Agent{by} invited Agent{who}. Waiting…", but=by)
 
-    def asked(self, known: Known, who: str, *, required: bool = False) -> None:
+    def asked(self, known: Known, who: ParticipantId, *, required: bool = False) -> None:
         times = known.times.get(who, 0) + 1 if who in known.pending else 1
         known.times[who] = times
         known.pending[who] = self.clock.at.timestamp() + 30 * 2 ** (times - 1)
@@ -277,6 +277,7 @@ class MeetingMachine(RuleBasedStateMachine):
     def answer(self, data: st.DataObject, answer: str) -> None:
         waiting = [(id_, who) for id_, known in self.known.items() for who in known.pending]
         id_, who = data.draw(st.sampled_from(waiting))
+        assert isinstance(who, AgentId)
         meeting, known = self.meeting_host.meetings.get(id_), self.known[id_]
         if answer == JOINED and self.is_in(who):
             answer = BUSY
@@ -289,12 +290,12 @@ class MeetingMachine(RuleBasedStateMachine):
         else:
             known.busy.add(who)
 
-    def comes(self, meeting: MeetingState, known: Known, who: str) -> None:
+    def comes(self, meeting: MeetingState, known: Known, who: AgentId) -> None:
         self.begin(who, meeting.id)
         done(self.meeting_host.invitations.answer(meeting, who, JOINED))
         self.joins(known, who, f"Agent{who} (agent {who})")
 
-    def joins(self, known: Known, who: str, called: str) -> None:
+    def joins(self, known: Known, who: ParticipantId, called: str) -> None:
         if known.status == "active":
             self.tell(known, f"{called} has joined the meeting")
         known.pending.pop(who, None)
@@ -303,7 +304,7 @@ class MeetingMachine(RuleBasedStateMachine):
         if known.said and who in AGENTS:
             self.heard[who].append("\n".join(["What was said before you came:", *known.said]))
 
-    def does_not_come(self, known: Known, who: str, answer: str) -> None:
+    def does_not_come(self, known: Known, who: ParticipantId, answer: str) -> None:
         known.pending.pop(who)
         if known.status == "active":
             self.tell(known, f"Agent{who} does not join the meeting: {answer}")
@@ -317,7 +318,7 @@ class MeetingMachine(RuleBasedStateMachine):
         self.begin_inviting(meeting)
         for who in [agent for agent in AGENTS if not self.is_in(agent)][:number]:
             if who not in known.pending:
-                by = next(agent for agent in known.joined if agent in AGENTS)
+                by = next(agent for agent in known.joined if isinstance(agent, AgentId))
                 done(self.meeting_host.invite(meeting, by, [who]))
                 self.asked(known, who)
                 if known.status == "active":
@@ -327,7 +328,7 @@ class MeetingMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.open())
     @rule(data=st.data(), person=st.sampled_from(PEOPLE))
-    def person_comes_or_goes(self, data: st.DataObject, person: str) -> None:
+    def person_comes_or_goes(self, data: st.DataObject, person: PersonId) -> None:
         meeting, known = self.one(data)
         if person in known.joined:
             self.human_attendees.leave(meeting, person)
@@ -351,13 +352,13 @@ class MeetingMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.open())
     @rule(data=st.data(), who=st.sampled_from((*AGENTS, *PEOPLE)))
-    def say(self, data: st.DataObject, who: str) -> None:
+    def say(self, data: st.DataObject, who: AgentId | PersonId) -> None:
         meeting, known = self.one(data)
         if who not in known.joined:
             return
         text = f"word {self.journal.state.seq}"
         message = self.meeting_host.meetings.message(meeting, text, MessageType.MEETING_BROADCAST)
-        if who in PEOPLE:
+        if isinstance(who, PersonId):
             message = replace_sender(message, who)
             done(self.human_attendees.heard(meeting, message))
         else:
@@ -373,7 +374,7 @@ class MeetingMachine(RuleBasedStateMachine):
     @rule(data=st.data(), fails=st.sampled_from(["returns", "leaves", "dies"]))
     def leave(self, data: st.DataObject, fails: str) -> None:
         meeting, known = self.one(data)
-        who = data.draw(st.sampled_from([a for a in known.joined if a in AGENTS]))
+        who = data.draw(st.sampled_from([a for a in known.joined if isinstance(a, AgentId)]))
         name = f"Agent{who}"
         if fails == "dies":
             self.return_(who, meeting.id)
@@ -393,7 +394,7 @@ class MeetingMachine(RuleBasedStateMachine):
     def end(self, data: st.DataObject) -> None:
         meeting, known = self.one(data)
         by = data.draw(st.sampled_from(known.joined))
-        done(self.meeting_host.end(meeting, by))
+        self.meeting_host.meetings.end(meeting, by=by)
         self.ends(known, None, by=by)
 
     @rule(seconds=st.sampled_from([1, 29, 31, 130, 500]))
@@ -433,11 +434,11 @@ class MeetingMachine(RuleBasedStateMachine):
 
     def tell(self, known: Known, text: str, but: str = "") -> None:
         for who in known.joined:
-            if who in AGENTS and who != but:
+            if isinstance(who, AgentId) and who != but:
                 self.heard[who].append(text)
         known.told += any(who in PEOPLE for who in known.joined)
 
-    def leaves(self, known: Known, who: str, name: str, why: str = "") -> None:
+    def leaves(self, known: Known, who: ParticipantId, name: str, why: str = "") -> None:
         known.joined.remove(who)
         self.tell(known, f"{name} has left the meeting" + (f" ({why})" if why else ""))
         if not any(other in AGENTS for other in known.joined):
@@ -492,7 +493,7 @@ class MeetingMachine(RuleBasedStateMachine):
             assert meeting.gathering == (known.status == "inviting" and bool(waits_for))
 
 
-def replace_sender(message: Message, person: str) -> Message:
+def replace_sender(message: Message, person: PersonId) -> Message:
     """The message as one of a person."""
     data = message_to_data(message)
     name = person.removeprefix("test:")

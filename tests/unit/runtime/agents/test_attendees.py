@@ -10,7 +10,7 @@ import pytest
 
 from runtime.agents.attendees import attendee
 from runtime.core.errors import UnknownTarget
-from runtime.core.ids import AgentId
+from runtime.core.ids import AgentId, PersonId
 from runtime.language.syntax.humans import HumanSpec
 from runtime.tape.people_state import PersonState
 from runtime.tape.state import AgentState, SessionState
@@ -36,22 +36,25 @@ class Company:
         raise AssertionError(f"nobody asks for a new {klass} with {variables}")
 
 
+HOST = AgentId("1000")
+
+
 def session(**people: PersonState) -> SessionState:
     return SessionState(
-        agents={"1000": AgentState("1000", "Host")}, people={f"web:{id_}": p for id_, p in people.items()}
+        agents={HOST: AgentState(HOST, "Host")}, people={PersonId(f"web:{id_}"): p for id_, p in people.items()}
     )
 
 
 def test_a_declared_human_is_who_they_are_bound_to_and_never_somebody_who_shows_their_name() -> None:
     impostor, alice = PersonState("Alice", alike=True), PersonState("Al", declared="Alice")
     company = Company([ALICE])
-    assert attendee("Alice", "1000", session(**{"2": impostor}), company) == "Alice"
-    assert attendee("Alice", "1000", session(**{"2": impostor, "1": alice}), company) == "web:1"
+    assert attendee("Alice", HOST, session(**{"2": impostor}), company) == "Alice"
+    assert attendee("Alice", HOST, session(**{"2": impostor, "1": alice}), company) == "web:1"
 
 
 def test_a_name_that_nobody_or_several_have_is_an_error() -> None:
     several = session(**{"1": PersonState("Bob"), "2": PersonState("Bob")})
     with pytest.raises(UnknownTarget, match="several people are called 'Bob'"):
-        attendee("Bob", "1000", several, Company())
+        attendee("Bob", HOST, several, Company())
     with pytest.raises(UnknownTarget, match="nobody called 'Eve' can be invited"):
-        attendee("Eve", "1000", several, Company())
+        attendee("Eve", HOST, several, Company())

@@ -11,7 +11,7 @@ import pytest
 from runtime.agents.continuity import Continuity
 from runtime.agents.library import Library
 from runtime.core.errors import ProgramChanged
-from runtime.core.ids import SessionId
+from runtime.core.ids import AgentId, SessionId
 from runtime.execution.calls.remote import NoRemoteServers
 from runtime.language.pbasm.versions import version_of
 from runtime.language.program import AgentKind, Program
@@ -29,7 +29,7 @@ FAR = replace(agent("Far"), kind=AgentKind.MCP)
 class Nobody:
     """Adds no agents."""
 
-    def grow(self) -> list[str]:
+    def grow(self) -> list[AgentId]:
         return []
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.frames.loop import FrameLoop
-from runtime.execution.frames.signatures import SIGNATURES
 from runtime.language.compiler import compile_program
 from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer

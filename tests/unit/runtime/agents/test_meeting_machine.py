@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from runtime.core.ids import ParticipantId
 from runtime.meetings.meetings import Meetings
 from runtime.tape.facts.registry import content_of
 from runtime.tape.state import MeetingState
@@ -30,7 +31,7 @@ def test_no_notice_is_lost_or_doubled_nobody_is_stuck_and_every_view_has_the_sam
 class _Forgetful(Meetings):
     """Does not tell the others who has left."""
 
-    def leave(self, meeting: MeetingState, who: str, why: str | None = None) -> None:
+    def leave(self, meeting: MeetingState, who: ParticipantId, why: str | None = None) -> None:
         if who in meeting.joined and meeting.status != "ended" and len(meeting.joined) > 2:
             self._journal.note(content_of("left", {"id": meeting.id, "who": who}))
         else:
@@ -40,7 +41,7 @@ class _Forgetful(Meetings):
 class _Chatty(Meetings):
     """Tells one who was there that it has started, when another comes late."""
 
-    def joined(self, meeting: MeetingState, who: str, *, named: str | None = None) -> None:
+    def joined(self, meeting: MeetingState, who: ParticipantId, *, named: ParticipantId | None = None) -> None:
         super().joined(meeting, who, named=named)
         if meeting.status == "active" and len(meeting.joined) == 3:
             self._tell(meeting, "Meeting started", but=meeting.joined[1:])
@@ -49,7 +50,7 @@ class _Chatty(Meetings):
 class _Shy(Meetings):
     """Asks nobody twice."""
 
-    def to_ask_again(self) -> list[tuple[MeetingState, str]]:
+    def to_ask_again(self) -> list[tuple[MeetingState, ParticipantId]]:
         super().to_ask_again()
         return []
 

@@ -12,11 +12,11 @@ import pytest
 
 from runtime.bus import Bus
 from runtime.core.events import Event
-from runtime.core.ids import SessionId
+from runtime.core.ids import AgentId, SessionId
 from runtime.core.texts import english
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Executable, Frame
-from runtime.execution.host import Host, HostedCalls, Triggers
+from runtime.execution.host import Host, Triggers
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.tape.facts.frames import FrameStarted
@@ -52,7 +52,7 @@ class Playbook:
         return 17
 
 
-def _alone(agent: str, name: str) -> tuple[str, Executable] | None:
+def _alone(agent: AgentId, name: str) -> tuple[AgentId, Executable] | None:
     raise AssertionError(f"{agent} calls {name}")
 
 
@@ -76,11 +76,12 @@ async def standing() -> AsyncIterator[Stand]:
 
     journal = Journal(SessionId("s"), world.clock, kept)
     journal.note(content_of("agent", {"id": "1000", "class": "Main", "vars": {}}))
-    journal.note(FrameStarted(FRAME, "1000", "Main", [], {}, "1"))
+    journal.note(FrameStarted(FRAME, AgentId("1000"), "Main", [], {}, "1"))
     async with anyio.create_task_group() as tasks:
         session = SessionContext(program(), journal, tasks, world.clock, bus, None)
         pages = Pages(session, world, ADDRESS, english())
-        host = Host(session, pages, _alone, HostedCalls({}, {}), Triggers(), FrameEvents(journal, bus))
+        frame_events = FrameEvents(journal, bus, conversation="test:1", program="test")
+        host = Host(session, pages, _alone, {}, Triggers(), frame_events)
         stand = Stand(host, journal)
         bus.subscribe("*", stand.events.append)
         yield stand

@@ -7,11 +7,14 @@ from dataclasses import replace
 import pytest
 
 from runtime.core.errors import PlaybookError
+from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import MAX_TIMES, cannot_handle, due_after, fitting, is_last, names_of, rejected
 from runtime.meetings.meeting import NEXT, absence, may_become, missing, solo
 from runtime.tape.state import AskState, MeetingState
 from tests.unit.runtime.sessions.programs import llm, triggers
+
+HOST = AgentId("1000")
 
 
 def plays(name: str, *when: str) -> PlaybookSpec:
@@ -27,7 +30,7 @@ BUDGET = plays("BudgetReview")
 def test_pauses_double_and_end_after_a_quarter_of_an_hour() -> None:
     pauses = [due_after(times, 0.0) for times in range(1, MAX_TIMES + 1)]
     assert pauses == [30.0, 60.0, 120.0, 240.0, 480.0]
-    assert [is_last(AskState("1000", times)) for times in (1, 4, 5)] == [False, False, True]
+    assert [is_last(AskState(HOST, times)) for times in (1, 4, 5)] == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -75,9 +78,14 @@ def test_a_meeting_ends_from_every_state_and_never_goes_back() -> None:
 
 
 def test_who_is_missing_is_said_with_the_reason() -> None:
-    asks = {"1001": AskState("1000", required=True), "Bob": AskState("1000", required=True), "1002": AskState("1000")}
-    meeting = MeetingState("100", "t", "1000", "f", asks=asks, invited={"1001": "REJECTED - busy", "Bob": ""})
-    assert missing(meeting) == ["1001", "Bob"]
+    hotel, bob = AgentId("1001"), PersonId("Bob")
+    asks: dict[ParticipantId, AskState] = {
+        hotel: AskState(HOST, required=True),
+        bob: AskState(HOST, required=True),
+        AgentId("1002"): AskState(HOST),
+    }
+    meeting = MeetingState("100", "t", HOST, "f", asks=asks, invited={hotel: "REJECTED - busy", bob: ""})
+    assert missing(meeting) == [hotel, bob]
     named = {"1001": "HotelAgent"}
     assert absence(meeting, lambda who: named.get(who, who)) == (
         "Meeting 100 did not take place: HotelAgent: REJECTED - busy; Bob: did not answer"
@@ -85,11 +93,12 @@ def test_who_is_missing_is_said_with_the_reason() -> None:
 
 
 def test_who_is_alone_is_asked_only_when_nobody_is_about_to_come() -> None:
-    meeting = MeetingState("100", "t", "1000", "f", status="active", joined=["1000"])
+    meeting = MeetingState("100", "t", HOST, "f", status="active", joined=[HOST])
+    other = AgentId("1001")
     assert solo(meeting) == "1000"
-    meeting.asks["1001"] = AskState("1000", due=5.0)
+    meeting.asks[other] = AskState(HOST, due=5.0)
     assert solo(meeting) is None
-    meeting.asks["1001"].due = None
+    meeting.asks[other].due = None
     assert solo(meeting) == "1000"
-    meeting.joined = ["test:Ada"]
+    meeting.joined = [PersonId("test:Ada")]
     assert solo(meeting) is None

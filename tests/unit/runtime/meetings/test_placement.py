@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from runtime.core.address import Address, address_data
+from runtime.core.ids import AgentId
 from runtime.meetings.placement import meeting_held_at, place_of, place_of_work
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
@@ -78,10 +79,10 @@ def test_who_was_heard_last_at_home_is_answered_there_until_somebody_is_heard_in
     facts.hear("1000.0:1", "m1")
     assert place_of(facts.state, "1000.0:1", "human") is None
     assert place_of(facts.state, "1000.0:1", "meeting 100") == ONE
-    assert place_of_work(facts.state, "1000") is None
+    assert place_of_work(facts.state, AgentId("1000")) is None
     facts.hear("1000.0:1", "m2", ONE)
     assert place_of(facts.state, "1000.0:1", "human") == ONE
-    assert place_of_work(facts.state, "1000") == ONE
+    assert place_of_work(facts.state, AgentId("1000")) == ONE
 
 
 def test_an_agent_that_joins_speaks_in_the_place_whatever_it_heard_before(facts: Facts) -> None:

@@ -13,7 +13,7 @@ import anyio.lowlevel
 import pytest
 
 from runtime.core.errors import SandboxError
-from runtime.execution.frames.signatures import BUILT_IN
+from runtime.execution.calls.table import BUILT_IN
 from runtime.sandbox.executor import Evaluation, HostCall, Outcome, Sandbox, Snippet
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sandbox.wrapping import Wrapping, wrap_worker

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from runtime.execution.frames.signatures import BUILT_IN
+from runtime.execution.calls.table import BUILT_IN
 from runtime.sandbox.policy import HOST_FUNCTIONS, check
 from tests.unit.runtime.sandbox.hostile import HOSTILE
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from runtime.core.errors import LLMUnavailable
-from runtime.core.ids import SCHEDULE
+from runtime.core.ids import schedule_id
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.node_context import Busy
@@ -119,7 +119,7 @@ async def test_nobody_is_told_that_a_schedule_has_to_wait(sandbox: MontySandbox)
     async with talking(worker(), model, sandbox, world=world) as talk:
         talk.post("go")
         await model.writing.wait()
-        bell = InboxEvent("bell", ADDRESS, f"{SCHEDULE}bell", "bell", "ding", world.clock.now())
+        bell = InboxEvent("bell", ADDRESS, schedule_id("bell"), "bell", "ding", world.clock.now())
         entry = InboxEntry(0, "99", bell)
         world.take_in(entry)
         talk.registry.dispatch(entry, Lease(0, 1))

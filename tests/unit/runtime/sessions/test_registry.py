@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from runtime.core.address import Address
+from runtime.core.ids import SessionId
 from runtime.sandbox.monty import MontySandbox
-from runtime.stores.sessions import Lease
+from runtime.stores.sessions import Lease, SessionRecord
+from runtime.tape.snapshot import Snapshot
+from tests.fakes.crash_world import World
 from tests.fakes.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 from tests.unit.runtime.sessions.test_session_life import echo
@@ -123,3 +127,33 @@ async def test_a_stop_is_obeyed_in_a_shard_that_is_being_parked(sandbox: MontySa
         talk.post("", kind="stop")
         await talk.rested()
         assert "Stopped" in talk.chat[-1]
+
+
+class Slow(World):
+    """Answers who asks for a session only after all have asked; `order` is what was asked for, one after the other."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+        self.order: list[str] = []
+
+    async def session(self, shard: int, session: SessionId, /) -> SessionRecord | None:
+        self.order.append("record")
+        await anyio.lowlevel.checkpoint()
+        return await super().session(shard, session)
+
+    async def snapshot(self, session: SessionId, version: str, /) -> Snapshot | None:
+        self.order.append("restored")
+        return await super().snapshot(session, version)
+
+
+async def test_what_goes_on_after_a_restart_is_known_before_any_of_it_goes_on(sandbox: MontySandbox) -> None:
+    writes = program(agent("Main", llm("Main", "01:QUE Talk; YLD for user", begins=True)))
+    halves = [Reply("```python\n" + "# words\n" * 10, gate=anyio.Event()) for _ in CROWD[:5]]
+    async with talking(writes, Model(*halves), sandbox, world=(world := Slow())) as talk:
+        for address in CROWD[:5]:
+            talk.post("hello", at=address)
+        await talk.settled()
+    world.order.clear()
+    async with talking(writes, Model(*halves), sandbox, world=world) as talk:
+        assert world.order == ["record"] * 5
+        await talk.until(lambda: world.order.count("restored") == 5)

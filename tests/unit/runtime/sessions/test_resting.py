@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from runtime.core.address import Address
-from runtime.execution.free.position import CallShape
+from runtime.execution.frames.signatures import CallShape
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.resting import Resting
 from tests.fakes.talk import Model, Reply, block, talking

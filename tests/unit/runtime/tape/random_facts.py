@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from runtime.core.errors import Divergence
+from runtime.core.ids import AgentId
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.state import SessionState
@@ -80,7 +81,7 @@ class Facts:
                 continue
             return kind, data
 
-    def _one(self, names: Mapping[str, Any]) -> str:
+    def _one(self, names: Collection[str]) -> str:
         """A name that is known; IndexError when none is."""
         return self._rng.choice(list(names))
 
@@ -173,7 +174,7 @@ class Facts:
     def _names(self, kind: str, seq: str) -> dict[str, Any]:
         """What a fact refers to."""
         state = self._state
-        known: Mapping[str, Mapping[str, Any]] = {
+        known: Mapping[str, Collection[str]] = {
             "agent": state.agents,
             "f": state.frames,
             "page": state.pages,
@@ -184,7 +185,7 @@ class Facts:
         names = {name: self._one(known[name]) for name, kinds in REFERS.items() if kind in kinds}
         if kind in ("dropped", "took", "steer", "posted", "fetched"):
             agent = names.get("agent") or state.frames[names["f"]].agent
-            return names | {"mids": [m.id for m in state.agents[agent].queue][: self._rng.randrange(1, 3)]}
+            return names | {"mids": [m.id for m in state.agents[AgentId(agent)].queue][: self._rng.randrange(1, 3)]}
         if kind == "acks":
             return names | {"message": f"m{seq}", "who": ["1001", "human"], "page": self._rng.choice([None, "3"])}
         if kind == "shared":

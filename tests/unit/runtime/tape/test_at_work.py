@@ -9,7 +9,7 @@ import pytest
 from runtime.core.ids import SessionId
 from runtime.tape import state as state_module
 from runtime.tape.facts.registry import content_of
-from runtime.tape.frame_state import takes
+from runtime.tape.frame_state import CallKey, takes
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.state import SessionState
 from tests.fakes.clock import FakeClock
@@ -29,7 +29,7 @@ def journal() -> Journal:
 def plainly(state: SessionState) -> bool:
     """The same by looking at everything."""
 
-    def has_come(key: str) -> bool:
+    def has_come(key: CallKey) -> bool:
         wait, ack = state.waits[key], state.acks.get(key)
         queue = state.agents[state.frames[wait.frame].agent].queue
         if ack is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from runtime.core.ids import SessionId
+from runtime.core.ids import AgentId, SessionId
 from runtime.core.plain_text import MAX_ERROR_CHARS
 from runtime.tape.bounds import MAX_FACT_CHARS
 from runtime.tape.facts.content import Content
@@ -97,7 +97,7 @@ REASONS = [
 def test_what_a_fact_says_of_a_failure_is_cut(kind: str, data: dict[str, Any]) -> None:
     journal = Journal(SessionId("s"), FakeClock(), nowhere)
     journal.note(content_of("agent", {"id": "1000", "vars": {}, "class": "Main"}))
-    journal.note(FrameStarted("1000.0", "1000", "Main", [], {}, "1"))
+    journal.note(FrameStarted("1000.0", AgentId("1000"), "Main", [], {}, "1"))
     assert longest(noted(journal, kind, data)) == MAX_ERROR_CHARS
 
 

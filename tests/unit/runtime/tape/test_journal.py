@@ -106,7 +106,7 @@ def test_an_unknown_kind_is_refused_and_leaves_the_state_where_it_was() -> None:
 def test_a_message_is_taken_once() -> None:
     took = ("took", {**CALL, "mids": ["m.hi"], "val": []})
     state = with_agent(START, in_("hi"), wait({"human": True}), took)
-    assert state.agents["1000"].queue == []
+    assert state.agents[AgentId("1000")].queue == []
     with pytest.raises(Divergence, match="not in its queue"):
         apply(state, state.seq + 1, content_of("took", {**CALL, "pos": "1", "mids": ["m.hi"], "val": []}))
 
@@ -158,7 +158,7 @@ def test_the_agent_spoken_to_last_is_remembered_while_people_are_spoken_to() -> 
         ("res", {**say, "pos": "0", "to": "agent 1001"}),
         ("res", {**say, "pos": "1", "to": "human"}),
     )
-    assert state.agents["1000"].last_addressed == "agent 1001"
+    assert state.agents[AgentId("1000")].last_addressed == "agent 1001"
 
 
 def test_stopping_an_agent_ends_its_meetings_and_takes_it_out_of_others() -> None:
@@ -361,7 +361,7 @@ async def test_live_and_restored_state_are_the_same() -> None:
     for fact in tape.batches[0].facts:
         restored.restore(fact)
     assert restored.state == live
-    assert live.agents["1000"].variables == {"t": [1, 2], "x": {"1": "one"}}
+    assert live.agents[AgentId("1000")].variables == {"t": [1, 2], "x": {"1": "one"}}
     assert str(tape.batches[0].facts[1].tape) == "s/1000"
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.core.ids import PersonId
 from runtime.tape.people_state import PersonState
 from runtime.tape.state import SessionState
 
 
 def named(*names: str, **declared: str) -> SessionState:
     """A session of people in this order, whose ids are `test:1`, `test:2` and so on."""
-    people = {f"test:{n}": PersonState(name) for n, name in enumerate(names, 1)}
+    people = {PersonId(f"test:{n}"): PersonState(name) for n, name in enumerate(names, 1)}
     for person, human in declared.items():
-        people[f"test:{person.removeprefix('p')}"].declared = human
+        people[PersonId(f"test:{person.removeprefix('p')}")].declared = human
     return SessionState(people=people)
 
 
@@ -40,9 +41,9 @@ def test_a_name_with_a_number_means_the_person_at_that_place(text: str, found: l
 
 def test_a_name_with_a_number_stays_with_its_person_when_others_change_theirs() -> None:
     state = named("Ada", "Ada", "Eve")
-    state.people["test:1"].name, state.people["test:3"].name = "Zoe", "Ada (2)"
+    state.people[PersonId("test:1")].name, state.people[PersonId("test:3")].name = "Zoe", "Ada (2)"
     assert state.people_named("Ada (2)") == ["test:2"]
-    state.people["test:2"].name = "Bo"
+    state.people[PersonId("test:2")].name = "Bo"
     assert state.people_named("Ada (2)") == []
 
 

@@ -47,7 +47,7 @@ def _decode(*updates: dict[str, Any], receiver: Receiver | None = None, known: K
     return decode(updates, receiver or Receiver(BOT, OurBots((BOT,))), known)
 
 
-def _read(known: Known = NOBODY, **message: Any) -> Inbound:
+def _read(known: Known = NOBODY, /, **message: Any) -> Inbound:
     decoded = _decode(_update(**message), known=known)
     assert isinstance(decoded, Inbound)
     return decoded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +18,8 @@ from gateway.observability.tracing.content import Content
 from gateway.observability.tracing.ids import SpanIds, first_span
 from gateway.observability.tracing.spans import MAX_OPEN_S, Spans
 from runtime.core.errors import ContextTooLong, LLMUnavailable
-from runtime.core.events import Event
+from runtime.core.events import Event, Happening
+from runtime.core.frame_events import FrameAbout, FrameParked, FrameRestored, FrameReturned, FrameStarted, StepExecuted
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.remote_stand import in_memory, standing
@@ -313,11 +314,19 @@ async def test_a_stopped_call_ends_its_spans_and_what_it_left(sandbox: MontySand
     assert "chat scripted · chat · failed: LLMUnavailable" in traces(spans)[1]
 
 
-def frame(name: str, at_s: float, **data: Any) -> Event:
+def frame(name: str, at_s: float, frame: str = "1000.0", session_id: str = "s1", **data: Any) -> Event:
     at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=at_s)
-    about = {"session_id": "s1", "conversation": "test:1", "program": "test", "frame": "1000.0", "caller": None}
-    about |= {"agent_id": "1000", "agent": "Shop", "playbook": "Main", "kind": "python"}
-    return Event(name, at, {**about, "participant_id": None, "meeting_id": None, **data})
+    caller, playbook = data.pop("caller", None), data.pop("playbook", "Main")
+    about = FrameAbout(session_id, "test:1", "test", frame, caller, "1000", "Shop", playbook, "python", None, None)
+    made: dict[str, Callable[[], Happening]] = {
+        "frame.started": lambda: FrameStarted(about, {}),
+        "frame.restored": lambda: FrameRestored(about, {}),
+        "frame.returned": lambda: FrameReturned(about, None),
+        "frame.parked": lambda: FrameParked(session_id, frame, **data),
+        "step.executed": lambda: StepExecuted(session_id, frame, "1000", playbook, **data),
+    }
+    what = made[name]()
+    return Event(name, at, what.data(), what)
 
 
 def test_what_goes_on_for_hours_is_told_of_in_parts() -> None:

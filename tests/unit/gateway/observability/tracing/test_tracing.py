@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -26,6 +25,7 @@ from runtime.core.background import beside
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
 from runtime.core.events import Event
+from runtime.core.frame_events import FrameAbout, FrameReturned, FrameStarted
 from tests.fakes.ports import free_port
 from tests.fakes.span_collector import KEYS, Collector, collecting
 
@@ -37,12 +37,11 @@ HEADERS = {"authorization": KEYS, "x-langfuse-ingestion-version": "4"}
 
 def happen(bus: Bus, *, times: int = 1) -> None:
     """A frame begins and returns."""
-    about: dict[str, Any] = {"session_id": "s1", "conversation": "test:1", "program": "test", "caller": None}
-    about |= {"agent_id": "1000", "agent": "Shop", "playbook": "Main", "kind": "python"}
-    about |= {"participant_id": None, "meeting_id": None}
     for number in range(times):
-        bus.publish("frame.started", **about, frame=f"1000.{number}")
-        bus.publish("frame.returned", **about, frame=f"1000.{number}", value=None)
+        whose = ("s1", "test:1", "test", f"1000.{number}", None, "1000")
+        about = FrameAbout(*whose, "Shop", "Main", "python", participant_id=None, meeting_id=None)
+        bus.publish(FrameStarted(about, {}))
+        bus.publish(FrameReturned(about, None))
 
 
 def options(collector: Collector, headers: Mapping[str, str] = HEADERS) -> TracingOptions:

@@ -13,7 +13,7 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.span_tree import traces
+from tests.fakes.span_tree import told_again, traces
 from tests.fakes.talk import Model, Reply, Talk, talking
 from tests.unit.gateway.observability.test_metrics import gauges, values
 from tests.unit.gateway.observability.tracing.test_spans import told
@@ -118,5 +118,5 @@ async def _figures(talk: Talk) -> dict[str, float]:
     metrics, bus = Metrics(gauges()), Bus(talk.world.clock)
     metrics.attach(bus)
     for event in talk.events:
-        bus.publish(event.name, **event.data)
+        told_again(bus, event)
     return await values(metrics)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runtime.core.ids import SessionId
+from runtime.core.ids import AgentId, SessionId
 from runtime.execution.frames.drive import drive
 from runtime.execution.frames.frame import Call, Frame, Handed
 from runtime.tape.facts.calls import CallReturned
@@ -28,7 +28,7 @@ def frame_with(*values: int) -> Frame:
     """A frame whose first calls have these results, in their order."""
     journal = Journal(SessionId("s"), FakeClock(), _unwritten)
     journal.note(content_of("agent", {"id": "1000", "class": "Main", "vars": {}}))
-    journal.note(FrameStarted("1000.0", "1000", "Main", [], {}, "1"))
+    journal.note(FrameStarted("1000.0", AgentId("1000"), "Main", [], {}, "1"))
     for pos, value in enumerate(values):
         call = Call(str(pos), "Ask", (pos,))
         journal.note(CallReturned("1000.0", call.pos, call.name, call.digest, value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from runtime.core.ids import PersonId
 from runtime.core.message import Attachment
 from runtime.execution.prompt.situation import MAX_LISTED, situation
 from runtime.tape.facts.registry import content_of
@@ -156,7 +157,7 @@ def test_people_of_one_name_are_told_apart_by_numbers_and_those_of_the_program_h
     facts.agents("Hello")
     facts.start("1000.0", "1000", "Main")
     people = {"t:1": PersonState("Ada"), "t:2": PersonState("Ada"), "t:3": PersonState("Bo", declared="Alice")}
-    facts.state.people.update(people)
+    facts.state.people.update({PersonId(id_): person for id_, person in people.items()})
     assert "People here: Ada (1), Ada (2), Alice (shown as Bo)" in facts.shown("1000.0")
 
 

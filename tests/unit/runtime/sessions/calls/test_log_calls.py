@@ -52,8 +52,8 @@ async def test_a_model_writes_lines_too(sandbox: MontySandbox) -> None:
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        ("Log()", 'Log takes one text, and values by name: Log("sold", pieces=3)'),
-        ('Log("a", "b")', 'Log takes one text, and values by name: Log("sold", pieces=3)'),
+        ("Log()", "Log needs 'text'; it is called as Log(\"sold\", pieces=3)"),
+        ('Log("a", "b")', 'Log takes 1 argument (text), not 2; it is called as Log("sold", pieces=3)'),
         ('Log("a", **{f"v{n}": n for n in range(51)})', "Log takes at most 50 values, not 51"),
         ('Log("a", what=object())', "a value that Log was given is not data"),
     ],

@@ -162,7 +162,7 @@ async def Main():
 """
     async with talking(lead(code), Model(), sandbox, world=patient()) as talk:
         (said,) = await talk.say("go")
-        assert said.startswith("ack_within_s is ")
+        assert said.startswith("Say takes ack_within_s as a number of seconds")
 
 
 async def test_who_is_stopped_before_reading_is_not_waited_for(sandbox: MontySandbox) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from runtime.core.ids import AgentId
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.tape.fold import apply_fact
@@ -247,7 +248,7 @@ async def Main():
     for fact in talk.world.facts:
         apply_fact(state, fact)
     assert state.pages == {}
-    assert state.agents["1000"].queue == []
+    assert state.agents[AgentId("1000")].queue == []
 
 
 async def test_call_waits_for_nobody_return_goes_back_and_exit_ends_the_program(sandbox: MontySandbox) -> None:

@@ -130,9 +130,9 @@ except PlaybookError as error:
     [
         ("Share('', 1)", "a name in the shared state is one line of 1 to 100 characters, not ''"),
         ("Share('a\\nb', 1)", "a name in the shared state is one line of 1 to 100 characters, not 'a\\nb'"),
-        ("Share(7, 1)", "a name in the shared state is a text, not 7"),
-        ("Share('a', 1, expected='1')", "expected is the number of a version, not '1'"),
-        ("Share('a', 1, expected=True)", "expected is the number of a version, not True"),
+        ("Share(7, 1)", "Share takes name as a text, not 7"),
+        ("Share('a', 1, expected='1')", "Share takes expected as the number of a version, not '1'"),
+        ("Share('a', 1, expected=True)", "Share takes expected as the number of a version, not True"),
         ("Share('a', float('nan'))", "the value of 'a' is not data that survives a restart"),
         ("Share('a', {1, 2})", "the value of 'a' is not data that survives a restart"),
         ("Share('a', 'x' * 64000)", "'a' has 64002 characters as JSON, and meeting 100 may share 64000, of which 0"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from runtime.core.address import Address
+from runtime.core.ids import AgentId, SessionId
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
@@ -365,9 +366,13 @@ async def test_a_conversation_without_a_gateway_refuses_tasks(sandbox: MontySand
 def test_what_is_known_of_tasks_is_in_snapshots() -> None:
     state = SessionState()
     home = Address("test", "1")
-    task = TaskState(7, 12, "t", "1000", "Researcher", "Study", {"topic": "tides"}, since=1.0, due=2.0)
+    task = TaskState(
+        7, 12, SessionId("t"), AgentId("1000"), "Researcher", "Study", {"topic": "tides"}, since=1.0, due=2.0
+    )
     state.ordered, state.tasks = 7, {7: task}
-    state.order = OrderState(3, "s", home, Address("test", "1", "t1"), 9.0, 2, 4, status="completed", value=[1])
+    state.order = OrderState(
+        3, SessionId("s"), home, Address("test", "1", "t1"), 9.0, 2, 4, status="completed", value=[1]
+    )
     assert state_from(snapshot_of(state)) == state
 
 

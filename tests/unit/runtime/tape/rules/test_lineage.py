@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from runtime.core.ids import AgentId
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.people_state import MAX_EXCHANGES, ThreadState
@@ -74,5 +75,5 @@ def test_a_thread_is_known_until_its_fork_was_told_of() -> None:
 def test_what_is_merged_is_one_message_that_the_agent_sees() -> None:
     merged = {"agent": "1000", "message": MESSAGE, "session": "other", "first": 8, "last": 40}
     state = folded(("agent", {"id": "1000", "class": "Main"}), ("merged", merged))
-    assert [message.content for message in state.agents["1000"].asides] == ["It is the third one."]
-    assert state.agents["1000"].queue == []
+    assert [message.content for message in state.agents[AgentId("1000")].asides] == ["It is the third one."]
+    assert state.agents[AgentId("1000")].queue == []

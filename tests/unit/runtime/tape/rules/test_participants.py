@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from runtime.core.ids import AgentId
 from runtime.core.message import message_to_data
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
+from runtime.tape.frame_state import CallKey
 from runtime.tape.state import SessionState
 from tests.unit.runtime.channels.messages import direct
 
@@ -34,10 +36,10 @@ def test_a_session_has_work_until_a_message_is_in_the_mailbox_and_not_while_it_w
     assert folded(*told).at_work()
     told.append(("posted", {"agent": "1001", "mids": ["a", "never there"]}))
     state = folded(*told)
-    assert (state.at_work(), state.agents["1001"].posted) == (False, ["a"])
+    assert (state.at_work(), state.agents[AgentId("1001")].posted) == (False, ["a"])
     told.append(("fetched", {"agent": "1001", "mids": ["a"]}))
     state = folded(*told)
-    assert (state.agents["1001"].queue, state.agents["1001"].posted) == ([], [])
+    assert (state.agents[AgentId("1001")].queue, state.agents[AgentId("1001")].posted) == ([], [])
 
 
 def test_what_was_said_before_the_end_keeps_the_session_at_work_until_it_is_posted() -> None:
@@ -49,15 +51,15 @@ def test_what_was_said_before_the_end_keeps_the_session_at_work_until_it_is_post
 def test_one_that_goes_on_from_another_posts_anew() -> None:
     told = [*agents(participant="scout"), ("in", {"agent": "1001", "message": message("a")})]
     told += [("posted", {"agent": "1001", "mids": ["a"]}), ("branch", {"session": "s", "seq": 4, "why": "undo"})]
-    assert folded(*told).agents["1001"].has_work()
+    assert folded(*told).agents[AgentId("1001")].has_work()
 
 
 def test_a_stop_gives_the_one_in_another_process_another_seat() -> None:
     stop = ("stop", {"agent": "1001", "drop": ["a"], "idle": True})
     told = [*agents(participant="scout"), ("in", {"agent": "1001", "message": message("a")}), stop]
     state = folded(*told)
-    assert (state.agents["1001"].stops, state.agents["1001"].queue) == (1, [])
-    assert folded(*agents(), ("stop", {"agent": "1001", "idle": True})).agents["1001"].stops == 0
+    assert (state.agents[AgentId("1001")].stops, state.agents[AgentId("1001")].queue) == (1, [])
+    assert folded(*agents(), ("stop", {"agent": "1001", "idle": True})).agents[AgentId("1001")].stops == 0
 
 
 def asked(*who: str, page: str | None = None) -> list[tuple[str, dict[str, Any]]]:
@@ -70,23 +72,23 @@ def asked(*who: str, page: str | None = None) -> list[tuple[str, dict[str, Any]]
 
 
 def test_a_message_that_is_consumed_is_acknowledged_and_one_that_is_dropped_never_will_be() -> None:
-    consumed = folded(*asked("1001"), ("anew", {"agent": "1001", "mids": ["a"]})).acks["1000.0|0"]
+    consumed = folded(*asked("1001"), ("anew", {"agent": "1001", "mids": ["a"]})).acks[CallKey("1000.0", "0")]
     assert (consumed.awaited, consumed.acknowledged, consumed.refused) == ([], ["1001"], [])
-    dropped = folded(*asked("1001"), ("dropped", {"agent": "1001", "mids": ["a"]})).acks["1000.0|0"]
+    dropped = folded(*asked("1001"), ("dropped", {"agent": "1001", "mids": ["a"]})).acks[CallKey("1000.0", "0")]
     assert (dropped.awaited, dropped.acknowledged, dropped.refused) == ([], [], ["1001"])
 
 
 def test_people_acknowledge_by_the_page_and_agents_do_not() -> None:
     page = ("page", {"f": "1000.0", "agent": "1000", "to": "human"})
     told = [*asked("1001", "human", page="6"), page, ("fin", {"page": "6", "text": "x"}), ("shown", {"page": "6"})]
-    ack = folded(*told).acks["1000.0|0"]
+    ack = folded(*told).acks[CallKey("1000.0", "0")]
     assert (ack.awaited, ack.acknowledged) == (["1001"], ["human"])
 
 
 def test_a_call_whose_acknowledgements_have_come_is_work_and_one_that_waits_has_a_time() -> None:
     state = folded(*asked("1001"), ("anew", {"agent": "1001", "mids": []}))
     assert state.next_due() == 30.0
-    assert state.agents["1000"].last_addressed == "agent 1001"
+    assert state.agents[AgentId("1000")].last_addressed == "agent 1001"
     assert folded(*asked("1001"), ("anew", {"agent": "1001", "mids": ["a"]})).at_work()
 
 

@@ -1,0 +1,136 @@
+"""The host calls about meetings: who is invited, leaving and ending one, and its shared state."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+from runtime.core.errors import PlaybookError, UnknownTarget
+from runtime.core.ids import AgentId, ParticipantId, PersonId, parse_meeting_id
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.signatures import call
+from runtime.meetings.invitations import names_of
+from runtime.meetings.meetings import Meetings
+from runtime.meetings.shared_state import MISSING, SharedState, who
+from runtime.tape.facts.calls import CallReturned
+from runtime.tape.journal import Journal
+from runtime.tape.state import MeetingState, SharedValue
+
+Invite = Callable[[MeetingState, ParticipantId, Sequence[str]], Awaitable[list[AgentId | PersonId]]]
+"""Has agents and people asked to a meeting by a participant; gives who was asked now, by id. Raises UnknownTarget."""
+
+
+def _version(given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise ValueError(f"expected as the number of a version, not {given!r}")
+    return given
+
+
+def _name(given: Any) -> str:
+    if not isinstance(given, str):
+        raise ValueError(f"name as a text, not {given!r}")
+    return given.strip().removeprefix("$")
+
+
+Version = Annotated[int, _version]
+SharedName = Annotated[str, _name]
+
+
+class MeetingCalls:
+    """The calls of one session."""
+
+    def __init__(self, journal: Journal, meetings: Meetings, invite: Invite) -> None:
+        self._journal = journal
+        self._meetings = meetings
+        self._invite = invite
+        self._shared = SharedState(journal)
+
+    @call("InviteToMeeting", example='await InviteToMeeting(["Ada"])')
+    async def invite(self, frame: Frame, attendees: Any, meeting: Any = None) -> list[str]:
+        """Asks more to join.
+
+        Gives the names of those who were asked now. The meeting is the current one where none is named.
+        """
+        if _is_meeting(attendees):
+            attendees, meeting = meeting, attendees
+        found = self._own(frame, meeting)
+        asked = await self._invite(found, frame.state.agent, names_of(attendees))
+        return [self._journal.state.name_of(one) for one in asked]
+
+    @call("LeaveMeeting", example="await LeaveMeeting()")
+    def leave(self, frame: Frame, call: Call, meeting: Any = None) -> None:
+        """Leaves, as Return does.
+
+        The meeting is the current one where none is named.
+        """
+        self._meetings.leave(self._own(frame, meeting), frame.state.agent)
+        self._journal.note(CallReturned(*site(frame, call)))
+
+    @call("EndMeeting", example="await EndMeeting()")
+    def end(self, frame: Frame, call: Call, meeting: Any = None) -> None:
+        """Ends it for all.
+
+        The meeting is the current one where none is named.
+        """
+        self._meetings.end(self._own(frame, meeting), by=frame.state.agent)
+        self._journal.note(CallReturned(*site(frame, call)))
+
+    @call("Share", example='await Share("budget", 1200)')
+    def share(
+        self, frame: Frame, name: SharedName, value: Any, expected: Version | None = None, meeting: Any = None
+    ) -> int:
+        """Sets a value for all in it.
+
+        The meeting is the current one where none is named. Gives the value's version. With `expected` it fails unless
+        that version is there, 0 for none.
+        """
+        found = self._meeting(frame, meeting)
+        return self._shared.write(found, name, value, by=frame.state.agent, expected=expected)
+
+    @call("Shared", reads=True)
+    def shared(
+        self, frame: Frame, name: SharedName | None = None, meeting: Any = None, with_version: Any = False
+    ) -> Any:
+        """Gives the value of a name in the meeting, None when nobody has written it, or all of them by name.
+
+        With `with_version` each is a dictionary of its `value`, its `version` and `by` whom it is.
+        """
+        found = self._meeting(frame, meeting)
+        agent = frame.state.agent
+        if agent not in found.joined and frame.state.meeting != found.id:
+            raise PlaybookError(f"{who(self._journal.state, agent)} is not in meeting {found.id}; it may not read it")
+        shown = self._whole if with_version else _value
+        if name is None:
+            return {known: shown(value) for known, value in found.shared.items()}
+        return shown(found.shared.get(name, MISSING))
+
+    def _whole(self, shared: SharedValue) -> Mapping[str, Any]:
+        by = who(self._journal.state, shared.by) if shared.version else None
+        return {"value": shared.value, "version": shared.version, "by": by}
+
+    def _meeting(self, frame: Frame, named: Any) -> MeetingState:
+        """The meeting that a playbook means."""
+        text = "meeting" if named is None else str(named).strip()
+        number = frame.state.meeting if text.lower() == "meeting" else parse_meeting_id(text) or text
+        found = self._journal.state.meetings.get(number or "")
+        if found is None:
+            raise UnknownTarget(f"there is no meeting {named!r}" if named else "this playbook is in no meeting")
+        return found
+
+    def _own(self, frame: Frame, named: Any) -> MeetingState:
+        """The meeting that a playbook means, which its agent is in, or was in when it ended."""
+        found, agent = self._meeting(frame, named), frame.state.agent
+        if found.status != "ended" and agent not in found.joined:
+            raise PlaybookError(f"{who(self._journal.state, agent)} is not in meeting {found.id}")
+        return found
+
+
+def _is_meeting(given: Any) -> bool:
+    """Whether an argument names a meeting: `meeting`, `meeting 100` or 100."""
+    text = str(given).strip() if isinstance(given, str | int) else ""
+    return text.lower() == "meeting" or text.isdecimal() or parse_meeting_id(text) is not None
+
+
+def _value(shared: SharedValue) -> Any:
+    return shared.value

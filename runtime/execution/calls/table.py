@@ -1,0 +1,43 @@
+"""All built-in calls, as they are declared where they are carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.execution.calls.agents import AgentCalls
+from runtime.execution.calls.artifacts import ArtifactCalls
+from runtime.execution.calls.ask import Questions
+from runtime.execution.calls.builtins import Builtins
+from runtime.execution.calls.files import FileCalls
+from runtime.execution.calls.log import LogCalls
+from runtime.execution.calls.meetings import MeetingCalls
+from runtime.execution.calls.program_files import ProgramFiles
+from runtime.execution.calls.reminders import Reminders
+from runtime.execution.calls.tasks import TaskCalls
+from runtime.execution.frames.signatures import Signature, call, declared
+from runtime.execution.speech.utterances import Utterances
+
+
+class Control:
+    """The calls that end a reply. The interpreter of replies carries them out; nothing here is ever executed."""
+
+    @call("Yld")
+    def yld(self, source: Any) -> None:
+        """Ends a reply to wait for what `source` names, "user" as a rule; "call" goes on at once."""
+
+    @call("Return")
+    def return_(self, value: Any = None) -> None:
+        """Ends a playbook with a value."""
+
+
+_OWNERS = (
+    *(Utterances, Questions, Builtins, Reminders, AgentCalls, TaskCalls, MeetingCalls),
+    *(FileCalls, ProgramFiles, ArtifactCalls, LogCalls, Control),
+)
+
+SIGNATURES: Mapping[str, Signature] = {one.name: one for owner in _OWNERS for one in declared(owner)}
+"""By name, in the order of the documentation."""
+
+BUILT_IN = frozenset(SIGNATURES)
+"""Names that nothing else can have: neither what a reply defines nor a variable hides a built-in call."""

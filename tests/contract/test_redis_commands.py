@@ -1,0 +1,90 @@
+"""Commands that are made at the same moment: one write to the server, and to each caller its own answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+from redis.asyncio import Redis
+
+from runtime.core.errors import StorageUnavailable
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.script import Script
+from runtime.storage.redis.records import RedisRecords
+
+pytestmark = pytest.mark.anyio
+
+MANY = 500
+
+
+async def _reads(connection: RedisConnection) -> int:
+    async def call(client: Redis) -> int:
+        stats: Any = await client.info("stats")
+        return int(stats["total_reads_processed"])
+
+    return await connection.retrying(call, "")
+
+
+async def test_what_many_callers_ask_at_once_the_server_reads_at_once(valkey_socket: Path) -> None:
+    async with open_connection(valkey_socket, patience_s=20) as connection:
+        records, found = RedisRecords(connection, "marks:test"), dict[str, str | None]()
+
+        async def keep(name: str) -> None:
+            await records.put(name, f"of {name}")
+            found[name] = await records.get(name)
+
+        await keep("before")  # a connection is open from here on
+        before = await _reads(connection)
+        async with anyio.create_task_group() as tasks:
+            for number in range(MANY):
+                tasks.start_soon(keep, str(number))
+        reads = await _reads(connection) - before
+    assert found == {name: f"of {name}" for name in found}
+    assert len(found) == MANY + 1
+    assert reads < MANY / 10
+
+
+async def test_a_command_that_is_refused_harms_none_beside_it(valkey_socket: Path) -> None:
+    unknown = Script("return ARGV[1] -- a script that no server knows", "0" * 40)
+    async with open_connection(valkey_socket, patience_s=20) as connection:
+        await connection.write("HSET", "{parley:test}:table", "name", "value")
+        answers: dict[str, Any] = {}
+
+        async def ask(what: str) -> None:
+            try:
+                if what == "script":
+                    answers[what] = await connection.run(unknown, ["{parley:test}:any"], ["told"])
+                elif what == "refused":
+                    answers[what] = await connection.ask("GET", "{parley:test}:table")
+                else:
+                    answers[what] = await connection.ask("HGET", "{parley:test}:table", "name")
+            except StorageUnavailable as error:
+                answers[what] = str(error)
+
+        async with anyio.create_task_group() as tasks:
+            for what in ("first", "script", "refused", "last"):
+                tasks.start_soon(ask, what)
+    refusal = answers.pop("refused")
+    assert "WRONGTYPE" in refusal or "wrong kind of value" in refusal
+    assert answers == {"first": "value", "script": "told", "last": "value"}
+
+
+@pytest.mark.parametrize("turns", range(4))
+async def test_who_asks_with_one_that_is_cancelled_has_an_answer(valkey_socket: Path, turns: int) -> None:
+    async with open_connection(valkey_socket, patience_s=20) as connection:
+        await connection.write("HSET", "{parley:test}:table", "name", "value")
+        found: list[Any] = []
+
+        async def ask() -> None:
+            found.append(await connection.ask("HGET", "{parley:test}:table", "name"))
+
+        async with anyio.create_task_group() as tasks, anyio.create_task_group() as ended:
+            ended.start_soon(ask)
+            tasks.start_soon(ask)
+            for _ in range(turns):
+                await anyio.lowlevel.checkpoint()
+            ended.cancel_scope.cancel()
+    assert "value" in found

@@ -1,0 +1,81 @@
+"""Ids on tapes and in snapshots: a restart knows what they are, as before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from runtime.core.clock import SystemClock
+from runtime.core.ids import AgentId, GuestId, PersonId, SessionId, TapeId
+from runtime.tape.facts.calls import AcksAwaited
+from runtime.tape.facts.meetings import ParticipantJoined
+from runtime.tape.facts.registry import content_of
+from runtime.tape.fold import apply_fact
+from runtime.tape.journal import Batch, Journal, as_data
+from runtime.tape.snapshot import snapshot_of, state_from
+from runtime.tape.state import SessionState
+from runtime.tape.tape import Fact
+from tests.unit.runtime.tape.facts.test_old_tapes import TAPES, Line
+
+
+def ids_in(value: Any, path: str = "") -> Iterator[tuple[str, type]]:
+    """Each id within a value: where it is, and what."""
+    if isinstance(value, AgentId | PersonId | GuestId):
+        yield path, type(value)
+    elif is_dataclass(value):
+        for part in fields(value):
+            yield from ids_in(getattr(value, part.name), f"{path}.{part.name}")
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from ids_in(name, f"{path}<{name}>")
+            yield from ids_in(item, f"{path}[{name}]")
+    elif isinstance(value, list | tuple | frozenset):
+        for number, item in enumerate(sorted(value) if isinstance(value, frozenset) else value):
+            yield from ids_in(item, f"{path}[{number}]")
+
+
+def folded(line: Line) -> SessionState:
+    state = SessionState()
+    for seq, tape, kind, at, data in line["facts"]:
+        apply_fact(state, Fact(TapeId(tape), seq, kind, datetime.fromisoformat(at), data))
+    return state
+
+
+@pytest.mark.parametrize("line", TAPES, ids=range(len(TAPES)))
+def test_a_snapshot_gives_every_id_back_as_what_it_was(line: Line) -> None:
+    state = folded(line)
+    restored = state_from(snapshot_of(state))
+    found = list(ids_in(state))
+    assert found
+    assert list(ids_in(restored)) == found
+
+
+@pytest.mark.parametrize("line", TAPES, ids=range(len(TAPES)))
+def test_a_fact_that_is_noted_has_the_ids_that_it_has_when_it_is_read(line: Line) -> None:
+    for _, _, kind, _, data in line["facts"]:
+        content = content_of(kind, data)
+        settled = content.settled(as_data)
+        assert settled is None or list(ids_in(settled[1])) == list(ids_in(content)), kind
+
+
+def test_who_takes_part_is_known_as_an_agent_or_a_person_from_the_tape() -> None:
+    agent, person = (content_of("joined", {"id": "100", "who": who}) for who in ("1001", "web:1"))
+    assert isinstance(agent, ParticipantJoined)
+    assert isinstance(person, ParticipantJoined)
+    assert (type(agent.who), type(person.who)) == (AgentId, PersonId)
+
+
+async def _written(_batch: Batch) -> None:
+    """No commit is made."""
+
+
+def test_what_is_awaited_of_agents_and_people_is_told_apart_as_soon_as_it_is_noted() -> None:
+    journal, noted = Journal(SessionId("s"), SystemClock(), _written), list[Any]()
+    journal.noted.subscribe(noted.append)
+    who: Any = ["1001", "web:1"]
+    journal.note(AcksAwaited("1000.0", "0", "Say", "d", 5.0, "m", who))
+    assert [type(one) for one in noted[0].who] == [AgentId, PersonId]
