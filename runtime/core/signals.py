@@ -33,7 +33,8 @@ class Signal:
         try:
             await future
         finally:
-            self._waiting = tuple(other for other in self._waiting if other is not future)
+            if future.cancelled():  # who was woken waits no longer
+                self._waiting = tuple(other for other in self._waiting if other is not future)
 
 
 class Listeners(Generic[T]):

@@ -48,5 +48,5 @@ async def calls_of(count: int) -> int:
 
 
 async def test_the_work_for_each_agent_is_the_same_in_a_large_meeting() -> None:
-    few, many = await calls_of(20), await calls_of(160)
-    assert many / 160 < 1.2 * few / 20
+    few, many = await calls_of(80), await calls_of(320)  # with fewer no snapshot is written
+    assert many / 320 < 1.15 * few / 80
