@@ -119,6 +119,7 @@ def node_context_of(
         servers=servers,
         places=RedisPlaceStore(foundation.connection),
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
+        tasks=settings.tasks.limits,
         mailboxes=_mailboxes(foundation),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,

@@ -104,6 +104,7 @@ async def execute(
             servers=remote_servers(settings, [program], clock, bus, tasks),
             transcript_chars=settings.limits.transcript_chars,
             questions_alone=settings.asks_alone,
+            tasks=None,
             extended=extended,
             calls=extensions.calls,
         )

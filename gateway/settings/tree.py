@@ -40,6 +40,7 @@ from gateway.settings.sources import (
     toml_layer,
     variable_name,
 )
+from gateway.settings.tasks import TaskSettings
 from gateway.settings.tracing import MetricsSettings, TracingSettings
 from runtime.core.errors import ConfigError
 
@@ -78,6 +79,7 @@ class Settings(BaseSettings):
     limits: LimitSettings = LimitSettings()
     files: FileSettings = FileSettings()
     meetings: MeetingSettings = MeetingSettings()
+    tasks: TaskSettings = TaskSettings()
     nodes: NodeSettings = NodeSettings()
     remote: RemoteSettings = RemoteSettings()
     participants: ParticipantSettings = ParticipantSettings()

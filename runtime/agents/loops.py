@@ -83,6 +83,8 @@ class AgentLoops:
     def grow(self) -> list[AgentId]:
         """Create the agents that exist from the start and are missing; returns their ids."""
         known = {agent.klass for agent in self._journal.state.agents.values()}
+        if self._journal.state.order is not None:
+            return []  # a task does what was ordered, and nothing that a program begins with
         return [self._agents.make(spec.name) for spec in self._from_the_beginning() if spec.name not in known]
 
     def _from_the_beginning(self) -> list[AgentSpec]:

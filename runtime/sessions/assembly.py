@@ -29,6 +29,7 @@ from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.reminders import Reminders
+from runtime.execution.calls.tasks import TaskCalls
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.signatures import calls_of
@@ -54,6 +55,9 @@ from runtime.sessions.inbound.participants import Participants
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
+from runtime.sessions.own_events import OwnEvents
+from runtime.sessions.tasks.orders import TaskOrders
+from runtime.sessions.tasks.work import TaskWork, payer
 from runtime.stores.inbox import Inbox
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.journal import Journal
@@ -76,10 +80,11 @@ class Assembly:
     continuity: Continuity
     undo: Undo
     forks: Forks
-    merge: Merge
     places: MeetingPlaces
     meeting_reports: MeetingReports
-    participants: Participants
+    task_orders: TaskOrders
+    task_work: TaskWork
+    own_events: OwnEvents
     watcher: StepWatcher | None
     logs: LogCalls
 
@@ -119,7 +124,7 @@ def assembled(
     context = ExecutionContext(
         *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
         around.llm if watcher is None else ReadingAhead(around.llm, tasks),
-        may_ask=lambda person: around.allowance(record.address, person),
+        may_ask=lambda person: around.allowance(payer(record.address, journal.state), person),
         steers=busy == "steer",
         servers=around.servers,
         transcript_chars=around.transcript_chars,
@@ -130,9 +135,10 @@ def assembled(
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
     reminders = Reminders(journal, dispatcher.remind, around.clock, times)
     logs = LogCalls(journal, around.bus, record.program)
+    task_calls = TaskCalls(session, builtins, around.tasks)
     calls = calls_of(
         journal,
-        *(builtins, utterances, questions, reminders, logs, AgentCalls(journal, agents, program)),
+        *(builtins, utterances, questions, reminders, logs, AgentCalls(journal, agents, program), task_calls),
         *(ArtifactCalls(journal, variables), ProgramFiles(program)),
         MeetingCalls(journal, meetings, meeting_host.invite),
         *(() if around.files is None else (FileCalls(journal, pages, record.address, around.files),)),
@@ -142,14 +148,18 @@ def assembled(
 
     # Those who live, and those who turn to them.
     loops = AgentLoops(context, agents, dispatcher, library, host, meeting_host)
-    interrupted = loops if busy == "interrupt" else None
-    event_handler = EventHandler(journal, dispatcher, human_attendees, pages, questions, interrupted)
+    event_handler = EventHandler(
+        journal, dispatcher, human_attendees, pages, questions, loops if busy == "interrupt" else None
+    )
     binding = Binding(journal, agents.humans, agents.classes(), around.clock)
     meeting_commands = MeetingCommands(session, agents, meeting_host, human_attendees, pages)
+    task_orders = TaskOrders(record, journal, around, inbox, dispatcher.remind)
+    task_work = TaskWork(session, agents, library, builtins, around, inbox)
     journal.noted.subscribe(
         *(loops.noted, frame_events.noted, event_handler.noted, utterances.receipts.noted, delivery.noted),
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
+        *(task_calls.noted, task_orders.noted, task_work.noted),
     )
     return Assembly(
         pages,
@@ -165,10 +175,17 @@ def assembled(
         Continuity(context, library, host, loops, meeting_host),
         Undo(record, journal, loops, pages, event_handler, around),
         Forks(record, journal, around, inbox),
-        Merge(record, journal, around, inbox),
         places,
         meeting_reports,
-        Participants(session, agents, conduits, meetings, pages, delivery),
+        task_orders,
+        task_work,
+        OwnEvents(
+            pages,
+            Merge(record, journal, around, inbox),
+            Participants(session, agents, conduits, meetings, pages, delivery),
+            task_orders,
+            task_work,
+        ),
         watcher,
         logs,
     )

@@ -29,8 +29,10 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.session import Session
 from runtime.sessions.succession import Succession
+from runtime.sessions.tasks.letters import session_of
+from runtime.sessions.tasks.orders import told_late
 from runtime.stores.commands import SESSION_COMMANDS
-from runtime.stores.inbox import FORK, Inbox, InboxEntry
+from runtime.stores.inbox import FORK, TASK, TASK_OVER, Inbox, InboxEntry
 from runtime.stores.sessions import Lease, SessionRecord
 
 MAX_ATTEMPTS = 3
@@ -40,7 +42,7 @@ RETRY_S = 1.0
 """Pause before a session that failed is restored, times the number of its attempts."""
 
 
-_BEGINNING = frozenset({"message", "start", "new"})
+_BEGINNING = frozenset({"message", "start", "new", TASK})
 """The kinds of events with which a session begins that goes on from none."""
 
 
@@ -167,6 +169,10 @@ class Conversation:
                 await self._stop(stop)
                 continue
             entry = await self._done_here()
+            task = None if entry is None or entry.event.kind != TASK else session_of(entry.event.address)
+            if entry is not None and task and await self._around.store.session(self._shard, task) is not None:
+                await self._dismiss(entry)  # it was done, and ordered again by a crash
+                continue
             if entry is None or entry.event.kind in _BEGINNING:
                 return entry
             if entry.event.kind == FORK:
@@ -177,7 +183,9 @@ class Conversation:
                 await self._tell(entry, "session.fork_lost")
                 continue
             await self._dismiss(entry)
-            if entry.event.kind == "choice":
+            if entry.event.kind == TASK_OVER and (told := told_late(entry.event, self._around.texts)):
+                await self._say(entry, told)
+            elif entry.event.kind == "choice":
                 await self._tell(entry, "session.question_closed")
             elif (command := SESSION_COMMANDS.get(entry.event.kind)) is not None and command.unanswered is not None:
                 await self._tell(entry, command.unanswered)
@@ -217,15 +225,18 @@ class Conversation:
         await self._inbox.dismiss(entry, self._lease().token)
 
     async def _tell(self, entry: InboxEntry, key: str) -> None:
-        """Say something that belongs to no session; it may be lost in a crash."""
+        """Say a text of ours that belongs to no session; it may be lost in a crash."""
+        await self._say(entry, self._around.texts(key))
+
+    async def _say(self, entry: InboxEntry, text: str) -> None:
         event = entry.event
         spec = PageSpec(uuid.uuid4().hex, event.place or event.address, GATEWAY, home=event.place and event.address)
         page = self._around.outbox.page(spec, UNRECORDED)
         with suppress(AdapterError):  # nobody sees it then, and nothing depends on it
-            await page.finish(self._around.texts(key))
+            await page.finish(text)
 
     def _new(self, first: InboxEntry) -> SessionRecord:
-        id_ = SessionId(uuid.uuid4().hex)
+        id_ = session_of(first.event.address) or SessionId(uuid.uuid4().hex)
         program = self._around.program_name(first.event.program)
         return SessionRecord(id_, first.event.address, program, self._around.clock.now(), seq=0)
 

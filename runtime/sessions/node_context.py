@@ -16,6 +16,7 @@ from runtime.core.texts import Texts, english
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.files import Files
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
+from runtime.execution.calls.tasks import TaskLimits
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
 from runtime.language.program import Program
@@ -72,6 +73,8 @@ class NodeContext:
     """For small models: each question is asked alone."""
     places: PlaceStore | None = None
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
+    tasks: TaskLimits | None = field(default_factory=TaskLimits)
+    """Bounds what agents have done in the background; None where nobody would do it."""
     debugger: WatchSession | None = None
     resting: Resting = field(default_factory=Resting)
     extended: ExtendedChannels | None = None

@@ -23,13 +23,12 @@ from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.inbound.event_handler import message_of
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
+from runtime.sessions.own_events import OWN_EVENTS
 from runtime.sessions.rest import Rest
 from runtime.sessions.snapshots import Snapshots
 from runtime.sessions.succession import Succession
-from runtime.stores.inbox import FORK, FORK_WANTED, MERGED, PARTICIPANT, Inbox, InboxEntry, InboxEvent
+from runtime.stores.inbox import FORK, FORK_WANTED, PARTICIPANT, TASK, Inbox, InboxEntry, InboxEvent
 from runtime.stores.sessions import Commit, Lease, SessionRecord
-from runtime.stores.timers import TIMER
-from runtime.tape.facts.people import FileReceived
 from runtime.tape.facts.session import NewsTold, ProgramBroken, ResultReturned, SessionBegun, SessionLoaded
 from runtime.tape.journal import Batch, Journal
 
@@ -141,6 +140,8 @@ class Session:
                 self.unfinished = [] if first is None else [first]
                 await self._restore(first)
                 self._obey_stops(backlog, tasks)
+                self._parts.task_orders.start(tasks)
+                self._parts.task_work.start(self._broken)
                 if self._broken is None:
                     self._parts.reminders.start(tasks)
                     self._parts.invitations.start(tasks)
@@ -184,6 +185,7 @@ class Session:
             self._journal.rested = self._journal.state.seq
         if self._succession is not None:
             self._journal.note(self._succession.fact)
+            await self._parts.task_orders.catch_up()
         self._journal.note(SessionLoaded())
         await self._parts.places.restore(self._succession)
         self._parts.meeting_reports.restore()
@@ -206,7 +208,7 @@ class Session:
     def _go_on(self, succession: Succession, first: InboxEntry) -> None:
         """Begin where another session stood: all of it is for the commit that makes it so."""
         self._consume(first)
-        self._note_person(first.event)
+        self._parts.binding.meet(first.event)
         self._parts.pages.tell(succession.notice)
         kept = self._parts.places.all
         self._parts.places.undone([place for place in succession.places if place not in kept])
@@ -218,7 +220,11 @@ class Session:
         self._consume(entry)
         self._spoken_with = True
         self._journal.note(SessionBegun(program.digest, playbooks=outline(program)))
-        self._note_person(event)
+        self._parts.binding.meet(event)
+        if event.kind == TASK:
+            self._parts.task_work.begin(event, self._broken)
+            await self._taken(entry)
+            return
         if event.kind == "message" or event.text:
             self._parts.event_handler.begun(event, 0)
         begun = any(begins(spec) for spec in program.agents if spec.kind is AgentKind.AI)
@@ -248,7 +254,9 @@ class Session:
             await self._parts.pages.all_shown()
         if self._journal.state.ended:
             await self._parts.loops.all_posted()
-        await self._parts.merge.give_back()
+        await self._parts.own_events.merge.give_back()
+        await self._parts.task_orders.all_posted()
+        await self._parts.task_work.give_back()
         await self._journal.rest()
         return heard or Outcome.ENDED
 
@@ -297,16 +305,12 @@ class Session:
         event, since = entry.event, self._journal.state.seq
         told = await self._parts.forks.open(event) if event.kind == FORK_WANTED else None
         self._consume(entry)
-        if event.kind in (TIMER, MERGED, PARTICIPANT):  # what is due at a time its frame knows by the tape
-            if event.kind == MERGED:
-                self._parts.pages.tell(self._parts.merge.take(event))
-            elif event.kind == PARTICIPANT and self._broken is None:
-                self._spoken_with = True
-                await self._parts.participants.take(event)
+        self._spoken_with = self._spoken_with or event.kind == PARTICIPANT or event.kind not in OWN_EVENTS
+        if event.kind in OWN_EVENTS or self._parts.task_orders.asked_by_task(event):
+            await self._parts.own_events.take(event, broken=self._broken is not None)
             await self._taken(entry)
             return
-        self._spoken_with = True
-        self._note_person(event)
+        self._parts.binding.meet(event)
         if told is not None:
             self._parts.pages.tell(told)
         elif await self._parts.commands.carry_out(entry, broken=self._broken is not None):
@@ -358,7 +362,7 @@ class Session:
                 backlog.put_back(stop.passed)
                 stop = Stop(stop.entry)
             else:
-                self._note_person(stop.entry.event)
+                self._parts.binding.meet(stop.entry.event)
                 await self._parts.commands.stop(stop)
             for entry in stop.entries:
                 self._consume(entry)
@@ -375,12 +379,6 @@ class Session:
 
     def _say(self, key: str, **values: object) -> str:
         return self._around.texts(f"session.{key}", **values)
-
-    def _note_person(self, event: InboxEvent) -> None:
-        self._parts.binding.meet(event)
-        for file in event.attachments:
-            size = file.get("size_bytes")
-            self._journal.note(FileReceived(file["name"], file["media_type"], file["url"], size_bytes=size))
 
     async def _hear(self, event: InboxEvent, since: int) -> None:
         if news := self._journal.state.news:

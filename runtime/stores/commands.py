@@ -28,7 +28,7 @@ _ALL = (
     SessionCommand("stop", unanswered=None),
     SessionCommand("undo", "session.nothing_to_undo", whole=True),
     SessionCommand(FORK_WANTED, "session.nothing_to_fork", whole=True),
-    *map(SessionCommand, ("status", "who", "iam", "agents", "meeting")),
+    *map(SessionCommand, ("status", "who", "iam", "agents", "tasks", "meeting")),
     SessionCommand("invite", agents=True),
     SessionCommand("leave", agents=True),
 )

@@ -36,6 +36,16 @@ PARTICIPANT = "participant"
 `runtime.sessions.inbound.participants.Act` writes."""
 
 
+TASK = "task"
+"""The kind of the event that begins a task; `text` is what `runtime.sessions.tasks.letters.Order` writes."""
+
+TASK_CANCEL = "task_cancel"
+"""The kind of the event that ends a task; its text says why."""
+
+TASK_OVER = "task_over"
+"""The kind of the event that brings what came of a task to its orderer; `text` is what
+`runtime.sessions.tasks.letters.Result` writes."""
+
 CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
 """The kinds of events of which only so many may wait in one conversation. Commands, a stop above all, always may."""
 

@@ -24,10 +24,11 @@ from runtime.tape.facts.session import (
     SessionEnded,
     SessionLoaded,
 )
-from runtime.tape.rules import compaction, course, lineage, participants, people, turns  # noqa: F401 - their rules
+from runtime.tape.rules import compaction, course, lineage, participants, people, tasks, turns  # noqa: F401 - their rules
 from runtime.tape.rules.frames import prune, take_messages
 from runtime.tape.rules.meetings import close_meeting
 from runtime.tape.rules.registry import RULES, rule
+from runtime.tape.rules.tasks import cancel_task
 from runtime.tape.state import AgentState, ReminderState, SessionState
 from runtime.tape.tape import Fact
 
@@ -92,6 +93,9 @@ def _ended(state: SessionState, _: int, __: SessionEnded) -> None:
         prune(state, frame)
     for meeting in state.meetings.values():
         close_meeting(state, meeting, meeting.why)
+    for task in state.tasks.values():
+        if not task.keep:
+            cancel_task(task)
 
 
 @rule(AgentCreated)

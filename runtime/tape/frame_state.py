@@ -188,15 +188,15 @@ def takes(source: Mapping[str, Any], message: Message) -> bool:
 
     With `human` may come `person` (id) or, while nobody is known to be them, `declared` (a human of the program): then
     nobody else's words count, and `people` (ids) of a question that several are asked.
-    A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on. A choice is for
-    the question (`ask`, its page) alone; `of` is the one person whose words count. A reminder is for every wait but a
-    question. Who waits for a meeting also hears what is said to them in private, and who waits `within` one (id), for
-    whatever it is, that it has ended; a question hears of who was asked that they have left it. An invitation is for
-    none: who is at work cannot come. `notices` is False where a quiet notice does not end the wait.
-    What a person says to another one, or said before it was asked, answers no question. `type` takes messages of that
-    type alone, and the end of the meeting.
+    A person's message also wakes whoever waits for agents or a meeting: an interrupt, to be decided on. A choice is
+    for the question (`ask`, its page) alone; `of` is the one person whose words count. A reminder is for every wait
+    but a question. Who waits for a meeting also hears what is said to them in private, and who waits `within` one
+    (id), for whatever it is, that it has ended; a question hears of who was asked that they have left it. An
+    invitation is for none: who is at work cannot come. Who waits for a `task` (its number) takes no message. `notices`
+    is False where a quiet notice does not end the wait. What a person says to another one, or said before it was
+    asked, answers no question. `type` takes messages of that type alone, and the end of the meeting.
     """
-    if message.type == MessageType.MEETING_INVITATION or (message.aside and "ask" in source):
+    if "task" in source or message.type == MessageType.MEETING_INVITATION or (message.aside and "ask" in source):
         return False
     if message.ends_meeting and message.meeting_id == source.get("within"):
         return True

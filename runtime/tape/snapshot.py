@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from importlib.resources import files
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from runtime.core.ids import AgentId, ParticipantId, PersonId, participant_id, person_id
 from runtime.core.message import Message, message_from_data, message_to_data
@@ -104,6 +104,8 @@ def _changed(kind: Any, change: Callable[[Any], _Change], keys: Mapping[Any, _Ch
     if origin in (Union, UnionType) and NoneType in parts:
         (some,) = (change(part) for part in parts if part is not NoneType)
         return lambda data: None if data is None else some(data)
+    if isinstance(kind, NewType):
+        return change(kind.__supertype__)
     if kind in (str, int, float, bool, Any, *_IDS) or origin in (dict, Literal):
         return _same
     raise TypeError(f"A state has a value of the type {kind}, which a snapshot cannot keep.")

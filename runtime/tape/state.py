@@ -23,6 +23,7 @@ from runtime.tape.people_state import (
     SaidState,
     ThreadState,
 )
+from runtime.tape.task_state import OrderState, TaskState
 
 MAX_HISTORY = 100
 """Messages of a meeting that are remembered for those who come later."""
@@ -232,6 +233,12 @@ class SessionState:
     """By the id of the event that asked for each."""
     home: HomeState | None = None
     """Of a fork, until its result was given back."""
+    ordered: int = 0
+    """How many tasks it has ordered."""
+    tasks: dict[int, TaskState] = field(default_factory=dict)
+    """Those of them that are at work, and the latest that have ended, by their numbers."""
+    order: OrderState | None = None
+    """Of a task: what it is to do."""
 
     def people_named(self, text: str) -> list[PersonId]:
         """The ids of the people whom `text` names, in any case.
@@ -307,8 +314,8 @@ class SessionState:
     def restless(self) -> bool:
         """Whether there is work to do now: a frame waits neither for people nor for a time, or a result is to come."""
         if self.ended:
-            return self.home is not None or self.unposted()
-        return self.broken is None and self.at_work()
+            return self.home is not None or self.unposted() or self.owes_tasks()
+        return self.owes_tasks() or (self.broken is None and self.at_work())
 
     def unposted(self) -> bool:
         """Whether something that was said to an agent in another process is still to go there."""
@@ -316,11 +323,17 @@ class SessionState:
 
     def at_work(self) -> bool:
         """Whether a frame does something else than waiting, or is about to: then there is no going on from here."""
-        return self.come() is not None or bool(self.intents) or self._frame_at_work() or self._idle_with_work()
+        waits_for_us = self.come() is not None or bool(self.intents) or self.owes_tasks()
+        return waits_for_us or self._frame_at_work() or self._idle_with_work()
+
+    def owes_tasks(self) -> bool:
+        """Whether a task is to hear something, or its orderer is."""
+        answers = self.order is not None and (self.order.over or self.ended) and not self.order.answered
+        return answers or any(task.to_post for task in self.tasks.values())
 
     def come(self) -> CallKey | None:
         """The latest wait for which something has come, by its key in `waits`; None when there is none."""
-        if not self.acks and not any(agent.queue for agent in self.agents.values()):
+        if not self.acks and not self.tasks and not any(agent.queue for agent in self.agents.values()):
             return None
         return next((key for key in reversed(self.waits) if self.has_come(key)), None)
 
@@ -332,6 +345,9 @@ class SessionState:
         ack = self.acks.get(key)
         if ack is not None:
             return not ack.awaited
+        if wait.source is not None and "task" in wait.source:
+            task = self.tasks.get(wait.source["task"])
+            return task is None or task.over
         queue = self.agents[self.frames[wait.frame].agent].queue
         return wait.source is not None and any(takes(wait.source, message) for message in queue)
 
@@ -353,7 +369,8 @@ class SessionState:
         waits = (wait.due for wait in self.waits.values())
         asks = (ask.due for meeting in self.meetings.values() for ask in meeting.asks.values())
         reminders = (reminder.due for reminder in self.reminders.values())
-        return min((due for due in (*waits, *asks, *reminders) if due is not None), default=None)
+        order = [] if self.order is None else [self.order.due]
+        return min((due for due in (*waits, *asks, *reminders, *order) if due is not None), default=None)
 
 
 def _plain(name: str) -> str:

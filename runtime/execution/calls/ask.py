@@ -89,13 +89,16 @@ class Questions:
         """
         key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.questions:
+            if options is None and self._journal.state.order is not None:
+                raise PlaybookError("a task asks with options: an answer in words would not find it")
             person, each = self._whom(of)
             people = list(each.values()) or ([] if person is None else [person])
             away = {who for who in people if self._has_left(frame, who)}
             if people and len(away) == len(people):
                 self._journal.note(CallReturned(*site(frame, call), value=dict.fromkeys(each) if each else None))
                 return
-            await self._put(frame, call, self._addressed(question, people), options or [], (person, each), within_s)
+            text = self._addressed(self._by_whom(frame, question), people)
+            await self._put(frame, call, text, options or [], (person, each), within_s)
             for name in (name for name, who in each.items() if who in away):
                 self._note_gone(frame, call, name)
         asked = self._journal.state.questions[key]
@@ -181,6 +184,14 @@ class Questions:
         for person in () if state.private else reversed(people):
             text = addressed(text, state.people[person].name)
         return text
+
+    def _by_whom(self, frame: Frame, text: str) -> str:
+        """The question of a task with the task's name before it: others speak where it is read."""
+        order = self._journal.state.order
+        if order is None:
+            return text
+        does = f"{frame.agent.klass}.{frame.state.playbook}"
+        return self._pages.texts("tasks.asks", task=order.number, does=does, text=text)
 
     def put(
         self,

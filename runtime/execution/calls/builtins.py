@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from math import inf
 from typing import Any
@@ -109,6 +110,14 @@ class Builtins:
         self._journal.note(SessionEnded())
         await self._journal.commit()
         self.ended.tell(None)
+
+    @contextmanager
+    def waiting(self, frame: Frame, wait: WaitState) -> Iterator[None]:
+        """Within it a frame waits, and nobody sees its agent at work."""
+        self._events.waits(frame, wait)
+        with self._pages.presence.waiting(frame.id):
+            yield
+        self._events.goes_on(frame)
 
     async def notice(self, frame: Frame, text: str) -> None:
         """Tell the people of the conversation something that the program did not say."""

@@ -83,9 +83,11 @@ class FrameEvents:
 
 
 def _whom(source: Mapping[str, Any] | None) -> str:
-    """The kind of wait: "people", "meeting", "agents" or "time"."""
+    """The kind of wait: "people", "meeting", "agents", "task" or "time"."""
     if source is None:
         return "time"
     if source.get("any") or source.get("human"):
         return "people"
+    if "task" in source:
+        return "task"
     return "meeting" if "meeting" in source else "agents"

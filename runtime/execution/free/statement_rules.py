@@ -68,6 +68,7 @@ with `await Trigger("<code>")` before the call.\
 _FILES = _line("ReadFile", "SendFile")
 _ASK = _line("Ask")
 _REMINDERS = _line("Remind")
+_TASKS = _line("Spawn", "Result", "Tasks", "Cancel")
 _LOG = _line("Log")
 
 _ACKNOWLEDGEMENT = """
@@ -97,6 +98,7 @@ _NAMED = (
     (re.compile(r"\bask|\bchoose|\bchoice|\boptions?\b|\bvotes?\b|\bpoll\b|\bconfirm|\bapprov", re.I), _ASK),
     (re.compile(r"\backnowledge|\back(?:_within_s)?\b|\breceipts?\b", re.I), _ACKNOWLEDGEMENT),
     (re.compile(r"\bremind|\blater\b|\b(?:seconds?|minutes?|hours?|days?|weeks?)\b|\btomorrow\b", re.I), _REMINDERS),
+    (re.compile(r"\bbackground\b|\bSpawn\(", re.I), _TASKS),
     (re.compile(r"\blog(?:s|ged|ging)?\b", re.I), _LOG),
     (re.compile(r"artifact", re.I), _ARTIFACTS),
 )

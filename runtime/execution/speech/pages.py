@@ -214,8 +214,8 @@ class Pages:
 
     def tell(self, text: str, place: Address | None = None) -> None:
         """Show people something that no playbook says: those of the session's own conversation, or of a place."""
-        if self._quiet:
-            return
+        if self._quiet or self._journal.state.order is not None:
+            return  # a task tells its orderer how it ended, and nobody else
         seq = self._journal.note(PageBegun("", "", "notice", place=place))
         self._journal.note(PageFinished(str(seq), text))
         self.show(self._journal.state.pages[str(seq)])
@@ -321,5 +321,6 @@ class Pages:
         known = state.agent(agent)
         speaker = Speaker(agent, known.klass if known else "Parley")
         people = {known.name: person for person, known in state.people.items()}
+        place = place or (None if state.order is None else state.order.place)
         id_, address, home = f"{self._journal.session}.{page}", place or self.address, place and self.address
         return PageSpec(id_, address, speaker, dict(parts), reply_to, people, home=home)

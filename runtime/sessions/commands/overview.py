@@ -94,6 +94,8 @@ def _awaited(state: SessionState, wait: WaitState, texts: Texts) -> str:
     source = wait.source
     if source is None:
         return texts("agents.waits_time")
+    if "task" in source:
+        return texts("agents.waits_task", task=source["task"])
     if "ask" in source:
         return texts("agents.waits_answer")
     if "meeting" in source:

@@ -8,9 +8,11 @@ from runtime.agents.loops import AgentLoops
 from runtime.execution.execution_context import ExecutionContext
 from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.overview import agents_at_work, status_of, those_here
+from runtime.sessions.commands.task_view import stop_task, tasks_text
 from runtime.sessions.inbound.backlog import Stop
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
+from runtime.sessions.tasks.orders import cancel_tasks
 from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import InboxEntry, InboxEvent
 
@@ -40,6 +42,7 @@ class SessionCommands:
             "who": self._who,
             "iam": self._iam,
             "agents": self._agents,
+            "tasks": self._tasks,
             **meeting_commands.table(),
         }
 
@@ -59,6 +62,7 @@ class SessionCommands:
     async def stop(self, stop: Stop) -> None:
         """Everything stops, and what was said before it is not answered."""
         busy, unread = await self._loops.stop()
+        busy = cancel_tasks(self._journal) or busy
         self._event_handler.stopped(unread, [entry.event for entry in stop.passed])
         stopped = busy or unread or stop.passed
         self._tell("stopped" if stopped else "nothing_runs", stop.entry.event)
@@ -76,6 +80,16 @@ class SessionCommands:
     async def _agents(self, event: InboxEvent) -> None:
         now_s = self._context.clock.now().timestamp()
         self._pages.tell(agents_at_work(self._journal.state, self._program, now_s, self._texts), event.place)
+
+    async def _tasks(self, event: InboxEvent) -> None:
+        word, _, which = event.text.strip().partition(" ")
+        if not word:
+            said = tasks_text(self._journal.state, self._context.clock.now().timestamp(), self._texts)
+        elif word.lower() == "stop":
+            said = stop_task(self._journal, which, self._texts)
+        else:
+            said = self._texts("tasks.usage")
+        self._pages.tell(said, event.place)
 
     async def _iam(self, event: InboxEvent) -> None:
         key, values = self._binding.claim(event)

@@ -12,6 +12,7 @@ from runtime.execution.speech.pages import Pages
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import Succession, name_within, words_within
+from runtime.sessions.tasks.orders import cancel_tasks
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.journal import Journal
@@ -71,6 +72,7 @@ class Undo:
         with self._pages.quiet():  # what ends by it has not ended in what goes on from before
             _, unread = await self._loops.stop()
         self._event_handler.stopped(unread, ())
+        cancel_tasks(self._journal, after=undoing.seq)
         self._pages.withdraw()
         for exchange in undoing.exchanges:
             for message in (exchange.message, *exchange.also):

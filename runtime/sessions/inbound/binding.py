@@ -9,7 +9,7 @@ from runtime.core.clock import Clock
 from runtime.core.ids import PersonId, is_human_word, parse_agent_id, parse_meeting_id
 from runtime.language.syntax.humans import HumanSpec
 from runtime.stores.inbox import InboxEvent
-from runtime.tape.facts.people import PersonBound, PersonMet
+from runtime.tape.facts.people import FileReceived, PersonBound, PersonMet
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PersonState
 
@@ -35,7 +35,14 @@ class Binding:
         self._clock = clock
 
     def meet(self, event: InboxEvent) -> None:
-        """Record the author of an event."""
+        """Record the author of an event, if it has one, and the files that came with it."""
+        if event.person_id:
+            self._meet_author(event)
+        for file in event.attachments:
+            size = file.get("size_bytes")
+            self._journal.note(FileReceived(file["name"], file["media_type"], file["url"], size_bytes=size))
+
+    def _meet_author(self, event: InboxEvent) -> None:
         id_, name = event.author, plain_name(event.person_name) or event.person_id
         known = self._people.get(id_)
         spec = self._fitting(id_, name) if known is None or known.declared is None else None

@@ -36,6 +36,7 @@ def _branch(state: SessionState, seq: int, fact: SessionBranched) -> None:
     if fact.why == "fork":
         state.exchanges = [replace(exchange, message=None, also=[]) for exchange in state.exchanges]
         _hold_meetings_here(state)
+        _leave_tasks_there(state)
     for question in state.questions.values():
         question.parts, question.reply_to = {}, None
     for agent in state.agents.values():
@@ -49,6 +50,13 @@ def _hold_meetings_here(state: SessionState) -> None:
         meeting.place = meeting.left = None
     for question in state.questions.values():
         question.place = None
+
+
+def _leave_tasks_there(state: SessionState) -> None:
+    """The results of tasks go to who ordered them, and not to a copy of it."""
+    for task in state.tasks.values():
+        if not task.over:
+            task.status, task.error, task.to_post = "canceled", "it went on in the conversation that was copied", []
 
 
 @rule(ExchangeBegun)

@@ -1,0 +1,246 @@
+"""The host calls about tasks: ordering one, waiting for its result, looking at them, ending one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import inf
+from typing import Any
+
+import anyio
+
+from runtime.core.clock import until
+from runtime.core.errors import PlaybookError, UnknownTarget
+from runtime.core.ids import MessageId, SessionId
+from runtime.core.signals import Signal
+from runtime.execution.calls.builtins import Builtins
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.outcomes import site
+from runtime.execution.frames.signatures import Seconds, call
+from runtime.execution.session_context import SessionContext
+from runtime.language.program import PlaybookSpec
+from runtime.tape.facts.agents import MessagesDropped
+from runtime.tape.facts.calls import WaitBegun, WaitEnded
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, TaskOver
+from runtime.tape.frame_state import CallKey
+from runtime.tape.task_state import CALLER, NOBODY, TaskState
+
+_NUMBER_CHARS = 9
+
+_TASK_CHARS = 32
+"""As many as the ids of other sessions have."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLimits:
+    """How deep tasks may order tasks, how many of one orderer are at work at once, and how long each may take."""
+
+    depth: int = 3
+    at_once: int = 8
+    within_s: float = 600.0
+
+
+class TaskCalls:
+    """The calls of one session; each notes its own result."""
+
+    def __init__(self, session: SessionContext, builtins: Builtins, limits: TaskLimits | None) -> None:
+        """Without `limits` nothing can be ordered: nobody would take the orders."""
+        self._program = session.program
+        self._journal = session.journal
+        self._clock = session.clock
+        self._builtins = builtins
+        self._limits = limits
+        self._over = Signal()
+
+    def noted(self, fact: Content) -> None:
+        """Hears every fact: a task may have ended."""
+        if isinstance(fact, TaskOver):
+            self._over.send()
+
+    @call("Spawn", example='name = await Spawn("Researcher", "Study", {"topic": topic})')
+    def spawn(  # noqa: PLR0913 - arguments of a call
+        self,
+        frame: Frame,
+        agent: str,
+        playbook: str,
+        arguments: Any = (),
+        within_s: Seconds | None = None,
+        deliver: str = CALLER,
+        keep: bool = False,
+    ) -> str:
+        """Has a public playbook executed in the background and gives "task 1" at once; a result that you do not wait
+        for comes as a message.
+
+        After `within_s` seconds it has failed. With `deliver="nobody"` no message comes. With `keep=True` it goes on
+        when the conversation has ended.
+        """
+        limits = self._limits
+        if limits is None:
+            raise PlaybookError("tasks need a gateway: here is one conversation alone")
+        self._check(frame.agent.klass, agent, playbook)
+        if deliver not in (CALLER, NOBODY):
+            raise PlaybookError(f'Spawn delivers to "{CALLER}" or to "{NOBODY}", not to {deliver!r}')
+        state = self._journal.state
+        due = self._clock.now().timestamp() + (limits.within_s if within_s is None else within_s)
+        if state.order is not None and not keep:
+            due = min(due, state.order.due)
+        ordered = TaskOrdered(
+            frame.state.agent,
+            task_id(self._journal.session, state.seq + 1),
+            agent,
+            playbook,
+            _named(arguments, self._spec(agent, playbook)),
+            due,
+            deliver,
+            1 if state.order is None else state.order.depth + 1,
+            keep,
+        )
+        over = self._over_a_limit(ordered, limits)
+        self._journal.note(ordered)
+        number = state.ordered
+        if over:
+            self._journal.note(TaskOver(number, "failed", error=over))
+        return state.tasks[number].name
+
+    def _spec(self, klass: str, playbook: str) -> PlaybookSpec:
+        agent = self._program.agent(klass)
+        if agent is None:
+            raise UnknownTarget(f"there is no agent class {klass!r}")
+        spec = agent.playbook(playbook)
+        if spec is None:
+            raise UnknownTarget(f"{klass} has no playbook {playbook!r}")
+        return spec
+
+    def _check(self, own: str, klass: str, playbook: str) -> None:
+        """Raises UnknownTarget for what cannot be ordered."""
+        if not self._spec(klass, playbook).public and klass != own:
+            raise UnknownTarget(f"{playbook} of {klass} is not public, so other agents cannot order it")
+
+    def _over_a_limit(self, ordered: TaskOrdered, limits: TaskLimits) -> str:
+        """The limit that an order is over, in words; "" for none."""
+        at_work = sum(not task.over for task in self._journal.state.tasks.values())
+        if ordered.depth > limits.depth:
+            return f"it would be a task {ordered.depth} deep; the limit is {limits.depth}"
+        if at_work >= limits.at_once:
+            return f"{at_work} tasks are at work already, the limit of one orderer"
+        return ""
+
+    @call("Result", example="result = await Result(name)")
+    async def result(self, frame: Frame, call: Call, task: Any, timeout_s: Seconds | None = None) -> None:
+        """Waits for what a task returns.
+
+        It gives None when the time is over, and the task goes on. A task that has no result raises an error that says
+        why.
+        """
+        number = self._number(task)
+        key = CallKey(frame.id, call.pos)
+        if key not in self._journal.state.waits:
+            self._find(number)
+            due = None if timeout_s is None else self._clock.now().timestamp() + timeout_s
+            self._journal.note(WaitBegun(*site(frame, call), {"task": number}, due))
+        if not self._find(number).over:
+            await self._wait(frame, key, number, timeout_s)
+        found = self._find(number)
+        if not found.over:
+            self._journal.note(WaitEnded(*site(frame, call), messages=[]))
+            return
+        self._take(found)
+        if found.status == "completed":
+            self._journal.note(WaitEnded(*site(frame, call), messages=[], value=found.value))
+        else:
+            raise PlaybookError(f"{found.name} ({found.klass}.{found.playbook}) {ended_in_words(found)}")
+
+    async def _wait(self, frame: Frame, key: CallKey, number: int, timeout_s: float | None) -> None:
+        wait = self._journal.state.waits[key]
+        await self._journal.commit()
+        with self._builtins.waiting(frame, wait):
+            async with anyio.create_task_group() as tasks:
+                if wait.due is not None:
+                    tasks.start_soon(
+                        self._end_at, tasks.cancel_scope, wait.due, inf if timeout_s is None else timeout_s
+                    )
+                while not self._find(number).over:
+                    await self._over.wait()
+                tasks.cancel_scope.cancel()
+
+    async def _end_at(self, scope: anyio.CancelScope, due_s: float, at_most_s: float) -> None:
+        await until(self._clock, due_s, at_most_s=at_most_s)
+        scope.cancel()
+
+    def _take(self, task: TaskState) -> None:
+        """The result was had: nobody is told of it by a message."""
+        self._journal.note(ResultTaken(task.number))
+        queue = self._journal.state.agents[task.agent].queue
+        told = [message for message in queue if message.id == message_id(task)]
+        if told:
+            self._journal.note(MessagesDropped(task.agent, [message.id for message in told]))
+            self._builtins.forget(task.agent, told)
+
+    @call("Tasks", example="await Tasks()", reads=True)
+    def tasks(self) -> list[dict[str, str]]:
+        """Lists the tasks that this conversation has ordered, each with `task`, `does`, `status` and `since`."""
+        return [
+            {
+                "task": task.name,
+                "does": f"{task.klass}.{task.playbook}",
+                "status": task.status,
+                "since": datetime.fromtimestamp(task.since, UTC).isoformat(),
+            }
+            for task in self._journal.state.tasks.values()
+        ]
+
+    @call("Cancel", example="await Cancel(name)")
+    def cancel(self, task: Any) -> bool:
+        """Ends a task.
+
+        It gives False when it has ended already.
+        """
+        found = self._find(self._number(task))
+        if not found.over:
+            self._journal.note(TaskCancelled(found.number))
+        return not found.over
+
+    def _number(self, named: object) -> int:
+        number = str(named).strip().lower().removeprefix("task").strip()
+        if not number.isdecimal() or len(number) > _NUMBER_CHARS:
+            raise UnknownTarget(f'there is no task {named!r}; Spawn gives names such as "task 7"')
+        return int(number)
+
+    def _find(self, number: int) -> TaskState:
+        task = self._journal.state.tasks.get(number)
+        if task is not None:
+            return task
+        if 0 < number <= self._journal.state.ordered:
+            raise UnknownTarget(f"task {number} ended long ago; its result is no longer kept here")
+        raise UnknownTarget(f"there is no task {number}")
+
+
+def task_id(session: SessionId, seq: int) -> SessionId:
+    """The id of the task that fact `seq` of a session orders."""
+    return SessionId(hashlib.sha256(f"{session}.{seq}".encode()).hexdigest()[:_TASK_CHARS])
+
+
+def message_id(task: TaskState) -> MessageId:
+    """The id of the message by which an agent learns of a result that nobody waited for."""
+    return MessageId(f"task.{task.id}")
+
+
+def ended_in_words(task: TaskState) -> str:
+    """How a task ended that has no result."""
+    how = {"canceled": "was cancelled", "rejected": "was rejected"}.get(task.status, "failed")
+    return f"{how}: {task.error}" if task.error else how
+
+
+def _named(arguments: Any, spec: PlaybookSpec) -> Mapping[str, Any]:
+    """The arguments by their names. Raises PlaybookError."""
+    if isinstance(arguments, Mapping):
+        return {str(name).removeprefix("$"): value for name, value in arguments.items()}
+    if not isinstance(arguments, list | tuple):
+        raise PlaybookError(f"the arguments of a task are given by name, as a mapping, not as {arguments!r}")
+    names = [parameter.name for parameter in spec.params]
+    if len(arguments) > len(names):
+        raise PlaybookError(f"{spec.name} takes {len(names)} arguments; it was given {len(arguments)}")
+    return dict(zip(names, arguments, strict=False))

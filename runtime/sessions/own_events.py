@@ -1,0 +1,41 @@
+"""Events of the inbox that are not for the agents: times, results, what is done elsewhere, answers to tasks."""
+
+from __future__ import annotations
+
+from runtime.execution.speech.pages import Pages
+from runtime.sessions.commands.merge import Merge
+from runtime.sessions.inbound.participants import Participants
+from runtime.sessions.tasks.orders import TaskOrders
+from runtime.sessions.tasks.work import TaskWork
+from runtime.stores.inbox import MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER, InboxEvent
+from runtime.stores.timers import TIMER
+
+OWN_EVENTS = frozenset({TIMER, MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER})
+"""Their kinds. What is due at a time, a frame knows by the tape; a session has taken its own order already."""
+
+
+class OwnEvents:
+    """Takes them for one session."""
+
+    def __init__(
+        self, pages: Pages, merge: Merge, participants: Participants, orders: TaskOrders, work: TaskWork
+    ) -> None:
+        self._pages = pages
+        self.merge = merge
+        """Gives back what came of a fork."""
+        self._participants = participants
+        self._orders = orders
+        self._work = work
+
+    async def take(self, event: InboxEvent, *, broken: bool) -> None:
+        """Take an event; `broken`: its program cannot go on."""
+        if event.kind == MERGED:
+            self._pages.tell(self.merge.take(event))
+        elif event.kind == PARTICIPANT and not broken:
+            await self._participants.take(event)
+        elif event.kind == TASK_CANCEL:
+            self._work.cancel()
+        elif event.kind not in OWN_EVENTS:
+            await self._orders.forward(event)
+        elif event.kind == TASK_OVER and (told := self._orders.take(event)):
+            self._pages.tell(told)

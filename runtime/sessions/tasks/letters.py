@@ -1,0 +1,72 @@
+"""What orderers and tasks tell each other, as the texts of inbox events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from runtime.core.address import Address
+from runtime.core.ids import SessionId
+from runtime.tape.task_state import TaskStatus
+
+PLATFORM = "task"
+"""The platform of the addresses of tasks: no adapter has it, and people reach none of them."""
+
+
+def address_of(task: SessionId) -> Address:
+    """The address of a task's own conversation, by its id."""
+    return Address(PLATFORM, task)
+
+
+class _Letter:
+    def __str__(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)  # type: ignore[call-overload]
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The inverse of `str`. Raises ValueError or TypeError."""
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Order(_Letter):
+    """What is to be done: number `number` of the session `orderer`, which is in the conversation `home`. `place` is
+    where people see what the task says, both as `address_data` has them."""
+
+    number: int
+    orderer: SessionId
+    klass: str
+    playbook: str
+    arguments: Mapping[str, Any]
+    due: float
+    depth: int
+    home: list[str | None]
+    place: list[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Result(_Letter):
+    """How task `number` of the session `orderer` has ended. The facts `first` to `last` of the session `task` say how
+    it came about."""
+
+    number: int
+    orderer: SessionId
+    task: SessionId
+    status: TaskStatus
+    value: Any
+    error: str | None
+    first: int
+    last: int
+
+
+def as_address(data: list[str | None]) -> Address:
+    """The address that `address_data` was made of."""
+    platform, conversation, thread = data
+    return Address(str(platform), str(conversation), thread)
+
+
+def session_of(address: Address) -> SessionId | None:
+    """The session of a task, by its address; None for a conversation of people."""
+    return SessionId(address.conversation) if address.platform == PLATFORM else None

@@ -1,0 +1,221 @@
+"""The tasks that a session has ordered: its orders brought to them, their results taken in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from anyio.abc import TaskGroup
+
+from runtime.core.address import address_data
+from runtime.core.background import OnDemand
+from runtime.core.errors import ArchiveUnavailable, InboxFull, QueueFull
+from runtime.core.ids import AgentId
+from runtime.core.message import Message
+from runtime.core.signals import Signal
+from runtime.core.texts import Texts
+from runtime.execution.calls.tasks import ended_in_words, message_id
+from runtime.sessions.node_context import NodeContext
+from runtime.sessions.succession import words_within
+from runtime.sessions.tasks.letters import Order, Result, address_of
+from runtime.stores.inbox import TASK, TASK_CANCEL, Inbox, InboxEvent, shard_of
+from runtime.stores.sessions import SessionRecord
+from runtime.tape.facts.agents import MessageQueued
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.session import SessionEnded
+from runtime.tape.facts.tasks import OrderOver, TaskCancelled, TaskOrdered, TaskOver, TaskPosted
+from runtime.tape.journal import Journal
+from runtime.tape.task_state import CALLER, TaskState
+
+RETRY_S = 1.0
+"""The pause before another try with a full inbox."""
+
+Deliver = Callable[[AgentId, Message], bool]
+"""Delivers a message to an agent's queue; False when the agent does not live now. Raises QueueFull."""
+
+
+class TaskOrders:
+    """The orders of one session in memory. They are brought to the tasks after `start`."""
+
+    def __init__(
+        self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox, deliver: Deliver
+    ) -> None:
+        self._record = record
+        self._journal = journal
+        self._around = around
+        self._inbox = inbox
+        self._deliver = deliver
+        self._posting = OnDemand(self._post)
+        self._posted = Signal()
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Bring orders to their tasks, in `tasks`."""
+        self._posting.start(tasks)
+        self._posting.wake()
+
+    def noted(self, fact: Content) -> None:
+        """Hears every fact: something may be to be brought."""
+        if isinstance(fact, TaskOrdered | TaskCancelled | SessionEnded):
+            self._posting.wake()
+
+    async def all_posted(self) -> None:
+        """Return when nothing is to be brought to a task. Needs `start`."""
+        while self._owed():
+            self._posting.wake()
+            await self._posted.wait()
+
+    def _owed(self) -> list[TaskState]:
+        return [task for task in self._journal.state.tasks.values() if task.to_post]
+
+    async def _post(self) -> None:
+        """Bring what is to be brought to the inboxes of tasks. Repeated after a crash, they know it by its id."""
+        while owed := self._owed():
+            await self._journal.commit()
+            for task in owed:
+                for what in task.to_post[:1]:  # nothing, where it has ended meanwhile
+                    await self._post_one(task, what)
+            self._journal.hurry()
+        self._posted.send()
+
+    async def _post_one(self, task: TaskState, what: str) -> None:
+        event = self._order(task) if what == "order" else self._cancellation(task)
+        try:
+            await self._inbox.add(event)
+        except InboxFull:
+            await self._around.clock.sleep_until(self._around.clock.monotonic() + RETRY_S)
+            return
+        if what in task.to_post:
+            self._journal.note(TaskPosted(task.number, what))
+
+    def _order(self, task: TaskState) -> InboxEvent:
+        state = self._journal.state
+        home = address_data(self._record.address)
+        place = home if state.order is None else address_data(state.order.place)
+        letter = Order(
+            task.number,
+            self._record.id,
+            task.klass,
+            task.playbook,
+            task.arguments,
+            task.due,
+            task.depth,
+            home,
+            place,
+        )
+        person = state.agents[task.agent].person or state.person
+        known = None if person is None else state.people.get(person)
+        return InboxEvent(
+            id=task.id,
+            address=address_of(task.id),
+            person_id=person or "",
+            person_name="" if known is None else known.name,
+            text=str(letter),
+            sent_at=self._around.clock.now(),
+            kind=TASK,
+            private=state.private,
+            program=self._record.program,
+        )
+
+    def _cancellation(self, task: TaskState) -> InboxEvent:
+        now = self._around.clock.now()
+        return InboxEvent(f"cancel.{task.id}", address_of(task.id), "", "", "", now, kind=TASK_CANCEL)
+
+    def take(self, event: InboxEvent) -> str | None:
+        """Take in how a task has ended, once; what people are told where nobody here has ordered it."""
+        result = Result.read(event.text)
+        task = self._journal.state.tasks.get(result.number)
+        if task is not None and task.id == result.task:
+            self._over(task, result)
+            return None
+        return None if result.orderer == self._record.id else told_late(event, self._around.texts)
+
+    def _over(self, task: TaskState, result: Result) -> None:
+        if task.over:
+            return
+        self._journal.note(TaskOver(task.number, result.status, result.value, result.error, result.first, result.last))
+        if task.deliver == CALLER and result.status != "canceled" and not self._is_waited_for(task):
+            self._tell(task)
+
+    def _is_waited_for(self, task: TaskState) -> bool:
+        sources = (wait.source or {} for wait in self._journal.state.waits.values())
+        return any(source.get("task") == task.number for source in sources)
+
+    def _tell(self, task: TaskState) -> None:
+        """One message to who has ordered it."""
+        how = "is completed" if task.status == "completed" else ended_in_words(task)
+        said = f" Its result: {in_words(task.value)}" if task.status == "completed" else ""
+        facts = f" (facts {task.first} to {task.last} of session {task.id})"
+        message = Message(
+            message_id(task),
+            AgentId("task"),
+            "Task",
+            f"{task.name.capitalize()}, {task.klass}.{task.playbook}, {how}.{said}{facts}",
+            self._around.clock.now(),
+            recipient_id=task.agent,
+        )
+        try:
+            if not self._deliver(task.agent, message):
+                self._journal.note(MessageQueued(task.agent, message))
+        except QueueFull:
+            self._around.bus.publish("task.untold", session_id=self._record.id, task=task.number)
+
+    def asked_by_task(self, event: InboxEvent) -> bool:
+        """Whether an event answers a question that a task may have asked, and not this session."""
+        asker = (event.choice or "").partition(".")[0]
+        at_work = any(not task.over for task in self._journal.state.tasks.values())
+        return bool(asker) and at_work and not self._record.id.startswith(asker)
+
+    async def forward(self, event: InboxEvent) -> None:
+        """Bring an answer to the task that asked, or to all that are at work when one that they ordered did."""
+        asker = (event.choice or "").partition(".")[0]
+        at_work = [task for task in self._journal.state.tasks.values() if not task.over]
+        for task in [task for task in at_work if task.id.startswith(asker)] or at_work:
+            with suppress(InboxFull):  # the press comes to nothing, and may be made again
+                await self._inbox.add(replace(event, address=address_of(task.id), place=None))
+
+    async def catch_up(self) -> None:
+        """Learn of the tasks that ended in what was undone: no event will tell of them again."""
+        for task in [task for task in self._journal.state.tasks.values() if not task.over]:
+            result = await self._result_of(task)
+            if result is not None:
+                self._over(task, result)
+
+    async def _result_of(self, task: TaskState) -> Result | None:
+        """What a task has come to, by its own tape; None while it is at work."""
+        store, id_ = self._around.store, task.id
+        try:
+            if await store.session(shard_of(address_of(task.id).key), id_) is None:
+                return None
+            done, last, ended = OrderOver("completed"), 0, False
+            async for fact in store.read_session(id_):
+                done, last = read_as(fact, OrderOver) or done, fact.seq
+                ended = ended or fact.kind == SessionEnded.kind
+        except ArchiveUnavailable:
+            return None
+        if not ended:
+            return None
+        return Result(task.number, self._record.id, task.id, done.status, done.value, done.error, first=1, last=last)
+
+
+def cancel_tasks(journal: Journal, *, after: int = 0) -> bool:
+    """End the tasks that are at work and were ordered after a fact; whether there are some."""
+    at_work = [task for task in journal.state.tasks.values() if not task.over and task.seq > after]
+    for task in at_work:
+        journal.note(TaskCancelled(task.number))
+    return bool(at_work)
+
+
+def told_late(event: InboxEvent, texts: Texts) -> str | None:
+    """What people are told of a result whose orderer has gone; None of a task that came to none."""
+    result = Result.read(event.text)
+    if result.status != "completed":
+        return None
+    return texts("session.task_over", text=words_within(in_words(result.value)))
+
+
+def in_words(value: object) -> str:
+    """A result as people and models read it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,157 @@
+"""A session that is a task: begun by its order, ended by its result, its time or its orderer, and answered once."""
+
+from __future__ import annotations
+
+from runtime.agents.library import Library
+from runtime.agents.registry import AgentRegistry
+from runtime.core.address import Address
+from runtime.core.background import OnDemand
+from runtime.core.clock import until
+from runtime.core.errors import InboxFull, PlaybookError, UnknownTarget
+from runtime.core.plain_text import error_text
+from runtime.execution.calls.builtins import Builtins
+from runtime.execution.frames.outcomes import reason
+from runtime.execution.session_context import SessionContext
+from runtime.sessions.node_context import NodeContext
+from runtime.sessions.tasks.letters import Order, Result, as_address
+from runtime.sessions.tasks.orders import RETRY_S
+from runtime.stores.inbox import TASK_OVER, Inbox, InboxEvent
+from runtime.tape.facts.agents import AgentPaused
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import FrameReturned, FrameStarted
+from runtime.tape.facts.tasks import OrderAnswered, OrderBegun, OrderOver, OrderTaken
+from runtime.tape.state import SessionState
+from runtime.tape.task_state import TaskStatus
+
+
+class TaskWork:
+    """One session in memory that may be a task. Does nothing where it is none."""
+
+    def __init__(
+        self,
+        session: SessionContext,
+        agents: AgentRegistry,
+        library: Library,
+        builtins: Builtins,
+        around: NodeContext,
+        inbox: Inbox,
+    ) -> None:
+        self._journal = session.journal
+        self._tasks = session.tasks
+        self._agents = agents
+        self._library = library
+        self._builtins = builtins
+        self._around = around
+        self._inbox = inbox
+        self._ending = OnDemand(self._end_if_over)
+
+    def begin(self, event: InboxEvent, broken: str | None) -> None:
+        """Take an order, and have its playbook executed; an order that cannot be executed is rejected. `broken` says
+        why the program cannot go on."""
+        order = Order.read(event.text)
+        home, place = as_address(order.home), as_address(order.place)
+        self._journal.note(OrderTaken(order.number, order.orderer, home, place, order.due, order.depth))
+        try:
+            if broken is None:
+                self._execute(order)
+        except (PlaybookError, UnknownTarget) as error:
+            self._over("rejected", error=error_text(error))
+        self._keep_time(broken)
+
+    def _execute(self, order: Order) -> None:
+        agent = self._agents.create(order.klass, {})
+        self._journal.note(AgentPaused(agent))  # what it does by itself at the beginning of a program is not ordered
+        executable = self._library.find(order.klass, order.playbook)
+        if executable is None:
+            raise UnknownTarget(f"{order.klass} has no playbook {order.playbook!r}")
+        args, kwargs, variables = executable.bind((), order.arguments)
+        frame = f"{agent}.0"
+        started = FrameStarted(frame, agent, executable.name, args, kwargs, executable.version, variables)
+        self._journal.note(started)
+        self._journal.note(OrderBegun(frame))
+
+    def noted(self, fact: Content) -> None:
+        """Hears every fact: the ordered playbook may have returned."""
+        order = self._journal.state.order
+        if order is None or order.over or not isinstance(fact, FrameReturned) or fact.frame != order.frame:
+            return
+        if fact.error is None:
+            self._over("completed", fact.value)
+        else:
+            self._over("failed", error=reason(fact.error, self._around.texts))
+
+    def _over(self, status: TaskStatus, value: object = None, error: str | None = None) -> None:
+        self._journal.note(OrderOver(status, value, error))
+        self._ending.wake()
+
+    def start(self, broken: str | None) -> None:
+        """End the task when its time is over, or at once with a program that is `broken`."""
+        self._ending.start(self._tasks)
+        self._keep_time(broken)
+
+    def _keep_time(self, broken: str | None) -> None:
+        order = self._journal.state.order
+        if order is None or self._journal.state.ended:
+            return
+        if broken is not None:
+            self._fail(broken)
+        if order.over:
+            self._ending.wake()
+        else:
+            self._tasks.start_soon(self._end_in_time, order.due)
+
+    async def _end_in_time(self, due_s: float) -> None:
+        await until(self._around.clock, due_s)
+        self._fail(self._around.texts("session.task_late"))
+
+    def _fail(self, error: str) -> None:
+        order = self._journal.state.order
+        if order is not None and not order.over and not self._journal.state.ended:
+            self._over("failed", error=error)
+
+    def cancel(self) -> None:
+        """The orderer does not need it any more. Waits for nothing: the end follows the commit that takes the event."""
+        order = self._journal.state.order
+        if order is not None and not order.over and not self._journal.state.ended:
+            self._over("canceled")
+
+    async def _end_if_over(self) -> None:
+        order = self._journal.state.order
+        if order is not None and order.over:
+            await self._builtins.end(wanted=True)
+
+    async def give_back(self) -> None:
+        """Put the result of a task that has ended into its orderer's inbox, once."""
+        state = self._journal.state
+        order = state.order
+        if order is None or order.answered or not state.ended:
+            return
+        status: TaskStatus = order.status if order.over else "completed"  # its program has ended by itself
+        letter = Result(
+            order.number, order.orderer, self._journal.session, status, order.value, order.error, order.first, state.seq
+        )
+        event = InboxEvent(
+            id=f"{TASK_OVER}.{self._journal.session}",
+            address=order.home,
+            person_id=state.person or "",
+            person_name="",
+            text=str(letter),
+            sent_at=self._around.clock.now(),
+            kind=TASK_OVER,
+        )
+        await self._journal.commit()
+        while not await self._added(event):
+            await self._around.clock.sleep_until(self._around.clock.monotonic() + RETRY_S)
+        self._journal.note(OrderAnswered())
+
+    async def _added(self, event: InboxEvent) -> bool:
+        try:
+            await self._inbox.add(event)
+        except InboxFull:
+            return False
+        return True
+
+
+def payer(address: Address, state: SessionState) -> Address:
+    """The conversation whose limits count for a session at `address`: for a task, that of the people it works for."""
+    return address if state.order is None else state.order.place

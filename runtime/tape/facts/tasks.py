@@ -1,0 +1,101 @@
+"""Facts about tasks: on the tape of who ordered one, and on that of the task itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.core.address import Address
+from runtime.core.ids import AgentId, SessionId
+from runtime.tape.facts.content import ADDRESS, Content, fact, key
+from runtime.tape.task_state import TaskStatus
+
+# -- of the orderer
+
+
+@fact("spawn")
+class TaskOrdered(Content):
+    """An agent orders a task: a public playbook of a class, executed in a session of its own.
+
+    `task` derives from this session and the number of this fact. `due` is in seconds since the epoch.
+    """
+
+    agent: AgentId = key("agent")
+    task: SessionId = key("task")
+    klass: str = key("class")
+    playbook: str = key("pb")
+    arguments: Mapping[str, Any] = key("args")
+    due: float = key("due")
+    deliver: str = key("deliver")
+    depth: int = key("depth")
+    keep: bool = key("keep", default=False)
+
+
+@fact("task_posted", session=True)
+class TaskPosted(Content):
+    """The inbox of a task has its "order" or its "cancel"."""
+
+    number: int = key("task")
+    what: str = key("what")
+
+
+@fact("task_cancel", session=True)
+class TaskCancelled(Content):
+    """A task is to end without a result."""
+
+    number: int = key("task")
+
+
+@fact("task_over", session=True)
+class TaskOver(Content):
+    """A task has ended; its facts `first` to `last` say how it came about."""
+
+    number: int = key("task")
+    status: TaskStatus = key("status")
+    value: Any = key("val", default=None)
+    error: str | None = key("error", default=None)
+    first: int = key("first", default=0, always=True)
+    last: int = key("last", default=0, always=True)
+
+
+@fact("task_taken", session=True)
+class ResultTaken(Content):
+    """A call has had the result of a task."""
+
+    number: int = key("task")
+
+
+# -- of the task
+
+
+@fact("order", session=True)
+class OrderTaken(Content):
+    """The session is a task: number `number` of the session `orderer`."""
+
+    number: int = key("number")
+    orderer: SessionId = key("orderer")
+    home: Address = key("home", form=ADDRESS)
+    place: Address = key("place", form=ADDRESS)
+    due: float = key("due")
+    depth: int = key("depth")
+
+
+@fact("order_begun", session=True)
+class OrderBegun(Content):
+    """The ordered playbook is executed by this frame."""
+
+    frame: str = key("f")
+
+
+@fact("order_over", session=True)
+class OrderOver(Content):
+    """The task has ended: with a value, or an error that says why not."""
+
+    status: TaskStatus = key("status")
+    value: Any = key("val", default=None)
+    error: str | None = key("error", default=None)
+
+
+@fact("order_answered", session=True)
+class OrderAnswered(Content):
+    """The orderer's inbox has the result."""

@@ -1,0 +1,98 @@
+"""The fold's rules about tasks. See `fold` for the kinds."""
+
+from __future__ import annotations
+
+from runtime.tape.facts.tasks import (
+    OrderAnswered,
+    OrderBegun,
+    OrderOver,
+    OrderTaken,
+    ResultTaken,
+    TaskCancelled,
+    TaskOrdered,
+    TaskOver,
+    TaskPosted,
+)
+from runtime.tape.rules.registry import rule
+from runtime.tape.state import SessionState
+from runtime.tape.task_state import MAX_KEPT_TASKS, OrderState, TaskState
+
+
+@rule(TaskOrdered)
+def _ordered(state: SessionState, seq: int, fact: TaskOrdered) -> None:
+    state.ordered += 1
+    task = TaskState(
+        state.ordered,
+        seq,
+        fact.task,
+        fact.agent,
+        fact.klass,
+        fact.playbook,
+        dict(fact.arguments),
+        since=state.at_s,
+        due=fact.due,
+        deliver=fact.deliver,
+        keep=fact.keep,
+        depth=fact.depth,
+        to_post=["order"],
+    )
+    state.tasks[task.number] = task
+
+
+@rule(TaskPosted)
+def _posted(state: SessionState, _: int, fact: TaskPosted) -> None:
+    task = state.tasks[fact.number]
+    task.to_post = [what for what in task.to_post if what != fact.what]
+    if fact.what == "order" and not task.over:
+        task.status = "working"
+
+
+@rule(TaskCancelled)
+def _cancelled(state: SessionState, _: int, fact: TaskCancelled) -> None:
+    cancel_task(state.tasks[fact.number])
+
+
+def cancel_task(task: TaskState) -> None:
+    """A task is to hear that it is to end, if it has not."""
+    if not task.over and "cancel" not in task.to_post:
+        task.to_post = [*task.to_post, "cancel"]
+
+
+@rule(TaskOver)
+def _over(state: SessionState, _: int, fact: TaskOver) -> None:
+    task = state.tasks[fact.number]
+    task.status, task.value, task.error = fact.status, fact.value, fact.error
+    task.first, task.last = fact.first, fact.last
+    task.to_post, task.arguments = [], {}
+    over = [task.number for task in state.tasks.values() if task.over]
+    for number in over[: max(0, len(over) - MAX_KEPT_TASKS)]:
+        if number != fact.number:
+            del state.tasks[number]
+
+
+@rule(ResultTaken)
+def _taken(state: SessionState, _: int, fact: ResultTaken) -> None:
+    state.tasks[fact.number].taken = True
+
+
+@rule(OrderTaken)
+def _order(state: SessionState, seq: int, fact: OrderTaken) -> None:
+    state.order = OrderState(fact.number, fact.orderer, fact.home, fact.place, fact.due, fact.depth, seq)
+
+
+@rule(OrderBegun)
+def _begun(state: SessionState, _: int, fact: OrderBegun) -> None:
+    if state.order is not None:
+        state.order.frame = fact.frame
+
+
+@rule(OrderOver)
+def _done(state: SessionState, _: int, fact: OrderOver) -> None:
+    if state.order is not None:
+        state.order.status, state.order.value, state.order.error = fact.status, fact.value, fact.error
+
+
+@rule(OrderAnswered)
+def _answered(state: SessionState, _: int, __: OrderAnswered) -> None:
+    if state.order is not None:
+        state.order.answered = True

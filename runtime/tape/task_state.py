@@ -1,0 +1,92 @@
+"""The state of tasks: those that a session has ordered, and the one that it is itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from runtime.core.address import Address
+from runtime.core.ids import AgentId, SessionId
+
+TaskStatus = Literal["submitted", "working", "input_required", "completed", "failed", "canceled", "rejected"]
+"""How far a task has come, in the words of A2A. The last four are ends."""
+
+WORKING = frozenset({"submitted", "working", "input_required"})
+
+MAX_KEPT_TASKS = 50
+"""Tasks of one session that are over and whose results are remembered; the oldest are forgotten."""
+
+NOBODY = "nobody"
+"""Who gets the result of a task that is ordered for its effects alone."""
+
+CALLER = "caller"
+"""Who gets the result by default: the agent that ordered it."""
+
+
+@dataclass(slots=True)
+class TaskState:
+    """A task that this session has ordered, by its number there.
+
+    `agent` has ordered it; `deliver` is who gets the result: CALLER or NOBODY. `due` is in
+    seconds since the epoch. `to_post` is what its own inbox is still to get: "order", "cancel".
+    """
+
+    number: int
+    seq: int
+    """The number of the fact that ordered it."""
+    id: SessionId
+    agent: AgentId
+    klass: str
+    playbook: str
+    arguments: dict[str, Any]
+    since: float
+    due: float
+    deliver: str = CALLER
+    keep: bool = False
+    depth: int = 1
+    status: TaskStatus = "submitted"
+    value: Any = None
+    error: str | None = None
+    first: int = 0
+    last: int = 0
+    """Its facts, once it is over."""
+    taken: bool = False
+    """Whether a call has had the result."""
+    to_post: list[str] = field(default_factory=list)
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.status not in WORKING
+
+    @property
+    def name(self) -> str:
+        """As programs call it."""
+        return f"task {self.number}"
+
+
+@dataclass(slots=True)
+class OrderState:
+    """The task that this session is: what was ordered, and what has come of it.
+
+    `home` is the conversation of the orderer, which gets the result, `place` the one where people see what it says.
+    `frame` is the playbook that was ordered, by its id. `answered`: the orderer has the result.
+    """
+
+    number: int
+    orderer: SessionId
+    home: Address
+    place: Address
+    due: float
+    depth: int
+    first: int
+    frame: str | None = None
+    status: TaskStatus = "working"
+    value: Any = None
+    error: str | None = None
+    answered: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.status not in WORKING

@@ -1,0 +1,60 @@
+# Desk
+Has errands done in the background.
+
+```python
+@playbook(triggers=["When program starts"])
+async def Begin():
+    """Is there."""
+    await Say("user", "I am here.")
+    await Serve()
+
+
+@playbook
+async def Serve():
+    """Several errands at once, or one that nobody waits for."""
+    for message in await WaitForMessage("*"):
+        if message["text"] in ("go", "go alone"):
+            errands = ("Fetch", "Break", "Idle", "Choose") if message["text"] == "go" else ("Fetch", "Break", "Idle")
+            names = [await Spawn("Runner", name) for name in errands]
+            await Say("user", f"{len(names)} errands")
+            await Cancel(names[2])
+            for name in names:
+                try:
+                    await Say("user", f"{name}: {await Result(name)}")
+                except Exception as error:
+                    await Say("user", str(error))
+        elif message["text"] == "later":
+            await Spawn("Runner", "Fetch")
+        else:
+            await Say("user", message["text"].partition(" (facts")[0])
+    return Again()
+```
+
+# Runner
+Does errands.
+
+```python
+@playbook(public=True)
+async def Fetch():
+    """Takes a moment."""
+    await Sleep(3)
+    return "fetched"
+
+
+@playbook(public=True)
+async def Break():
+    """Comes to nothing."""
+    raise ValueError("it broke")
+
+
+@playbook(public=True)
+async def Idle():
+    """Takes longer than anybody waits."""
+    await Sleep(500)
+
+
+@playbook(public=True)
+async def Choose():
+    """Asks people."""
+    return await Ask("Which way?", ["left", "right"])
+```

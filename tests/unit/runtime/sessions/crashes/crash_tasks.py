@@ -1,0 +1,99 @@
+"""Programs whose agents order tasks, for the crash rig."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from runtime.language.program import Program
+from tests.unit.runtime.sessions.crashes.crash_case import Case
+from tests.unit.runtime.sessions.programs import agent, program, python
+
+RESEARCHER = """
+async def Study(topic):
+    return "all about " + topic
+
+async def Fail():
+    raise ValueError("no library")
+
+async def Wait():
+    await Sleep(10_000)
+
+async def Parts():
+    one, two = await Spawn("Researcher", "Study", ["sea"]), await Spawn("Researcher", "Study", ["shore"])
+    return await Result(one) + ", " + await Result(two)
+
+async def Leave():
+    await Spawn("Researcher", "Wait")
+    return "left"
+"""
+
+
+def ordering(code: str) -> Program:
+    """A program whose `Main` may order what a researcher can do."""
+    can = [python(name, public=True) for name in ("Fail", "Wait", "Parts", "Leave")]
+    researcher = agent("Researcher", python("Study", "topic", public=True), *can, code=RESEARCHER)
+    return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code), researcher)
+
+
+TASKS: Mapping[str, Case] = {
+    "tasks": Case(
+        ordering("""
+async def Main():
+    one = await Spawn("Researcher", "Study", {"topic": "tides"})
+    two = await Spawn("Researcher", "Fail")
+    three = await Spawn("Researcher", "Wait")
+    await Cancel(three)
+    for task in (two, three, one):
+        try:
+            await Say("user", await Result(task))
+        except Exception as error:
+            await Say("user", str(error))
+    await EndProgram()
+"""),
+        (),
+        ("start",),
+        (
+            "task 2 (Researcher.Fail) failed: no library",
+            "task 3 (Researcher.Wait) was cancelled",
+            "all about tides",
+        ),
+    ),
+    "tasks of tasks": Case(
+        ordering("""
+async def Main():
+    await Say("user", await Result(await Spawn("Researcher", "Parts")))
+    await Say("user", await Result(await Spawn("Researcher", "Leave")))
+    await EndProgram()
+"""),
+        (),
+        ("start",),
+        ("all about sea, all about shore", "left"),
+    ),
+    "a task out of time": Case(
+        ordering("""
+async def Main():
+    task = await Spawn("Researcher", "Wait", within_s=60)
+    await Say("user", str(await Result(task, 5)))
+    try:
+        await Result(task)
+    except Exception as error:
+        await Say("user", str(error))
+    await EndProgram()
+"""),
+        (),
+        ("start",),
+        ("None", "task 1 (Researcher.Wait) failed: its time is over"),
+    ),
+    "a result nobody waits for": Case(
+        ordering("""
+async def Main():
+    await Spawn("Researcher", "Study", ["tides"])
+    for message in await WaitForMessage("*"):
+        await Say("user", message["text"].partition(" (facts")[0])
+    await EndProgram()
+"""),
+        (),
+        ("start",),
+        ("Task 1, Researcher.Study, is completed. Its result: all about tides",),
+    ),
+}
