@@ -332,7 +332,8 @@ class Interpreter:
         state = self._frame.state
         if state.meeting is not None:
             return "meeting"
-        sender = next((m for m in reversed(state.inbox) if not m.from_human), None)
+        others = self._context.journal.state.agents.keys() - {state.agent}  # a reminder comes from the agent itself
+        sender = next((m for m in reversed(state.inbox) if m.sender_id in others), None)
         wrote = any(m.from_human for m in state.inbox)
         return "user" if sender is None or wrote else f"agent {sender.sender_id}"
 

@@ -150,7 +150,7 @@ class TaskOrders:
         facts = f" (facts {task.first} to {task.last} of session {task.id})"
         message = Message(
             message_id(task),
-            AgentId("task"),
+            task.agent,
             "Task",
             f"{task.name.capitalize()}, {task.klass}.{task.playbook}, {how}.{said}{facts}",
             self._around.clock.now(),
