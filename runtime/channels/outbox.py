@@ -38,9 +38,7 @@ class PageRecord(Protocol):
     """Keeps what became visible. Each call returns when it is durable."""
 
     async def opening(self, part: int, text: str, /) -> None:
-        """Before part `part` is sent for the first time, with the text it is sent with.
-
-        What the page's session noted before is durable with it, such as the final text."""
+        """Before part `part` is sent for the first time, with the text it is sent with."""
         ...
 
     async def grows(self, text: str, /) -> None:

@@ -147,8 +147,6 @@ class World:
         self.chat: list[Shown] = []
         self.facts: list[Fact] = []
         self.specs: list[PageSpec] = []
-        self.line: list[_Page] = []
-        """Pages of which nothing was posted yet, in the order of their making."""
         self.logged: list[str] = []
         """The lines that programs wrote into the log."""
         self.clock = TurboClock()
@@ -452,10 +450,7 @@ async def _done(done: Done) -> None:
 
 
 class _Page:
-    """Shows a page without any schedule: the first text in a task of its own, every later one when it comes.
-
-    Pages of a conversation begin in the order of their making, as `Outbox` says.
-    """
+    """Shows a page without any schedule: the first text in a task of its own, every later one when it comes."""
 
     def __init__(self, world: World, spec: PageSpec, record: PageRecord) -> None:
         self._world = world
@@ -465,12 +460,8 @@ class _Page:
         self._text = ""
         self._opening = False
         self._opened = anyio.Event()
-        self._begun = anyio.Event()
         if self._id is not None:
             self._opened.set()
-            self._begun.set()
-        self._before = [page for page in world.line if page._spec.address == spec.address]
-        world.line = [page for page in (*world.line, self) if not page._begun.is_set()]
 
     def update(self, text: str, /) -> None:
         self._text = text
@@ -483,15 +474,11 @@ class _Page:
             self._world.tasks.start_soon(self._open)
 
     async def _open(self) -> None:
-        for page in self._before:
-            if not page._begun.is_set():
-                await page._begun.wait()
         text = self._text
         await self._record.opening(0, text)
         self._id = self._world.send(self._spec, text)
         await self._record.sent(0, self._id)
         self._opened.set()
-        self._begun.set()
 
     def ends(self) -> None:
         """There is no line here."""
@@ -500,7 +487,6 @@ class _Page:
         self._text = text
         if self._spec.address in self._world.gone:
             await self._record.opening(0, text)
-            self._begun.set()
             self._world.point()
             return False
         if not self._opened.is_set() and not self._opening:
@@ -516,7 +502,6 @@ class _Page:
 
     def abandon(self) -> None:
         """Nothing more is shown."""
-        self._begun.set()
 
 
 @dataclass

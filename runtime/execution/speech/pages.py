@@ -256,10 +256,7 @@ class Pages:
     async def _finish(self, page: PageState, live: LivePage) -> None:
         delivered: bool | None = None
         try:
-            if page.opened or self._unfinished > 1:
-                await self._journal.commit()
-            else:
-                self._journal.hurry()  # its opening is committed before anything is shown, and this text with it
+            await self._journal.commit()
             delivered = await live.finish(page.text)
         except AdapterError as error:
             self._bus.publish(talk_events.PageFailed(*self._place(page), str(error)))
