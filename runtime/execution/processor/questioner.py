@@ -177,7 +177,7 @@ class Awaited:
 
     `types` are the values that are wanted, `until` says when the talk is done. `triggers` are texts, and parameters
     with their types, by the names of the playbooks that they start. `correctable` are values given before; `unread`:
-    nothing has used them yet, so a correction needs no more than a reply. `needed`: the answer cannot be skipped.
+    nothing has used them yet, so a correction needs no more than a reply.
     """
 
     asked: str
@@ -188,7 +188,6 @@ class Awaited:
     triggers: Mapping[str, tuple[str, Mapping[str, str]]]
     correctable: Mapping[str, str]
     unread: bool = False
-    needed: bool = False
 
     @property
     def quoted(self) -> str:
@@ -204,8 +203,6 @@ def understanding(line: str, awaited: Awaited) -> Understand:
     if awaited.correctable:
         outcomes["correct"] = f"they correct what they said before ({', '.join(awaited.correctable)})"
     outcomes |= {name: meaning for name, meaning in STANDARD.items() if name not in outcomes}
-    if awaited.needed:
-        del outcomes["skip"]
     if until:
         outcomes["other"] = "anything else: it is not done yet, or they have a question of their own"
     if any(_HUMAN.search(text) for text in triggers.values()):

@@ -7,7 +7,7 @@ hand-over to a person) follow Rasa's CALM, where flows are executed and a model 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from runtime.core.errors import PlaybookError
@@ -122,16 +122,19 @@ class Talk:
                 missing = await self._take(part, understood, given)
                 if not missing and await self._is_done(part):
                     return False
-                if missing:
-                    asked_again += 1
-                    if asked_again > MAX_ASKED_AGAIN:
-                        raise PlaybookError(f"nobody gave {' and '.join(f'${name}' for name in missing)}")
+                asked_again = _counted(asked_again, missing)
                 await self._ask_again(line, part, missing, attempt)
             elif understood.does == "skip" and part.wants:
-                await self._skip([want for want in part.wants if want.name not in given])
-                return False
+                left = [want for want in part.wants if want.name not in given]
+                needed = [want.name for want in left if self._is_needed(want.name)]
+                if not needed:
+                    await self._skip(left)
+                    return False
+                asked_again = _counted(asked_again, needed)
+                await self._insist(line, part, needed, _Attempt(attempt, "", asked))
             else:
-                await self._aside(line, part, understood, _Attempt(attempt, self._aside_task(part, heard), asked))
+                now = _Attempt(attempt, self._aside_task(part, heard), asked)
+                asked = await self._aside(line, part, understood, now)
         raise PlaybookError("too much else was said while an answer was waited for")
 
     async def _hear(self, sources: Sequence[str]) -> list[Message]:
@@ -160,15 +163,16 @@ class Talk:
             until=self._questioner.told(part.until.text, names) if isinstance(part.until, Prose) else "",
             triggers=triggers,
             correctable=correctable,
-            needed="skip" not in self._patterns and self._is_needed(types),
             unread=all(self._first_reader(frozenset({name})) == (None, None) for name in correctable),
         )
         return await self._understanding.of(line, part, awaited, heard, self._aside_task(part, heard))
 
-    def _is_needed(self, wanted: Collection[str]) -> bool:
-        """Whether a call of this playbook passes one of the values to a parameter that takes no "not given"."""
+    def _is_needed(self, wanted: str) -> bool:
+        """Whether a call of this playbook passes a value to a parameter that takes no "not given"."""
+        if "skip" in self._patterns:
+            return False
         passed = (argument for one in self._course.instructions() for argument in arguments_of(one))
-        return any(name in wanted and self._calls.needs(call, parameter) for call, parameter, name in passed)
+        return any(name == wanted and self._calls.needs(call, parameter) for call, parameter, name in passed)
 
     def _by_message(self, heard: Sequence[Message]) -> dict[str, tuple[str, Mapping[str, str]]]:
         """The playbooks that what a person says may start, with the texts of their triggers and their parameters."""
@@ -212,16 +216,26 @@ class Talk:
         for want in wants:
             await self._work.assign(want, None)
 
-    async def _aside(self, line: str, part: Ask, understood: Understood, now: _Attempt) -> None:
-        """Deal with another message than an answer; the wait continues."""
-        does = understood.does
+    async def _insist(self, line: str, part: Ask, needed: Sequence[str], now: _Attempt) -> None:
+        """Tell somebody who does not want to answer that a step needs it."""
+        names = " and ".join(name.replace("_", " ") for name in needed)
+        task = (
+            f"The person does not want to tell their {names}. Write the next message to the person. It must do this: "
+            f"tell them kindly that you need their {names} to go on. Only the message itself."
+        )
+        await self._reply(line, f"needed{now.number}", task, part)
+        await self._asked_again(part, now)
+
+    async def _aside(self, line: str, part: Ask, understood: Understood, now: _Attempt) -> str:
+        """Deal with another message than an answer; the wait continues. Returns the question as it stands then."""
+        asked, does = now.asked, understood.does
         if does in self._triggers.by_message:
             await self._start(does, understood.values)
             if not await self._asked_again(part, now):
                 back = f"Come back to what was asked before: {_asked(part)}."
                 await self._reply(line, f"back{now.number}", back, part)
         elif does == "correct" and does not in self._patterns:
-            await self._correct(line, part, understood.values, now)
+            asked = await self._correct(line, part, understood.values, now)
         elif not await self._handled(does) and not (does == "repeat" and await self._said_again(part)):
             if does == "human":
                 self._exchange.asking.calls.publish(HumanRequested(*self._exchange.asking.calls.at))
@@ -230,6 +244,7 @@ class Talk:
                 await self._asked_again(part, now)
         if does == "cancel":
             raise Withdrawn
+        return asked
 
     async def _asked_again(self, part: Ask, now: _Attempt) -> bool:
         """Repeat the question in the same words: a small model does not return to it on its own."""
@@ -237,6 +252,18 @@ class Talk:
             return False
         await self._exchange.say_exactly(self._partner(part), now.asked)
         return True
+
+    async def _asked_anew(self, line: str, part: Ask, now: _Attempt) -> str:
+        """Ask once more, by the values as they are now; returns the words. A large model has done so in its reply."""
+        if not self._alone or isinstance(part.until, Prose) or not now.asked:
+            return now.asked
+        question = self._questioner.words(line, part, self._work.names())
+        if question is not None:
+            question = replace(question, key=(line, f"anew{now.number}"))
+            return await self._exchange.say_words(self._partner(part), _only(question))
+        asked = await self._exchange.rendered(part.words) if isinstance(part.words, Template) else now.asked
+        await self._exchange.say_exactly(self._partner(part), asked)
+        return asked
 
     async def _said_again(self, part: Ask) -> bool:
         return bool(await self._exchange.say_again(self._partner(part)))
@@ -274,9 +301,9 @@ class Talk:
                     known |= {want.name: self._questioner.type_of(want) for want in part.wants}
         return {name: kind for name, kind in known.items() if name in frame.agent.variables and name not in wanted}
 
-    async def _correct(self, line: str, part: Ask, values: Mapping[str, Any], now: _Attempt) -> None:
+    async def _correct(self, line: str, part: Ask, values: Mapping[str, Any], now: _Attempt) -> str:
         """Replace values, and go back to the first exact step that has read one, unless what was done since then cannot
-        be taken back; where none has, reply. Raises Correction."""
+        be taken back; where none has, reply. Returns the question as it stands then. Raises Correction."""
         index, irrevocable = self._first_reader(frozenset(values))
         if irrevocable is not None:
             too_late = (
@@ -284,13 +311,13 @@ class Talk:
                 "taken back. Say so, and come back to what was asked."
             )
             await self._reply(line, f"late{now.number}", too_late, part)
-            return
+            return now.asked
         for name, value in values.items():
             await self._work.assign(Variable(name), value)
         if index is not None:
             raise Correction(index)
         await self._reply(line, f"aside{now.number}", _noted(values) if self._alone else now.task, part)
-        await self._asked_again(part, now)
+        return await self._asked_anew(line, part, now)
 
     def _first_reader(self, names: frozenset[str]) -> tuple[int | None, str | None]:
         """The place in the trail of the first instruction that read one of the values since it was set, and the
@@ -345,6 +372,13 @@ class _Attempt:
     number: int
     task: str
     asked: str
+
+
+def _counted(asked_again: int, missing: Sequence[str]) -> int:
+    """How often a person was asked again by now. Raises PlaybookError where that is too often."""
+    if missing and asked_again == MAX_ASKED_AGAIN:
+        raise PlaybookError(f"nobody gave {' and '.join(f'${name}' for name in missing)}")
+    return asked_again + bool(missing)
 
 
 def _noted(values: Mapping[str, Any]) -> str:

@@ -144,6 +144,7 @@ async def test_a_correction_names_the_value_that_is_known_and_is_taken(sandbox: 
         chosen("correct"),
         '{"order": "124"}',
         "It is 124 now.",
+        "Why?",
         '{"reason": "broken"}',
     )
     async with walking(main(*asks), *replies, sandbox=sandbox, questions_alone=True) as walk:
@@ -154,6 +155,28 @@ async def test_a_correction_names_the_value_that_is_known_and_is_taken(sandbox: 
         assert await walk.say("it is broken") == ["124: broken"]
 
 
+async def test_a_question_that_named_the_corrected_value_is_worded_anew(sandbox: MontySandbox) -> None:
+    asks = ("- Ask the user for the $bread:str", "- Ask on which $day:str they come for it", '- Say "{bread}, {day}"')
+    replies = (
+        "Which bread?",
+        '{"bread": "rye"}',
+        "When do you come for the rye?",
+        '{"day": null}',
+        chosen("correct"),
+        '{"bread": "walnut"}',
+        "Walnut it is.",
+        "When do you come for the walnut?",
+        '{"day": "Monday"}',
+    )
+    async with walking(main(*asks), *replies, sandbox=sandbox, questions_alone=True) as walk:
+        await walk.say("hi")
+        await walk.say("the rye one")
+        assert await walk.say("Sorry, the walnut one") == ["Walnut it is.", "When do you come for the walnut?"]
+        assert '$bread = "walnut"' in walk.asked()
+        assert await walk.say("on Monday") == ["walnut, Monday"]
+        assert "When do you come for the walnut?" in walk.asked()
+
+
 async def test_a_correction_is_found_where_the_answer_is_in_other_words(sandbox: MontySandbox) -> None:
     asks = ("- Ask the user for their $order:str", "- Ask the user for the $reason:str", '- Say "{order}: {reason}"')
     replies = (
@@ -162,6 +185,7 @@ async def test_a_correction_is_found_where_the_answer_is_in_other_words(sandbox:
         '{"reason": "Order number mismatch"}',
         '{"order": "124"}',
         "It is 124 now.",
+        "Why?",
         '{"reason": "late delivery"}',
         '{"order": "123"}',
     )

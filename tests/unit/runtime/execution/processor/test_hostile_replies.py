@@ -105,8 +105,8 @@ class Bought(Computed):
         assert self.said() == paid
         self.at("09")
 
-    def _asked(self) -> int | str | None:
-        """The amount: "None" where that was skipped, None where everything was called off."""
+    def _asked(self) -> int | None:
+        """The amount, which cannot be skipped; None where everything was called off."""
         words = self.said()
         known: dict[str, Any] = {}
         while True:
@@ -117,7 +117,7 @@ class Bought(Computed):
                 if known.keys() >= {"amount", "name"}:
                     return self._amount(known)
                 words = self.said()
-            elif does == "skip":
+            elif does == "skip" and "amount" in known:
                 return self._amount(known)
             elif does == "repeat":
                 assert self.said() == words
@@ -127,9 +127,7 @@ class Bought(Computed):
                     return None
 
     @staticmethod
-    def _amount(known: Mapping[str, Any]) -> int | str:
-        if "amount" not in known:
-            return "None"
+    def _amount(known: Mapping[str, Any]) -> int:
         assert type(known["amount"]) is int
         return int(known["amount"])
 

@@ -28,15 +28,25 @@ def chosen(answer: str) -> str:
 
 @pytest.mark.parametrize("alone", [False, True])
 async def test_a_value_that_a_call_needs_cannot_be_skipped(alone: bool, sandbox: MontySandbox) -> None:
-    understood = ('{"day": null}', chosen("question")) if alone else ("instead: skip", "instead: other")
+    understood = ('{"day": null}', chosen("skip")) if alone else ("instead: skip",)
     replies = ("Which day?", *understood, "I need a day.", '{"day": "Monday"}')
     async with walking(booking("str"), *replies, sandbox=sandbox, questions_alone=alone) as walk:
         await walk.say("hi")
-        said = await walk.say("I would rather not tell")
-        assert said[0] == "I need a day."
-        assert not any("- skip" in walk.asked(index) for index in range(len(walk.model.asked)))
+        assert await walk.say("I would rather not tell") == ["I need a day.", *(["Which day?"] if alone else [])]
+        assert "tell them kindly that you need their day to go on" in walk.asked()
         assert await walk.say("on Monday") == ["booked for Monday"]
         assert walk.called == [("Book", {"day": "Monday"})]
+
+
+async def test_who_refuses_again_and_again_ends_the_step(sandbox: MontySandbox) -> None:
+    refusals = [one for _ in range(3) for one in ("instead: skip", "I need a day.")]
+    async with walking(booking("str"), "Which day?", *refusals, "instead: skip", sandbox=sandbox) as walk:
+        await walk.say("hi")
+        for _ in range(3):
+            assert await walk.say("no") == ["I need a day."]
+        (said,) = await walk.say("no")
+        assert "nobody gave $day" in said
+        assert walk.called == []
 
 
 @pytest.mark.parametrize("kind", ["str | None", "Optional[str]", "Any", "object", "str = None"])
