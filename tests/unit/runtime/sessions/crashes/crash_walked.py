@@ -194,4 +194,48 @@ SMALL = Case(
     alone=True,
 )
 
-WALKED = {"errand": ERRAND, "asides": ASIDES, "cellar": CELLAR, "small": SMALL}
+REFUSED = Case(
+    program(
+        agent(
+            "Shop",
+            walked(
+                "Main",
+                "01:QUE Say(user, Ask for the $tea:str); YLD for user; done when the user gave $tea",
+                "02:QUE Say(user, Ask for the $size:int of it); YLD for user; done when the user gave $size",
+                "03:QUE $weighed:str = Weigh(size=$size)",
+                '04:QUE Say(user, "{weighed} of {tea}.")',
+                "05:YLD for exit",
+                begins=True,
+            ),
+            replace(python("Weigh"), params=(Param("size", type="int"),)),
+            code='async def Weigh(size: int) -> str:\n    return f"{size} bags"\n',
+        )
+    ),
+    (),
+    ("hi", "black tea", "none of your business", "Sorry, green tea", "size four"),
+    (
+        "Which tea?",
+        "Which size of black tea?",
+        "I need a size.",
+        "Which size of black tea?",
+        "Green tea then.",
+        "Which size of green tea?",
+        "4 bags of green.",
+    ),
+    answers=(
+        Answer("From this give tea", '{"tea": "black"}', heard="black"),
+        Answer("From this give size", '{"size": 4}', heard="four"),
+        Answer("From this give size", '{"size": null}'),
+        Answer("From this give tea", '{"tea": "green"}'),
+        Answer("Which of these is it", '{"answer": "skip"}', heard="business"),
+        Answer("Which of these is it", '{"answer": "correct"}'),
+        Answer("you need their size", "I need a size."),
+        Answer("Confirm that tea is green", "Green tea then."),
+        Answer("the size", "Which size of green tea?", heard="green"),
+        Answer("the size", "Which size of black tea?"),
+        Answer("tea", "Which tea?"),
+    ),
+    alone=True,
+)
+
+WALKED = {"errand": ERRAND, "asides": ASIDES, "cellar": CELLAR, "small": SMALL, "refused": REFUSED}
