@@ -73,6 +73,8 @@ class FrameFailed(OfFrame):
     name: ClassVar[str] = "frame.failed"
     error_type: str
     error: str
+    raised_at: str
+    """The agent's class, the playbook, its step, and the innermost line of Python code."""
 
 
 @dataclass(frozen=True, slots=True)
