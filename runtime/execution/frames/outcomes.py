@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 from runtime.core.errors import (
     LLMKeyRefused,
@@ -101,7 +100,6 @@ _STOPS_ITERATION = (StopIteration, StopAsyncIteration)
 """Python takes them for something else when a coroutine raises them."""
 
 
-@lru_cache(maxsize=256)
 def _both(own: type[Exception]) -> type[RaisedByPlaybook]:
     try:
         return type(own.__name__, (RaisedByPlaybook, own), {"__module__": own.__module__})
