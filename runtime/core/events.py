@@ -19,21 +19,36 @@ tracing.resumed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What an event says; a subclass for each kind, which names its event."""
+    """What an event says; a subclass for each kind. See `happening`."""
 
     name: ClassVar[str] = ""
 
     def data(self) -> dict[str, Any]:
         """Its fields by the standard logging keys."""
         return {key: getattr(self, key) for key in keys_of(type(self))}
+
+
+Kind = TypeVar("Kind", bound=Happening)
+
+
+@dataclass_transform(frozen_default=True)
+def happening(name: str) -> Callable[[type[Kind]], type[Kind]]:
+    """Make a class what events of this name say."""
+
+    def declare(declared: type[Kind]) -> type[Kind]:
+        made: type[Kind] = dataclass(frozen=True, slots=True)(declared)
+        made.name = name
+        return made
+
+    return declare
 
 
 _KEYS: dict[type, tuple[str, ...]] = {}

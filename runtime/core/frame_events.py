@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from runtime.core.events import Happening, keys_of
+from runtime.core.events import Happening, happening, keys_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,44 +42,38 @@ class OfFrame(Happening):
         return {key: getattr(self.about, key) for key in keys_of(FrameAbout)} | own
 
 
-@dataclass(frozen=True, slots=True)
+@happening("frame.started")
 class FrameStarted(OfFrame):
     """A call of a playbook started."""
 
-    name: ClassVar[str] = "frame.started"
     arguments: Mapping[str, object] | Sequence[object]
 
 
-@dataclass(frozen=True, slots=True)
+@happening("frame.restored")
 class FrameRestored(OfFrame):
     """It is back in memory after a restart or a rest."""
 
-    name: ClassVar[str] = "frame.restored"
     arguments: Mapping[str, object] | Sequence[object]
 
 
-@dataclass(frozen=True, slots=True)
+@happening("frame.returned")
 class FrameReturned(OfFrame):
     """It ended with a value."""
 
-    name: ClassVar[str] = "frame.returned"
     value: object
 
 
-@dataclass(frozen=True, slots=True)
+@happening("frame.failed")
 class FrameFailed(OfFrame):
     """It ended with an exception, which its caller may catch."""
 
-    name: ClassVar[str] = "frame.failed"
     error_type: str
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@happening("frame.stopped")
 class FrameStopped(OfFrame):
     """It was stopped, or its session leaves memory."""
-
-    name: ClassVar[str] = "frame.stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +89,17 @@ class InFrame(Happening):
         return self.session_id, self.frame
 
 
-@dataclass(frozen=True, slots=True)
+@happening("frame.parked")
 class FrameParked(InFrame):
     """It waits for "people", "agents", a "meeting" or a "time", at most `until` (ISO 8601)."""
 
-    name: ClassVar[str] = "frame.parked"
     waits_for: str
     until: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@happening("frame.resumed")
 class FrameResumed(InFrame):
     """What it waited for has come, or the time is over."""
-
-    name: ClassVar[str] = "frame.resumed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,68 +110,58 @@ class AtWork(InFrame):
     playbook: str
 
 
-@dataclass(frozen=True, slots=True)
+@happening("step.executed")
 class StepExecuted(AtWork):
     """The frame goes to a step."""
 
-    name: ClassVar[str] = "step.executed"
     step: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@happening("step.rejected")
 class StepRejected(AtWork):
     """What a model wrote was refused before it ran, by a rule."""
 
-    name: ClassVar[str] = "step.rejected"
     rule: str
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@happening("trigger.fired")
 class TriggerFired(AtWork):
     """A trigger holds, and its playbook is called."""
 
-    name: ClassVar[str] = "trigger.fired"
     trigger: str
 
 
-@dataclass(frozen=True, slots=True)
+@happening("turn.completed")
 class TurnCompleted(AtWork):
     """One reply of a model was read and run."""
 
-    name: ClassVar[str] = "turn.completed"
 
-
-@dataclass(frozen=True, slots=True)
+@happening("human.requested")
 class HumanRequested(AtWork):
     """Somebody asked for a human being instead of the agent."""
 
-    name: ClassVar[str] = "human.requested"
 
-
-@dataclass(frozen=True, slots=True)
+@happening("sandbox.failed")
 class SandboxFailed(AtWork):
     """There is no process to run the model's code; the playbook continues when somebody writes."""
 
-    name: ClassVar[str] = "sandbox.failed"
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@happening("llm.requested")
 class LLMRequested(AtWork):
     """A model is about to be asked."""
 
-    name: ClassVar[str] = "llm.requested"
     model: str
     prompt: Sequence[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@happening("llm.answered")
 class LLMAnswered(AtWork):
     """A model has answered. `seconds` is the time until its last word, `purpose` "execute" or "summarize";
     `participant_id` is who pays."""
 
-    name: ClassVar[str] = "llm.answered"
     model: str
     purpose: str
     reply: str
@@ -194,20 +175,18 @@ class LLMAnswered(AtWork):
     participant_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@happening("llm.broke_off")
 class LLMBrokeOff(AtWork):
     """An answer failed or broke off: the model is asked again, or done without."""
 
-    name: ClassVar[str] = "llm.broke_off"
     model: str
     purpose: str
     error: str
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@happening("llm.failed")
 class LLMFailed(AtWork):
     """A request failed after all tries."""
 
-    name: ClassVar[str] = "llm.failed"
     error: str

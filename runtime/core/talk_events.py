@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from runtime.core.events import Happening
+from runtime.core.events import Happening, happening
 
 
-@dataclass(frozen=True, slots=True)
+@happening("adapter.connected")
 class AdapterConnected(Happening):
     """The connection to a platform is open."""
 
-    name: ClassVar[str] = "adapter.connected"
     platform: str
 
 
-@dataclass(frozen=True, slots=True)
+@happening("message.admitted")
 class MessageAdmitted(Happening):
     """A person with access did something on a platform; it is kept for the conversation next."""
 
-    name: ClassVar[str] = "message.admitted"
     platform: str
     conversation: str
     message_id: str
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@happening("message.received")
 class MessageReceived(Happening):
     """A session took a person's message."""
 
-    name: ClassVar[str] = "message.received"
     session_id: str
     conversation: str
     program: str
@@ -40,27 +36,24 @@ class MessageReceived(Happening):
 
 
 @dataclass(frozen=True, slots=True)
-class PageOpened(Happening):
+class OfPagePart(Happening):
+    """Something of one part of a page."""
+
+    session_id: str
+    page_id: str
+    frame: str
+    part: int
+    platform: str
+
+
+@happening("page.opened")
+class PageOpened(OfPagePart):
     """A part of a text is about to become visible."""
 
-    name: ClassVar[str] = "page.opened"
-    session_id: str
-    page_id: str
-    frame: str
-    part: int
-    platform: str
 
-
-@dataclass(frozen=True, slots=True)
-class PageSent(Happening):
+@happening("page.sent")
+class PageSent(OfPagePart):
     """It is visible."""
-
-    name: ClassVar[str] = "page.sent"
-    session_id: str
-    page_id: str
-    frame: str
-    part: int
-    platform: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,24 +66,20 @@ class OfPage(Happening):
     frame: str
 
 
-@dataclass(frozen=True, slots=True)
+@happening("page.closed")
 class PageClosed(OfPage):
     """The text was closed unfinished, with a mark."""
 
-    name: ClassVar[str] = "page.closed"
 
-
-@dataclass(frozen=True, slots=True)
+@happening("page.failed")
 class PageFailed(OfPage):
     """The text could not be shown."""
 
-    name: ClassVar[str] = "page.failed"
     error: str
 
 
-@dataclass(frozen=True, slots=True)
+@happening("page.finished")
 class PageFinished(OfPage):
     """The text has its final form; `delivered`: people see it."""
 
-    name: ClassVar[str] = "page.finished"
     delivered: bool
