@@ -224,7 +224,7 @@ def _agent_of(event: Event) -> str:
 
 
 def _agent_in(frame: str) -> str:
-    """The agent of the frame that nobody called, below which a frame is."""
+    """The agent of the root frame above a frame."""
     return frame.partition(".")[0]
 
 

@@ -34,7 +34,7 @@ from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain, Rate
 from runtime.core.texts import Texts, english
 
 COMMANDS: Mapping[str, str] = {name: name for name in ("start", "help", "new", "stop", "status")}
-"""Words that are commands after `/` or `!`, unless commands are configured."""
+"""Words that are commands after `/` or `!`, unless `SlackOptions` names others."""
 
 _log = logging.getLogger(__name__)
 

@@ -53,6 +53,7 @@ _WARNINGS = frozenset(
         "node.shard_lost",
         "node.isolated",
         "meeting.placeless",
+        "task.untold",
         "tracing.failed",
     }
 )

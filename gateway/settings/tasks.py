@@ -1,4 +1,4 @@
-"""The settings about tasks."""
+"""The settings for tasks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from runtime.execution.calls.tasks import TaskLimits
 
 
 class TaskSettings(Section):
-    """How deep tasks may order tasks, how many of one orderer may be at work at once, and how many seconds each may
-    take unless its order says otherwise."""
+    """The limits of tasks: how deep tasks may order tasks, how many tasks of one orderer may run at once, and how many
+    seconds each may take unless its order says otherwise.
+    """
 
     depth: int = Field(default=3, ge=1, le=20)
     at_once: int = Field(default=8, ge=1, le=200)
@@ -18,5 +19,5 @@ class TaskSettings(Section):
 
     @property
     def limits(self) -> TaskLimits:
-        """What sessions hold."""
+        """The limits in the form that sessions take."""
         return TaskLimits(self.depth, self.at_once, self.within_s)

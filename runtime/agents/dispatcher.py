@@ -64,8 +64,8 @@ class Dispatcher:
         here = self._agents.get(agent).participant
         await self._channels.direct(self._agents.person(person_id(message.sender_id)), here).send(message)
 
-    def remind(self, agent: AgentId, message: Message) -> bool:
-        """Deliver a reminder; False when the agent no longer exists. Raises QueueFull."""
+    def deliver(self, agent: AgentId, message: Message) -> bool:
+        """Deliver a message that comes by no channel; False when the agent no longer exists. Raises QueueFull."""
         if not self._agents.lives(agent):
             return False
         self._agents.get(agent).accept(message)
@@ -74,7 +74,7 @@ class Dispatcher:
     def notify(self, agent: AgentId, message: Message) -> None:
         """Deliver a notice to an agent. A full queue drops it, which is published."""
         try:
-            self.remind(agent, message)
+            self.deliver(agent, message)
         except QueueFull as error:
             self.not_taken(message, agent, error)
 

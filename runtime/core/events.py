@@ -13,8 +13,8 @@ adapter.rate_limited · storage.lost storage.back storage.doubted · archive.fai
 node.balanced node.handed_over node.shard_lost node.isolated node.returned node.draining node.drained · job.failed ·
 access.refused access.paired · debugger.attached debugger.detached debugger.refused · participant.posted
 participant.refused participant.connected participant.left · remote.connected remote.listed remote.lost
-remote.unreachable remote.progressed remote.said · meeting.started meeting.ended meeting.placeless · tracing.failed
-tracing.resumed.
+remote.unreachable remote.progressed remote.said · meeting.started meeting.ended meeting.placeless · task.untold ·
+tracing.failed tracing.resumed.
 """
 
 from __future__ import annotations

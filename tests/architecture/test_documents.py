@@ -114,8 +114,8 @@ def _published() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
         if isinstance(node.args[0].value, str) and re.fullmatch(r"[a-z]+\.[a-z_]+", node.args[0].value)
-        if node.args[0].value.partition(".")[0] in known_areas
-        if node.args[0].value not in english() or getattr(node.func, "attr", "") == "publish"
+        if getattr(node.func, "attr", "") == "publish"
+        or (node.args[0].value.partition(".")[0] in known_areas and node.args[0].value not in english())
     }
 
 

@@ -33,7 +33,7 @@ class _Letter:
 @dataclass(frozen=True, slots=True)
 class Order(_Letter):
     """What is to be done: number `number` of the session `orderer`, which is in the conversation `home`. `place` is
-    where people see what the task says, both as `address_data` has them."""
+    where people see what the task says, both as `ADDRESS` writes them."""
 
     number: int
     orderer: SessionId
@@ -59,12 +59,6 @@ class Result(_Letter):
     error: str | None
     first: int
     last: int
-
-
-def as_address(data: list[str | None]) -> Address:
-    """The address that `address_data` was made of."""
-    platform, conversation, thread = data
-    return Address(str(platform), str(conversation), thread)
 
 
 def session_of(address: Address) -> SessionId | None:

@@ -274,7 +274,7 @@ async def _serves(connection: SocketStream, data_dir: Path) -> bool:
 
 
 def _close_to_others(folder: Path) -> None:
-    """Close files that a server wrote before it was told to keep them private."""
+    """Make files private that a server wrote before it was told to keep them so."""
     if folder.is_dir():
         folder.chmod(0o700)
         for path in folder.iterdir():
