@@ -11,6 +11,7 @@ from runtime.channels.registry import Channels
 from runtime.core.errors import QueueFull
 from runtime.core.ids import AgentId, MessageId, PersonId, person_id
 from runtime.core.message import Message, MessageType
+from runtime.events.channels import MessageUndelivered
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.tape.frame_state import counts
@@ -80,8 +81,10 @@ class Dispatcher:
 
     def not_taken(self, message: Message, who: str, error: QueueFull) -> None:
         """Publish that a participant in a meeting had no room for a message."""
-        about = {"meeting_id": message.meeting_id, "participant_id": who, "message_id": message.id}
-        self._bus.publish("message.undelivered", error=str(error), **about)
+        undelivered = MessageUndelivered(
+            str(error), meeting_id=message.meeting_id, participant_id=who, message_id=message.id
+        )
+        self._bus.publish(undelivered)
 
     def forget(self, agent: str, message: str) -> None:
         """Remove a message that was taken back from an agent; the tape has that already."""

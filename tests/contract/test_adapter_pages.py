@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
 
 import anyio
 import pytest
@@ -17,6 +16,7 @@ from adapters.pages.page import Page
 from adapters.pages.presenter import Presenter
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
+from runtime.events.happening import Happening
 from tests.contract.stands.parts import needs
 from tests.contract.stands.stand import Seen, Stand, Trouble
 
@@ -57,8 +57,8 @@ class Show:
     ) -> Page:
         return self._presenter.page("p1" + speaker.id, to, speaker, parts or {}, books)
 
-    def _note(self, name: str, /, **_: Any) -> None:
-        self.events.append(name)
+    def _note(self, what: Happening) -> None:
+        self.events.append(what.name)
 
 
 @asynccontextmanager

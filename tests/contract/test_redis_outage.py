@@ -12,6 +12,7 @@ import anyio.to_thread
 import pytest
 
 from runtime.core.errors import ConfigError, StorageUnavailable
+from runtime.events.happening import Happening
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.inbox import RedisInbox
@@ -32,9 +33,9 @@ class Heard:
         self.names: list[str] = []
         self.lost = anyio.Event()
 
-    def __call__(self, name: str, /, **_data: object) -> None:
-        self.names.append(name)
-        if name == "storage.lost":
+    def __call__(self, what: Happening) -> None:
+        self.names.append(what.name)
+        if what.name == "storage.lost":
             self.lost.set()
 
 

@@ -14,8 +14,8 @@ from gateway.settings.retention import RetentionSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ArchiveUnavailable
-from runtime.core.events import Event
 from runtime.core.ids import SessionId
+from runtime.events.happening import Event
 from runtime.storage.archive.sqlite import SqliteArchive, open_sqlite
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore

@@ -15,6 +15,7 @@ from gateway.web.scrape import Scrape
 from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
+from runtime.events.frames import TurnCompleted
 from tests.fakes.memory.rooms import MemoryRoomStore
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +45,7 @@ def counted() -> Scrape:
     bus = Bus(SystemClock())
     metrics = Metrics(Gauges(lambda: {1}, lambda: 0, lambda: 0, lambda: 0, lambda: 0, lambda: True, waiting))
     metrics.attach(bus)
-    bus.publish("turn.completed")
+    bus.publish(TurnCompleted("s", "1", "1", "Main"))
     return Scrape(TOKEN, metrics.text, CONTENT_TYPE)
 
 

@@ -35,7 +35,7 @@ from gateway.observability.tracing.open_spans import (
     within,
 )
 from gateway.observability.tracing.page_spans import PageSpans, Publisher
-from runtime.core.frame_events import (
+from runtime.events.frames import (
     FrameFailed,
     FrameParked,
     FrameRestored,

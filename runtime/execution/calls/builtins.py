@@ -13,10 +13,10 @@ import anyio
 
 from runtime.core.clock import LOOK_S, until
 from runtime.core.errors import QueueTimeout
-from runtime.core.frame_events import StepExecuted, TriggerFired
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
 from runtime.core.signals import Listeners
+from runtime.events.frames import StepExecuted, TriggerFired
 from runtime.execution.frames.events import FrameEvents, at_work
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runtime.core.errors import PlaybookError
-from runtime.core.frame_events import HumanRequested
 from runtime.core.message import Message
+from runtime.events.frames import HumanRequested
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.calls import Calls
 from runtime.execution.processor.course import Course

@@ -15,6 +15,7 @@ from runtime.core.errors import ArchiveUnavailable, InboxFull, QueueFull
 from runtime.core.message import Message
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
+from runtime.events.sessions import TaskUntold
 from runtime.execution.calls.tasks import ended_in_words, message_id
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
@@ -156,7 +157,7 @@ class TaskOrders:
             if not self._dispatcher.deliver(task.agent, message):
                 self._journal.note(MessageQueued(task.agent, message))
         except QueueFull:
-            self._around.bus.publish("task.untold", session_id=self._record.id, task=task.number)
+            self._around.bus.publish(TaskUntold(self._record.id, task.number))
 
     def asked_by_task(self, event: InboxEvent) -> bool:
         """Whether an event answers a question that a task may have asked, and not this session."""

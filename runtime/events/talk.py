@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtime.core.events import Happening, happening
+from runtime.events.happening import Happening, happening
 
 
 @happening("adapter.connected")
@@ -14,7 +14,7 @@ class AdapterConnected(Happening):
     platform: str
 
 
-@happening("message.admitted")
+@happening("message.admitted", "debug")
 class MessageAdmitted(Happening):
     """A person with access did something on a platform; it is kept for the conversation next."""
 
@@ -46,12 +46,12 @@ class OfPagePart(Happening):
     platform: str
 
 
-@happening("page.opened")
+@happening("page.opened", "debug")
 class PageOpened(OfPagePart):
     """A part of a text is about to become visible."""
 
 
-@happening("page.sent")
+@happening("page.sent", "debug")
 class PageSent(OfPagePart):
     """It is visible."""
 
@@ -71,7 +71,7 @@ class PageClosed(OfPage):
     """The text was closed unfinished, with a mark."""
 
 
-@happening("page.failed")
+@happening("page.failed", "error")
 class PageFailed(OfPage):
     """The text could not be shown."""
 
@@ -83,3 +83,60 @@ class PageFinished(OfPage):
     """The text has its final form; `delivered`: people see it."""
 
     delivered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OnPlatform(Happening):
+    """Something that only the pages of a platform know."""
+
+    page_id: str
+    conversation: str
+
+
+@happening("page.refused", "warning")
+class PageRefused(OnPlatform):
+    """The platform refused the text permanently."""
+
+    part: int
+    reason: str
+
+
+@happening("page.checked", "debug")
+class PageChecked(OnPlatform):
+    """The platform shows the text that was said, in `parts` messages, and nothing else of the page."""
+
+    parts: int
+    chars: int
+
+
+@happening("page.diverged", "warning")
+class PageDiverged(OnPlatform):
+    """The platform shows something different, in another place or too much."""
+
+    cause: str
+    part: int | None = None
+    reason: str | None = None
+
+
+@happening("page.orphaned", "warning")
+class PageOrphaned(OnPlatform):
+    """A crash or a lost answer may have left a message that nobody finishes."""
+
+    part: int
+    reason: str
+
+
+@happening("adapter.rate_limited", "warning")
+class AdapterRateLimited(OnPlatform):
+    """A platform asked for a pause."""
+
+    part: int
+    retry_after_s: float
+
+
+@happening("adapter.failed", "error")
+class AdapterFailed(Happening):
+    """A platform refuses the token or the permissions."""
+
+    platform: str
+    error: str

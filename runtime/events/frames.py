@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.core.events import Happening, happening, keys_of
+from runtime.events.happening import Happening, happening, keys_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +42,28 @@ class OfFrame(Happening):
         return {key: getattr(self.about, key) for key in keys_of(FrameAbout)} | own
 
 
-@happening("frame.started")
+@happening("frame.started", "debug")
 class FrameStarted(OfFrame):
     """A call of a playbook started."""
 
     arguments: Mapping[str, object] | Sequence[object]
 
 
-@happening("frame.restored")
+@happening("frame.restored", "debug")
 class FrameRestored(OfFrame):
     """It is back in memory after a restart or a rest."""
 
     arguments: Mapping[str, object] | Sequence[object]
 
 
-@happening("frame.returned")
+@happening("frame.returned", "debug")
 class FrameReturned(OfFrame):
     """It ended with a value."""
 
     value: object
 
 
-@happening("frame.failed")
+@happening("frame.failed", "debug")
 class FrameFailed(OfFrame):
     """It ended with an exception, which its caller may catch."""
 
@@ -71,7 +71,7 @@ class FrameFailed(OfFrame):
     error: str
 
 
-@happening("frame.stopped")
+@happening("frame.stopped", "debug")
 class FrameStopped(OfFrame):
     """It was stopped, or its session leaves memory."""
 
@@ -89,7 +89,7 @@ class InFrame(Happening):
         return self.session_id, self.frame
 
 
-@happening("frame.parked")
+@happening("frame.parked", "debug")
 class FrameParked(InFrame):
     """It waits for "people", "agents", a "meeting" or a "time", at most `until` (ISO 8601)."""
 
@@ -97,7 +97,7 @@ class FrameParked(InFrame):
     until: str | None
 
 
-@happening("frame.resumed")
+@happening("frame.resumed", "debug")
 class FrameResumed(InFrame):
     """What it waited for has come, or the time is over."""
 
@@ -110,14 +110,14 @@ class AtWork(InFrame):
     playbook: str
 
 
-@happening("step.executed")
+@happening("step.executed", "debug")
 class StepExecuted(AtWork):
     """The frame goes to a step."""
 
     step: str | None
 
 
-@happening("step.rejected")
+@happening("step.rejected", "warning")
 class StepRejected(AtWork):
     """What a model wrote was refused before it ran, by a rule."""
 
@@ -125,7 +125,7 @@ class StepRejected(AtWork):
     error: str
 
 
-@happening("trigger.fired")
+@happening("trigger.fired", "debug")
 class TriggerFired(AtWork):
     """A trigger holds, and its playbook is called."""
 
@@ -142,7 +142,7 @@ class HumanRequested(AtWork):
     """Somebody asked for a human being instead of the agent."""
 
 
-@happening("sandbox.failed")
+@happening("sandbox.failed", "error")
 class SandboxFailed(AtWork):
     """There is no process to run the model's code; the playbook continues when somebody writes."""
 
@@ -175,7 +175,7 @@ class LLMAnswered(AtWork):
     participant_id: str | None
 
 
-@happening("llm.broke_off")
+@happening("llm.broke_off", "warning")
 class LLMBrokeOff(AtWork):
     """An answer failed or broke off: the model is asked again, or done without."""
 
@@ -185,7 +185,7 @@ class LLMBrokeOff(AtWork):
     seconds: float
 
 
-@happening("llm.failed")
+@happening("llm.failed", "error")
 class LLMFailed(AtWork):
     """A request failed after all tries."""
 
