@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SlackKeys:
-    """What opens Slack: how to speak, and how to hear.
+    """The secrets for Slack: one to send with, one to receive with.
 
     To speak, `bot_token` for one workspace, or `app` with the table `installations` for all that install it. To hear,
     `app_token` for Socket Mode, or `signing_secret` for requests of Slack's.
@@ -56,7 +56,8 @@ class SlackKeys:
 
 @dataclass(frozen=True, slots=True)
 class SlackOptions:
-    """How to talk to Slack. `base_url` is the Web API's address up to and including `/api/`; None is Slack's own.
+    """The options of the Slack adapter. `base_url` is the Web API's address up to and including `/api/`; None is
+    Slack's own.
 
     `commands` are ours with what they do, as people are told; `texts` is how we say things. `admits` is asked before a
     thread or a form is opened.

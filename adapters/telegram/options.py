@@ -17,7 +17,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TelegramOptions:
-    """How to talk to Telegram.
+    """The options of the Telegram adapter.
 
     `base_url` is a Bot API server's address up to and including `/bot`; None is Telegram's own. `show_names` says where
     an agent's name stands above its text, unless it has a bot of its own: `agents` are their tokens by name. With

@@ -10,8 +10,8 @@ from gateway.settings.forms import Section
 
 
 class SandboxSettings(Section):
-    """Where model-written code runs; `seconds` and `memory_mib` bound one statement. Without a jail around its workers
-    nothing starts where it is "required"; where it is "preferred", people are warned."""
+    """The sandbox for model-written code; `seconds` and `memory_mib` bound one statement. Without a jail around its
+    workers nothing starts where it is "required"; where it is "preferred", people are warned."""
 
     workers: int = Field(default=4, ge=1, le=64)
     seconds: float = Field(default=2, gt=0)

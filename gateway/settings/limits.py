@@ -20,7 +20,7 @@ class AccessSettings(Section):
 
 
 class LimitSettings(Section):
-    """How much of anything. Texts are counted in characters, times in seconds, spending in US dollars and in tokens.
+    """The limits on amounts. Texts are counted in characters, times in seconds, spending in US dollars and in tokens.
 
     What a person or a conversation may use in a minute or a day (UTC) has no limit while it is 0.
     """

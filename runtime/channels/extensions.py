@@ -1,4 +1,4 @@
-"""What extensions follow in the channels of every session of a node, each in a task of its own."""
+"""The part of extensions in the channels of every session of a node, each in a task of its own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ class Guest:
 
 @dataclass(frozen=True, slots=True)
 class ChannelExtension:
-    """What one extension follows. Functions may be plain or async; `on_channel` is called before anything is said."""
+    """The functions and participants of one extension. Functions may be plain or async; `on_channel` is called before
+    anything is said.
+    """
 
     name: str
     observers: Sequence[StreamObserver] = ()

@@ -1,4 +1,4 @@
-"""What happens in frames: they begin, wait and end, go from step to step, and ask models."""
+"""Events of frames: they begin, wait and end, go from step to step, and ask models."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class FrameParked(InFrame):
 
 @happening("frame.resumed", "debug")
 class FrameResumed(InFrame):
-    """What it waited for has come, or the time is over."""
+    """The wait is over: the expected has come, or the time is up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class StepExecuted(AtWork):
 
 @happening("step.rejected", "warning")
 class StepRejected(AtWork):
-    """What a model wrote was refused before it ran, by a rule."""
+    """A rule refused a model's statement or answer before it was used."""
 
     rule: str
     error: str

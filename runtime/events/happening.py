@@ -16,7 +16,7 @@ Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What an event says; a subclass for each kind. See `happening`."""
+    """The content of an event; a subclass for each kind. See `happening`."""
 
     name: ClassVar[str] = ""
     level: ClassVar[Level] = "info"
@@ -41,7 +41,7 @@ def unheard(_what: Happening) -> None:
 
 @dataclass_transform(frozen_default=True)
 def happening(name: str, level: Level = "info") -> Callable[[type[Kind]], type[Kind]]:
-    """Make a class what events of this name say; the log shows them at this level."""
+    """Make a class the content of events of this name; the log shows them at this level."""
 
     def declare(declared: type[Kind]) -> type[Kind]:
         made: type[Kind] = dataclass(frozen=True, slots=True)(declared)

@@ -1,4 +1,4 @@
-"""What happens between people and a session: messages come in, pages are shown."""
+"""Events between people and a session: messages come in, pages are shown."""
 
 from __future__ import annotations
 

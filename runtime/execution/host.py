@@ -48,8 +48,8 @@ async def _nothing(_when: When, _frame: Frame) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Triggers:
-    """What a program wants done before and after its playbooks, and the playbooks that are started when variables of an
-    agent change so."""
+    """Work around a program's playbooks: before and after each, and the playbooks that changed variables of an agent
+    start."""
 
     around: Callable[[When, Frame], Awaitable[None]] = _nothing
     fired_by: Callable[[AgentId, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []

@@ -43,7 +43,7 @@ PYTHON = "python"
 
 @dataclass(frozen=True, slots=True)
 class RemoteOptions:
-    """What the operator says. `commands` are those that programs may start, "*" is any.
+    """The operator's settings. `commands` are those that programs may start, "*" is any.
 
     `environment` is what every started process sees, `variables` the values of what programs name. `result_chars`
     bounds what one call gives.

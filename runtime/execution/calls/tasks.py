@@ -36,7 +36,8 @@ _TASK_CHARS = 32
 
 @dataclass(frozen=True, slots=True)
 class TaskLimits:
-    """How deep tasks may order tasks, how many of one orderer are at work at once, and how long each may take."""
+    """The limits of tasks: how deep tasks may order tasks, how many of one orderer are at work at once, and how long
+    each may take."""
 
     depth: int = 3
     at_once: int = 8

@@ -49,7 +49,7 @@ class Withdrawn(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AgentFacts:
-    """What of an agent matters to all of its frames: the declared types of its variables, the triggers that a model
+    """The facts of an agent for all of its frames: the declared types of its variables, the triggers that a model
     judges, and the playbooks that handle what people say instead of an answer, by the pattern."""
 
     types: Mapping[str, str]

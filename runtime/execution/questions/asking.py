@@ -36,7 +36,7 @@ Prompt = Callable[[str], tuple[ChatMessage, ...]]
 
 @dataclass(frozen=True, slots=True)
 class AskingHooks:
-    """What stands around the questions of a frame.
+    """Hooks around the questions of a frame.
 
     `prompt` is the whole prompt around the text of the questions. `parked` is called with the error when the model
     cannot be reached, and returns when the question is to be asked again. `shortened` shortens the prompt, False when

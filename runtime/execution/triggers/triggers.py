@@ -134,7 +134,7 @@ def automatic(agent: AgentSpec, sharing: Sequence[AgentSpec]) -> Iterator[tuple[
 
 
 class VariableRules:
-    """What happens when a variable is set: its declared type is checked, and triggers that become true are run."""
+    """Rules for setting a variable: its declared type is checked, and triggers that become true are run."""
 
     def __init__(
         self,
