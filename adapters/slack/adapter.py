@@ -33,9 +33,6 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
 from runtime.core.texts import Texts, english
 
-COMMANDS: Mapping[str, str] = {name: name for name in ("start", "help", "new", "stop", "status")}
-"""Words that are commands after `/` or `!`, unless `SlackOptions` names others."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -65,8 +62,7 @@ class SlackOptions:
 
     base_url: str | None = None
     call_timeout_s: float = 10.0
-    ping_interval_s: float = 5.0
-    commands: Mapping[str, str] = field(default_factory=lambda: COMMANDS)
+    commands: Mapping[str, str] = field(default_factory=dict)
     texts: Texts = field(default_factory=english)
     admits: Admits = everybody_may
 
@@ -174,13 +170,7 @@ class SlackAdapter(Sender):
         return f"installed in {', '.join(names)}"
 
     def _socket(self, deliveries: Deliveries) -> EventSocket:
-        return EventSocket(
-            self._app.socket_url,
-            deliveries,
-            self._clock,
-            ping_interval_s=self._options.ping_interval_s,
-            call_timeout_s=self._options.call_timeout_s,
-        )
+        return EventSocket(self._app.socket_url, deliveries, self._clock, call_timeout_s=self._options.call_timeout_s)
 
 
 def keys_missing(keys: SlackKeys) -> str | None:

@@ -222,10 +222,9 @@ def remote_variables(
     return settings.remote.named(wanted, {**variables, **hidden})
 
 
-def otel_variables(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
+def otel_variables() -> dict[str, str]:
     """OpenTelemetry's own variables in the environment or .env, by name."""
-    found = _variables(environment, directory)
-    return {name: value for name, value in found.items() if name.startswith("OTEL_")}
+    return {name: value for name, value in _variables(None, None).items() if name.startswith("OTEL_")}
 
 
 def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:

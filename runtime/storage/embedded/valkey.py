@@ -24,7 +24,7 @@ from anyio.abc import Process, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from runtime.core.background import beside
-from runtime.core.clock import Clock, SystemClock
+from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, StorageUnavailable
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import StorageBack, StorageLost
@@ -87,10 +87,10 @@ class EmbeddedValkey(AbstractAsyncContextManager[Path]):
     nothing to start, StorageUnavailable when it does not start or dies too often.
     """
 
-    def __init__(self, data_dir: Path, *, on_event: Tell = unheard, clock: Clock | None = None) -> None:
+    def __init__(self, data_dir: Path, *, on_event: Tell = unheard) -> None:
         self._data_dir = data_dir
         self._on_event = on_event
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock()
         self._running = self._run()
         self._server: _OwnServer | _OtherServer
 
