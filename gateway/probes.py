@@ -146,7 +146,7 @@ async def _ask_archive(settings: Settings) -> str | None:
 
 
 async def _ask_valkey(settings: Settings) -> str:
-    from runtime.storage.redis.client.ping import ping
+    from runtime.storage.redis.client.server_check import ping
 
     with anyio.fail_after(_STORAGE_LIMIT_S):
         if settings.redis_url is not None:

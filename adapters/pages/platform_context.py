@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from anyio.abc import TaskGroup
 
@@ -58,10 +58,8 @@ class Record(Protocol):
     async def sent(self, part: int, platform_id: str, /) -> None: ...
 
 
-class OnVisible(Protocol):
-    """Hears that a part of an answer has become visible."""
-
-    def __call__(self, address: Address, speaker: Speaker, /) -> None: ...
+OnVisible: TypeAlias = Callable[[Address, Speaker], None]
+"""Hears that a part of an answer has become visible."""
 
 
 class Waiting(Protocol):

@@ -16,9 +16,8 @@ from anyio.abc import SocketStream
 from runtime.core.errors import ConfigError, StorageUnavailable
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.client.location import locate
-from runtime.storage.redis.client.ping import ping
 from runtime.storage.redis.client.server import ALONE_AFTER_S, Server
-from runtime.storage.redis.client.server_check import ServerCheck, examine
+from runtime.storage.redis.client.server_check import ServerCheck, examine, ping
 from runtime.storage.redis.records import RedisRecords
 from tests.fakes.clock import FakeClock
 from tests.fakes.ports import free_port
