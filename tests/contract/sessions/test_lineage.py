@@ -1,4 +1,4 @@
-"""What every store does with sessions that go on from others."""
+"""The contract of every store with sessions that go on from others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every catalogue of sessions does."""
+"""The contract of every catalogue of sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every SessionStore does."""
+"""The contract of every SessionStore."""
 
 from __future__ import annotations
 

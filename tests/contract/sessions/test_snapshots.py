@@ -1,4 +1,4 @@
-"""What every store does with snapshots of sessions."""
+"""The contract of every store with snapshots of sessions."""
 
 from __future__ import annotations
 

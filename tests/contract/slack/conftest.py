@@ -29,7 +29,7 @@ def platform(anyio_backend: str, clock: FakeClock) -> SlackPlatform:
 @pytest.fixture
 async def options(platform: SlackPlatform) -> AsyncIterator[SlackOptions]:
     async with serving(platform) as address:
-        yield SlackOptions(base_url=f"{address}/api/", commands=COMMANDS)
+        yield SlackOptions(base_url=f"{address}/api/", commands={name: name for name in COMMANDS})
 
 
 @pytest.fixture

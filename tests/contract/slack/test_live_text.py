@@ -119,7 +119,7 @@ def platform(anyio_backend: str, clock: FakeClock) -> SlackPlatform:
 @pytest.fixture
 async def stage(platform: SlackPlatform, clock: FakeClock) -> AsyncIterator[Stage]:
     async with serving(platform) as address:
-        options = SlackOptions(base_url=f"{address}/api/", commands=COMMANDS)
+        options = SlackOptions(base_url=f"{address}/api/", commands={name: name for name in COMMANDS})
         made = WatchedAdapter(SlackKeys(BOT_TOKEN, APP_TOKEN), clock=clock, options=options)
         async with aclosing(made) as adapter, anyio.create_task_group() as tasks:
             yield Stage(adapter, platform, clock, tasks)

@@ -127,6 +127,6 @@ class SlackStand:
 async def stand() -> AsyncGenerator[SlackStand]:
     platform = SlackPlatform()
     async with serving(platform) as address:
-        options = SlackOptions(base_url=f"{address}/api/", commands=COMMANDS)
+        options = SlackOptions(base_url=f"{address}/api/", commands={name: name for name in COMMANDS})
         async with aclosing(new_adapter(options)) as adapter:
             yield SlackStand(platform, options, adapter)

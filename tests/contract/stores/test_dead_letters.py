@@ -1,4 +1,4 @@
-"""What every store of dead letters does."""
+"""The contract of every store of dead letters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every FileStore does."""
+"""The contract of every FileStore."""
 
 from __future__ import annotations
 

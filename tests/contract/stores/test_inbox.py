@@ -1,4 +1,4 @@
-"""What every Inbox does."""
+"""The contract of every Inbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every LeaseStore does."""
+"""The contract of every LeaseStore."""
 
 from __future__ import annotations
 

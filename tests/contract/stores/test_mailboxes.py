@@ -1,4 +1,4 @@
-"""What every store of mailboxes does."""
+"""The contract of every store of mailboxes."""
 
 from __future__ import annotations
 

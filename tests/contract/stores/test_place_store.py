@@ -1,4 +1,4 @@
-"""What every PlaceStore does."""
+"""The contract of every PlaceStore."""
 
 from __future__ import annotations
 

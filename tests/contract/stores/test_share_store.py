@@ -1,4 +1,4 @@
-"""What every ShareStore does."""
+"""The contract of every ShareStore."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every RoomStore does."""
+"""The contract of every RoomStore."""
 
 from __future__ import annotations
 
