@@ -61,7 +61,7 @@ class WebSettings(Section):
 
 
 class PlatformSettings(Section):
-    """Who may talk on a platform. People, chats and spaces (workspaces, servers) are the platform's own ids.
+    """The access to a platform. People, chats and spaces (workspaces, servers) are the platform's own ids.
 
     `owners` are people too. `allow_groups` names lists of people in `access.groups`. Those whom only the chat or the
     space lets in are guests there, or what `visitors` says.

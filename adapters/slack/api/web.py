@@ -148,7 +148,7 @@ class WebApi:
             )
 
     async def open_form(self, trigger_id: str, view: Mapping[str, Any]) -> None:
-        """Show a form to the person who caused `trigger_id`, at most 3 s before."""
+        """Show a form to the person who caused `trigger_id`, which is valid for 3 s."""
         with self._calls.call("views.open"):
             await self._calls.client.views_open(trigger_id=trigger_id, view=dict(view))
 

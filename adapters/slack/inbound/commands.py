@@ -104,7 +104,7 @@ class Commanding:
         return True
 
     async def _said(self, given: SlashCommand, delivery: Delivery, workspace: Workspace, sent: Submission) -> Inbound:
-        """A person's answer, shown to the others below the question."""
+        """A person's answer, shown to the others in the question's channel or thread."""
         said = blocks_of(with_mentions(given.argument, {}), given.user_name)
         answer = await workspace.api.send(given.channel, sent.thread, said, None, delivery.event_id)
         at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", sent.thread)

@@ -100,7 +100,7 @@ class TranscriptCompacted(Content):
 
 @fact("park")
 class FrameParked(Content):
-    """What a frame waits for from now on."""
+    """A frame waits from now on."""
 
     frame: str = key("f")
     waits: Mapping[str, Any] | None = key("waits")
