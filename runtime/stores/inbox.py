@@ -85,7 +85,7 @@ class InboxEvent:
 
     @property
     def author(self) -> PersonId:
-        """Who did it, as sessions know them."""
+        """The person of the event, as sessions know them."""
         return person_id(self.person_id)
 
 
