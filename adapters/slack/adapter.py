@@ -57,7 +57,9 @@ class SlackOptions:
     Slack's own.
 
     `commands` are ours with what they do, as people are told; `texts` is how we say things. `admits` is asked before a
-    thread or a form is opened.
+    thread or a form is opened. `direct_threads`: each direct message outside of threads begins a conversation in its
+    own, as Slack shows them for an app with an `agent_view`; otherwise all of them are one conversation. `prompts` are
+    messages that people are offered to begin with, before the commands.
     """
 
     base_url: str | None = None
@@ -65,6 +67,8 @@ class SlackOptions:
     commands: Mapping[str, str] = field(default_factory=dict)
     texts: Texts = field(default_factory=english)
     admits: Admits = everybody_may
+    direct_threads: bool = True
+    prompts: Sequence[str] = ()
 
 
 class SlackAdapter(Sender):
@@ -81,8 +85,22 @@ class SlackAdapter(Sender):
         threads = Threads()
         texts = self._options.texts
         super().__init__(Workspaces(self._transport, keys.bot_token, installations), threads, clock, texts)
-        commanding = Commanding(threads, clock, self._options.commands, texts, self._options.admits)
-        self._hearing = Receiver(self._workspaces, threads, clock, commanding)
+        commanding = Commanding(
+            threads,
+            clock,
+            self._options.commands,
+            texts,
+            self._options.admits,
+            direct_threads=self._options.direct_threads,
+        )
+        self._hearing = Receiver(
+            self._workspaces,
+            threads,
+            clock,
+            commanding,
+            direct_threads=self._options.direct_threads,
+            prompts=self._options.prompts,
+        )
         self._events = None if keys.signing_secret is None else HttpEvents(keys.signing_secret, clock)
         self._deliveries: Deliveries | None = None
         self._door: Door | None = None

@@ -69,6 +69,8 @@ class FrameFailed(OfFrame):
 
     error_type: str
     error: str
+    raised_at: str
+    """The agent's class, the playbook, its step, and the innermost line of Python code."""
 
 
 @happening("frame.stopped", "debug")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,9 +82,12 @@ class PlaybookReturned(OfPlaybook):
 
 @happening("playbook.failed", "error")
 class PlaybookFailed(OfPlaybook):
-    """It ended with an exception."""
+    """It ended with an exception that nobody caught. `raised_at` is the place in one line, `lines` are the lines of
+    Python that led to it."""
 
     error: str
+    raised_at: str
+    lines: Sequence[str]
 
 
 @happening("program.logged")

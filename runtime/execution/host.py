@@ -15,6 +15,7 @@ from runtime.core.signals import Listeners
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Call, Executable, Frame
 from runtime.execution.frames.outcomes import described, site
+from runtime.execution.frames.raised import Failure, raised_at
 from runtime.execution.frames.signatures import Builtin, Later
 from runtime.execution.prompt.artifacts import kept_result
 from runtime.execution.prompt.step_words import shown_call
@@ -220,8 +221,8 @@ class Host:
         outside = meeting is not None and agent != caller.state.agent and agent not in meeting.joined
         return None if outside else number
 
-    async def run_frame(self, id_: str, playbook: Executable) -> BaseException | None:
-        """Run a frame to its end and write down what came of it; returns the exception that ended it, if one did.
+    async def run_frame(self, id_: str, playbook: Executable) -> Failure | None:
+        """Run a frame to its end and write down what came of it; returns the failure that ended it, if one did.
 
         Nothing happens to one that was stopped before it could run.
         """
@@ -229,7 +230,7 @@ class Host:
             return None
         frame = Frame(self._journal, id_, self)
         about = self._events.taken_up(frame, playbook.kind)
-        failure: BaseException | None = None
+        failure: Failure | None = None
         outcome: FrameReturned | None = None
         try:
             if self._watcher is not None:
@@ -241,8 +242,8 @@ class Host:
         except (StorageError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - a failing playbook is its caller's business
-            failure = error
-            outcome = FrameReturned(id_, error=described(error))
+            failure = Failure(error, raised_at(frame, error))
+            outcome = FrameReturned(id_, error=described(error), raised_at=failure.raised_at)
             if self._watcher is not None:
                 await self._watcher.failed(frame, error)
         finally:

@@ -70,7 +70,7 @@ class FrameEvents:
             self._bus.publish(frame_events.FrameReturned(about, outcome.value))
         else:
             error_type, error = outcome.error
-            self._bus.publish(frame_events.FrameFailed(about, error_type, error))
+            self._bus.publish(frame_events.FrameFailed(about, error_type, error, str(outcome.raised_at)))
 
     def waits(self, frame: Frame, wait: WaitState) -> None:
         """It waits, and may do so for long."""

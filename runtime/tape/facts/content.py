@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 from runtime.core.address import Address, address_data
 from runtime.core.ids import AgentId, participant_id, person_id
 from runtime.core.message import Attachment, message_from_data, message_to_data
-from runtime.tape.frame_state import CallSite
+from runtime.tape.frame_state import CallSite, RaisedAt
 
 Kind = TypeVar("Kind", bound="Content")
 
@@ -57,6 +57,10 @@ CALL_SITE = Form(
         "hidden": site.hidden,
     },
     lambda data: CallSite(**data),
+)
+RAISED_AT = Form(
+    lambda place: [place.agent, place.playbook, place.step, list(place.lines)],
+    lambda data: RaisedAt(data[0], data[1], data[2], tuple(data[3])),
 )
 ATTACHMENT = Form(lambda file: [file.name, file.media_type, file.url, file.size_bytes], lambda data: Attachment(*data))
 PARTICIPANTS = Form(lambda ids: [str(id_) for id_ in ids], lambda data: [participant_id(text) for text in data])

@@ -51,7 +51,7 @@ async def test_slack_conversation_goes_on_after_a_kill_in_a_direct_message_and_i
 
     async with listened_to(platform, tmp_path, TELLER) as running:
         with anyio.fail_after(LIMIT_S):
-            platform.say("hi", channel=DIRECT)
+            root = platform.say("hi", channel=DIRECT)
             asked = platform.mention("hello", channel=CHANNEL)
             await platform.until(lambda: any(HELLO in text for text in shown(DIRECT)))
             await platform.until(lambda: any(HELLO in text for text in shown(CHANNEL)))
@@ -61,7 +61,7 @@ async def test_slack_conversation_goes_on_after_a_kill_in_a_direct_message_and_i
         await running.start()
         with anyio.fail_after(LIMIT_S):
             await running.listens_to("slack")
-            platform.say("are you there?", channel=DIRECT)
+            platform.say("are you there?", channel=DIRECT, thread=root)
             await platform.until(lambda: any("You said: are you there?" in text for text in shown(DIRECT)))
             platform.say("story", channel=CHANNEL, thread=asked)
             await platform.until(lambda: any(END_OF_STORY in text for text in shown(CHANNEL)))
