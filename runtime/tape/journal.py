@@ -26,7 +26,7 @@ from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
 
 MAX_PENDING = 100
-"""While so many facts wait to be written, calls wait for the store."""
+"""While this number of facts waits to be written, calls wait for the store."""
 
 
 @dataclass(frozen=True, slots=True)
