@@ -18,6 +18,7 @@ from runtime.language.program import Op
 from runtime.language.syntax.signature import parse_python
 
 _MOST_CLAUSES = 12
+_ODD_SAY = re.compile(r"Say\([^(]*\)[.;\s]*")
 _UNKNOWN = "no rule knows what it means"
 
 
@@ -211,7 +212,7 @@ class Classifier:
         name = phrases.whole_call(expression.rstrip("."))
         if name is not None:
             return self._calling(name, text.rstrip(".; "))
-        if re.fullmatch(r"Say\([^(]*\)[.;\s]*", text):  # a bracket in its words that nothing opened: "Say(user, :) Hi)"
+        if _ODD_SAY.fullmatch(text):  # a bracket in its words that nothing opened: "Say(user, :) Hi)"
             return self._calling("Say", text.rstrip(".; "))
         if named := self._verb_call(bare) or self._named_by_variable(text, bare):
             return named

@@ -13,6 +13,8 @@ from runtime.language.syntax.naming import camel_case
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 
 _NO_NAME = re.compile(r"[$()\[\]{}=\"]")
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
+_LETTERS = re.compile(r"[^\W_]+")
 _WHOSE = re.compile(
     r"\b(?:(?:the\s+)?(?:user|customer|client|guest|player|person)(?:['\u2019]s|s['\u2019])?|their|his|her|its|my|your|our|all)\b",
     re.IGNORECASE,
@@ -45,7 +47,11 @@ class Reach:
         """The playbook that these words name: "Create a ticket" is CreateTicket, "Get user's name" GetName."""
         if _NO_NAME.search(words):
             return None
-        return self._by_words.get(_simple(words)) or self._by_words.get(_simple(_WHOSE.sub(" ", words)))
+        letters = [_letters(word) for word in words.split()]
+        whole, own = "".join([one for one, _ in letters]), "".join([one for _, one in letters])
+        if not words.isascii() or not own[:1].isalpha():  # no name is made of the letters alone
+            whole, own = _simple(words), _simple(_WHOSE.sub(" ", words))
+        return self._by_words.get(whole) or self._by_words.get(own)
 
     def params(self, name: str) -> tuple[Param, ...]:
         """The parameters of a playbook of this agent."""
@@ -117,7 +123,17 @@ def _called(agent: str) -> str:
 
 
 @lru_cache(maxsize=4096)
+def _letters(word: str) -> tuple[str, str]:
+    """What `_simple` leaves of one word in a text, and what it leaves of one that is no possessive."""
+    return _kept(word), _kept(_WHOSE.sub(" ", word))
+
+
+def _kept(text: str) -> str:
+    return "".join(_LETTERS.findall(_ARTICLE.sub(" ", phrases.spaced(text)).replace("'", ""))).lower()
+
+
+@lru_cache(maxsize=4096)
 def _simple(text: str) -> str:
     """A name for comparison: "Create a ticket" and CreateTicket are equal."""
-    words = re.sub(r"\b(?:a|an|the)\b", " ", phrases.spaced(text), flags=re.IGNORECASE)
+    words = _ARTICLE.sub(" ", phrases.spaced(text))
     return (camel_case(words) or text).lower()

@@ -125,6 +125,8 @@ def is_call(step: Step) -> bool:
 
 def lost_names(said: str, compiled: str) -> list[str]:
     """The variables, with their types, and the calls in an author's text that a compiled one lacks."""
+    if "$" not in said and "(" not in said:
+        return []
     before, after = _SELF.sub("", said), _SELF.sub("", compiled)
     kept = {*_VARIABLE.findall(after), *_CALLED.findall(after), *_BECOME_CODES}
     kept |= {name.partition(":")[0] for name in kept}
@@ -175,5 +177,5 @@ def _relocate_steps(items: Sequence[ListItem], steps: Sequence[Step], parent: Li
         own = items[index - skipped] if 0 <= index - skipped < len(items) else None
         item = own or parent
         children = _relocate_steps(own.children if own else (), step.children, item)
-        placed.append(replace(step, span=item.span if item else step.span, children=children))
+        placed.append(Step(step.line, step.op, step.text, item.span if item else step.span, children))
     return tuple(placed)
