@@ -30,7 +30,7 @@ _BRANCH = re.compile(
 
 
 _EACH = re.compile(
-    r"for\s+(?:each|every|all)?\s*(?:\w+\s+)?(\$\w+(?::\w+)?)\s+(?:in|of|from)\s+(.+?)\s*:?\Z",
+    r"for\s+(?:(?:each|every|all)\s*)?(?:\w+\s+)?(\$\w+(?::\w+)?)\s+(?:in|of|from)\s+(.+?)\s*:?\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _EACH_NOUN = re.compile(
@@ -48,7 +48,7 @@ _FOREVER = re.compile(
 
 
 _TIMES = re.compile(
-    r"(?:repeat|loop|do (?:this|the following)|for)?\s*(?:up to|at most|exactly)?\s*(?:(\d+|\$\w+|one|two"
+    r"(?:repeat|loop|do (?:this|the following)|for)?\s*(?:(?:up to|at most|exactly)\s*)?(?:(\d+|\$\w+|one|two"
     r"|three|four|five|six|seven|eight|nine|ten)(?:\s+(?:times|iterations|rounds|attempts|tries)|\s?x)"
     r"|(once|twice|thrice))(?!\w)\s*:?\Z",
     re.IGNORECASE,
@@ -56,7 +56,7 @@ _TIMES = re.compile(
 
 
 _LIMIT = re.compile(
-    r"[,;(]?\s*(?:but\s+)?(?:for\s+)?(?:up to|at most|no more than|a maximum of|max(?:imum)?)\s+(\d+|two"
+    r"(?:[,;(]|(?<!\s))\s*(?:but\s+)?(?:for\s+)?(?:up to|at most|no more than|a maximum of|max(?:imum)?)\s+(\d+|two"
     r"|three|four|five|ten)\s+(?:times|iterations|rounds|attempts|tries)\)?",
     re.IGNORECASE,
 )
