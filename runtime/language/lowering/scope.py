@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
@@ -52,6 +52,21 @@ class Reach:
         if not words.isascii() or not own[:1].isalpha():  # no name is made of the letters alone
             whole, own = _simple(words), _simple(_WHOSE.sub(" ", words))
         return self._by_words.get(whole) or self._by_words.get(own)
+
+    def meant_by_first(self, words: Sequence[str], most: int) -> list[str]:
+        """The playbooks that the first two of these words name, the first three, and so on, up to `most`."""
+        if not all(map(str.isascii, words[:most])):
+            counts = range(2, min(len(words), most) + 1)
+            return [name for count in counts if (name := self.meant(" ".join(words[:count]))) is not None]
+        found, whole, own = [], "", ""
+        for count, word in enumerate(words[:most], 1):
+            if _NO_NAME.search(word):
+                break
+            one, other = _letters(word)
+            whole, own = whole + one, own + other
+            if count > 1 and (name := self._by_words.get(whole) or self._by_words.get(own)) is not None:
+                found.append(name)
+        return found
 
     def params(self, name: str) -> tuple[Param, ...]:
         """The parameters of a playbook of this agent."""

@@ -73,7 +73,7 @@ def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | Non
     kept = _tokens(there) | _numbers(there)
     if operands is not None:
         kept |= {word for number, word in _SPELT_NUMBERS if number in kept}
-    said = _TIME.sub(" ", said) if any("Sleep(" in row for row in rows) else said
+    said = _TIME.sub(" ", said) if _sleeps(rows) else said
     known = kept | _dropped(rows)
     lost = []
     if operands is None:
@@ -89,7 +89,7 @@ def lost_clauses(said: str, compiled: Iterable[str]) -> list[str]:
     there = "\n".join(rows)
     stems = frozenset(map(_stem, _tokens(there) | _numbers(there)))
     dropped = _dropped(rows)
-    sleeps = any("Sleep(" in row for row in rows)
+    sleeps = _sleeps(rows)
     if not any(_missing(token, dropped, stems) for token in _read(said)):
         return []
     lost = []
@@ -174,6 +174,11 @@ def _key(token: str) -> str:
     if token[:1].isdigit():
         return token.lstrip("0") or "0"
     return token if token.startswith("$") else token.removesuffix("'s").replace("'", "")
+
+
+def _sleeps(rows: tuple[str, ...]) -> bool:
+    """Whether a time in words may stand in them in seconds."""
+    return "Sleep(" in "\n".join(rows)
 
 
 @lru_cache(maxsize=256)

@@ -99,6 +99,8 @@ def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
     """Compare a step, which may fold its details into one line or spell out its sentence, within reason. Lost words are
     compared elsewhere.
     """
+    if not item.children and not step.children:
+        return [f"{playbook}:{step.line} has lost {lost} of the source" for lost in _lost(item, step)]
     most = sum(1 for inner in item.walk() if not inner.children)
     after = sum(1 for inner in step.walk() if not inner.children)
     clauses = sum(inner.text.count(mark) for inner in item.walk() for mark in (";", ",", " and ", " then ")) + 3
