@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 
 import anyio
 from anyio.abc import TaskGroup
@@ -55,7 +55,7 @@ class Comebacks:
             for key in [key for key, (lease, _) in waiting.items() if lease.shard == shard]:
                 del waiting[key]
 
-    def loads(self) -> Mapping[int, int]:
+    def loads(self) -> Counter[int]:
         """The number of waiting sessions in each shard."""
         return Counter(lease.shard for waiting in (self._talks, self._tasks) for lease, _ in waiting.values())
 
