@@ -200,8 +200,8 @@ class _Seen(Room):
 
 
 class WebPlace:
-    """A room, seen through one node's page. The page comes back when its connection ends, and says again what was not
-    taken, as the real one does."""
+    """A room, seen through one node's page. The page comes back when its connection ends, asks what has changed, and says
+    again what was not taken, as the real one does."""
 
     repeats_orphans = False
     has_choices = True
@@ -244,8 +244,8 @@ class WebPlace:
                 async with AsyncExitStack() as stack:
                     with anyio.fail_after(10):
                         page = await stack.enter_async_context(self._node.page(f"Ada {self._name}"))
-                        room = _Seen(page, self._name)
-                        await room.open()
+                        room, before = _Seen(page, self._name), self._room
+                        await (room.open() if before is None else room.join_again(before))
                         self._room = room
                         self.trouble = ""
                         for message_id in list(self._said):

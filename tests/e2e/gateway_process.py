@@ -188,12 +188,24 @@ class Room:
         self._page = page
         self.name = name
         self.messages: dict[str, dict[str, Any]] = {}
+        self.version = 0
 
     async def join(self) -> None:
         """See what there is."""
         with anyio.fail_after(SEEN_LIMIT_S):
             joined = await self._page.join(self.name)
         self.messages = {message["id"]: message for message in joined["messages"]}
+        self._note_versions()
+
+    async def join_again(self, before: Room) -> None:
+        """See what has changed since `before`, as a page does whose connection has ended."""
+        with anyio.fail_after(SEEN_LIMIT_S):
+            joined = await self._page.join(self.name, version=before.version or None)
+        changed = {message["id"]: message for message in joined["messages"]}
+        kept = {} if joined["reset"] else {id_: message | {"live": False} for id_, message in before.messages.items()}
+        self.messages = kept | changed
+        self.version = 0 if joined["reset"] else before.version
+        self._note_versions()
 
     async def open(self) -> None:
         """Make the room, and see what there is."""
@@ -245,3 +257,8 @@ class Room:
             text = message["text"]
             message["text"] = text[: len(text) - frame.get("cut", 0)] + frame["add"]
             message["live"] = "done" not in frame
+            self.version = max(self.version, frame.get("done", {}).get("version", 0))
+        self._note_versions()
+
+    def _note_versions(self) -> None:
+        self.version = max([self.version, *(message["version"] for message in self.messages.values())])
