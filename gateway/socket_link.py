@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from gateway.web.socket_protocol import sender_at_once
+from gateway.socket_protocol import sender_at_once
 
 
 class SocketLink:

@@ -11,7 +11,7 @@ import uvicorn
 from anyio.abc import TaskStatus
 from starlette.types import ASGIApp
 
-from gateway.web.socket_protocol import SocketProtocol
+from gateway.socket_protocol import SocketProtocol
 from runtime.core.errors import ConfigError
 
 MAX_FRAME_BYTES = 2 * 1024 * 1024

@@ -13,8 +13,8 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 
+from gateway.socket_protocol import sender_at_once
 from gateway.web.server import serve
-from gateway.web.socket_protocol import sender_at_once
 
 pytestmark = pytest.mark.anyio
 

@@ -27,7 +27,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     def _send_at_once(self, text: str) -> bool:
         if not self.writable.is_set():
             return False
-        if not (self.disconnected or self.close_sent or self.transport.is_closing()):
+        if not (self.close_sent or self.transport.is_closing()):
             self.transport.write(_frame(text))
         return True
 
