@@ -59,9 +59,9 @@ class _Pool(BlockingConnectionPool):
 
     async def get_connection(self, *ignored: Any, **options: Any) -> AbstractConnection:
         if not self.can_get_connection():
-            found: AbstractConnection = await super().get_connection(*ignored, **options)
+            found: AbstractConnection = await super().get_connection(*ignored, **options)  # type: ignore[no-untyped-call]
             return found
-        connection: AbstractConnection = self.get_available_connection()
+        connection: AbstractConnection = self.get_available_connection()  # type: ignore[no-untyped-call]
         try:
             await self.ensure_connection(connection)
         except BaseException:

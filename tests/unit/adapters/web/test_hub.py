@@ -25,7 +25,12 @@ async def test_frames_leave_in_the_order_they_came() -> None:
 
 async def test_a_frame_leaves_at_once_where_the_connection_takes_it() -> None:
     sent: list[str] = []
-    page = Browser(Person("web:ada", "Ada"), lambda frame: sent.append(frame) is None)
+
+    def at_once(frame: str) -> bool:
+        sent.append(frame)
+        return True
+
+    page = Browser(Person("web:ada", "Ada"), at_once)
     page.push("1")
     page.push("2")
     assert (sent, page.waiting) == (["1", "2"], 0)
