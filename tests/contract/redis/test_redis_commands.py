@@ -115,7 +115,7 @@ async def test_a_command_calls_few_functions(valkey_socket: Path) -> None:
 
 async def test_who_finds_all_connections_in_use_waits_for_one(valkey_socket: Path) -> None:
     endpoint = (str(valkey_socket), 0)
-    pool = locate(valkey_socket).client(endpoint, size=2, connect_s=5, read_s=5).connection_pool
+    pool: Any = locate(valkey_socket).client(endpoint, size=2, connect_s=5, read_s=5).connection_pool
     first, second = await pool.get_connection(), await pool.get_connection()
     had = []
 
@@ -137,7 +137,7 @@ async def test_an_idle_connection_that_the_server_has_closed_is_opened_again(val
     client = locate(valkey_socket).client(endpoint, size=1, connect_s=5, read_s=5)
     first = await client.client_id()
     async with Redis(unix_socket_path=str(valkey_socket)) as other:
-        await other.client_kill_filter(_id=first)
+        await other.client_kill_filter(_id=str(first))
     assert await client.client_id() != first
     await client.aclose()
     await client.connection_pool.disconnect()
