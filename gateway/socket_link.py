@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from gateway.socket_protocol import sender_at_once
+
 
 class SocketLink:
     """An accepted WebSocket as a visit's Link. The other side may vanish at any time."""
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
+        self.send_at_once = sender_at_once(socket.scope)
 
     async def receive(self) -> str | None:
         """The next frame; None when the other side has gone."""

@@ -28,11 +28,20 @@ MAX_NAMED = 100
 """The number of people in a room who are listed by name."""
 
 
-class Browser:
-    """One connected page. Its frames wait here in order; pushing never blocks and never raises."""
+def _waits(_frame: str) -> bool:
+    """A page that takes nothing at once."""
+    return False
 
-    def __init__(self, person: Person) -> None:
+
+class Browser:
+    """One connected page. Frames leave at once where its connection takes them, else they wait here in order; pushing
+    never blocks and never raises.
+    """
+
+    def __init__(self, person: Person, send_at_once: Callable[[str], bool] = _waits) -> None:
         self.person = person
+        self._send_at_once = send_at_once
+        self._sending = False
         self.room: str | None = None
         self.too_slow = anyio.Event()
         self._frames: deque[str] = deque()
@@ -45,8 +54,10 @@ class Browser:
         return len(self._frames)
 
     def push(self, frame: str) -> None:
-        """Queue a frame. A page that lets too much wait is marked as too slow and gets nothing more."""
+        """Send a frame, or queue it. A page that lets too much wait is marked as too slow and gets nothing more."""
         if self.too_slow.is_set():
+            return
+        if not self._frames and not self._sending and self._send_at_once(frame):
             return
         if len(self._frames) >= MAX_WAITING_FRAMES or self._characters > MAX_WAITING_CHARACTERS:
             self.too_slow.set()
@@ -57,9 +68,13 @@ class Browser:
         self._news.send()
 
     async def next_frame(self) -> str:
-        """The oldest waiting frame; waits for one if there is none."""
+        """The oldest waiting frame, which leaves before anything that is pushed later; waits for one if there is none.
+        The one before has left when this is called.
+        """
+        self._sending = False
         while not self._frames:
             await self._news.wait()
+        self._sending = True
         frame = self._frames.popleft()
         self._characters -= len(frame)
         return frame

@@ -58,6 +58,10 @@ class Link(Protocol):
         """The next text frame; None when the other side has gone."""
         ...
 
+    def send_at_once(self, frame: str, /) -> bool:
+        """Send a text frame now. Returns False, and sends nothing, where that has to wait."""
+        ...
+
     async def send(self, frame: str, /) -> None:
         """Send a text frame; returns when it may be forgotten. Does nothing when the other side has gone."""
         ...
@@ -83,7 +87,7 @@ class Visit:
         self._house = house
         self._board = house.ledger.board
         self._link = link
-        self._browser = Browser(person)
+        self._browser = Browser(person, link.send_at_once)
         self._acts = Acts(house.ledger, self._browser, language)
         self._farewell: tuple[int, str] | None = None
 

@@ -21,6 +21,7 @@ import anyio
 from benchmarks.nobody import Nobody, Unseen
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
+from gateway.collection import collect_rarely
 from gateway.foundation import renewal_of
 from runtime.bus import Bus
 from runtime.channels.outbox import PageRecord, PageSpec
@@ -140,6 +141,7 @@ async def serve(socket: Path, name: str, answer_s: float) -> None:
         roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
         node = Node(RedisLeaseStore(connection), inbox, roster, renewal, bus)
         await node.run(tasks, registry)
+        collect_rarely()
         _tell("ready")
         await _answer_questions(tasks.cancel_scope)
 

@@ -89,6 +89,7 @@ async def _serve(settings: Settings, programs: Sequence[Path], debug: DebugAddre
         say(_STOPPING_AT_ONCE if at_once else _STOPPING)
 
     def ready(now: Ready) -> None:
+        collect_rarely()
         readies.append(now)
         _announce(now)
 
@@ -96,6 +97,7 @@ async def _serve(settings: Settings, programs: Sequence[Path], debug: DebugAddre
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop, number)
     from gateway.app import serve
+    from gateway.collection import collect_rarely
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_stopped, stopping, drains, tasks.cancel_scope)

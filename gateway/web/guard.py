@@ -92,7 +92,7 @@ class Guard:
 
         refusal = self._refusal(scope)
         if refusal is None:
-            await self._app(scope, receive, send_with_headers)
+            await self._app(scope, receive, send if scope["type"] == "websocket" else send_with_headers)
         elif scope["type"] == "websocket":
             await WebSocket(scope, receive, send).send_denial_response(refusal)
         else:

@@ -11,6 +11,7 @@ import uvicorn
 from anyio.abc import TaskStatus
 from starlette.types import ASGIApp
 
+from gateway.socket_protocol import SocketProtocol
 from runtime.core.errors import ConfigError
 
 MAX_FRAME_BYTES = 2 * 1024 * 1024
@@ -61,7 +62,7 @@ async def serve(
     listener = _listen(host, port)
     config = uvicorn.Config(
         app,
-        ws="websockets-sansio",
+        ws=SocketProtocol,
         ws_max_size=MAX_FRAME_BYTES,
         ws_per_message_deflate=False,  # it would compress each frame anew for each page, and hold a window for each
         ws_ping_interval=PING_INTERVAL_S,

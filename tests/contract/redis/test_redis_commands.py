@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,16 @@ from redis.asyncio import Redis
 
 from runtime.core.errors import StorageUnavailable
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.location import locate
 from runtime.storage.redis.client.script import Script
 from runtime.storage.redis.records import RedisRecords
 
 pytestmark = pytest.mark.anyio
 
 MANY = 500
+ROUND_TRIPS = 50
+MOST_CALLS = 400
+"""Calls of functions for one command. It was 484 with the library's own way to a connection, and scopes of anyio."""
 
 
 async def _reads(connection: RedisConnection) -> int:
@@ -88,3 +93,51 @@ async def test_who_asks_with_one_that_is_cancelled_has_an_answer(valkey_socket: 
                 await anyio.lowlevel.checkpoint()
             ended.cancel_scope.cancel()
     assert "value" in found
+
+
+async def test_a_command_calls_few_functions(valkey_socket: Path) -> None:
+    calls = 0
+
+    def count(_frame: Any, kind: str, _argument: Any) -> None:
+        nonlocal calls
+        calls += kind in ("call", "c_call")
+
+    async with open_connection(valkey_socket, patience_s=20) as connection:
+        await connection.ask("GET", "{parley:test}:any")
+        sys.setprofile(count)
+        try:
+            for _ in range(ROUND_TRIPS):
+                await connection.ask("GET", "{parley:test}:any")
+        finally:
+            sys.setprofile(None)
+    assert calls / ROUND_TRIPS < MOST_CALLS
+
+
+async def test_who_finds_all_connections_in_use_waits_for_one(valkey_socket: Path) -> None:
+    endpoint = (str(valkey_socket), 0)
+    pool: Any = locate(valkey_socket).client(endpoint, size=2, connect_s=5, read_s=5).connection_pool
+    first, second = await pool.get_connection(), await pool.get_connection()
+    had = []
+
+    async def take() -> None:
+        had.append(await pool.get_connection())
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(take)
+        await anyio.wait_all_tasks_blocked()
+        assert had == []
+        await pool.release(first)
+    assert had == [first]
+    assert first is not second
+    await pool.disconnect()
+
+
+async def test_an_idle_connection_that_the_server_has_closed_is_opened_again(valkey_socket: Path) -> None:
+    endpoint = (str(valkey_socket), 0)
+    client = locate(valkey_socket).client(endpoint, size=1, connect_s=5, read_s=5)
+    first = await client.client_id()
+    async with Redis(unix_socket_path=str(valkey_socket)) as other:
+        await other.client_kill_filter(_id=str(first))
+    assert await client.client_id() != first
+    await client.aclose()
+    await client.connection_pool.disconnect()

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-import anyio
-from anyio.lowlevel import checkpoint
 from redis import exceptions
 from redis.asyncio import Redis
 from redis.asyncio.connection import AbstractConnection
@@ -65,7 +63,7 @@ class Commands:
         """Send what is asked for by the end of this turn."""
         asked: Sequence[_Asked] = self._asked
         try:
-            await checkpoint()
+            await asyncio.sleep(0)
             asked, self._asked = self._asked, []
             waits = any(one.replicated for one in asked) and await self._followed(False)
             for first in range(0, len(asked), _MAX_TOGETHER):
@@ -82,7 +80,7 @@ class Commands:
         connection: AbstractConnection = await self._pool.get_connection()  # type: ignore[no-untyped-call]
         answers, wanted = list[Any](), len(asked) + waits
         try:
-            with anyio.fail_after(COMMAND_LIMIT_S):
+            async with asyncio.timeout(COMMAND_LIMIT_S):
                 packed = [piece for one in asked for piece in connection.pack_command(*one.parts)]
                 if waits:
                     packed += connection.pack_command("WAIT", 1, _REPLICA_LIMIT_MS)
@@ -90,10 +88,9 @@ class Commands:
                 while len(answers) < wanted:
                     answers.append(await _answer(connection))
         finally:
-            with anyio.CancelScope(shield=True):
-                if len(answers) < wanted:
-                    await connection.disconnect(nowait=True)
-                await self._pool.release(connection)
+            if len(answers) < wanted:
+                await connection.disconnect(nowait=True)
+            await self._pool.release(connection)
         lacking = await self._lacking(answers.pop()) if waits else None
         for one, answer in zip(asked, answers, strict=True):
             found = lacking if lacking and one.replicated and not isinstance(answer, Exception) else answer

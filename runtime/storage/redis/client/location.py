@@ -54,6 +54,22 @@ class _Local(_Packed, UnixDomainSocketConnection): ...
 _CONNECTIONS = {Connection: _Plain, SSLConnection: _Encrypted, UnixDomainSocketConnection: _Local}
 
 
+class _Pool(BlockingConnectionPool):
+    """Hands out a connection without the library's lock, timer and telemetry where nobody has to wait for one."""
+
+    async def get_connection(self, *ignored: Any, **options: Any) -> AbstractConnection:
+        if not self.can_get_connection():
+            found: AbstractConnection = await super().get_connection(*ignored, **options)  # type: ignore[no-untyped-call]
+            return found
+        connection: AbstractConnection = self.get_available_connection()  # type: ignore[no-untyped-call]
+        try:
+            await self.ensure_connection(connection)
+        except BaseException:
+            await self.release(connection)
+            raise
+        return connection
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """`seeds` are the servers to begin with; `master` is the name by which Sentinels know the primary, if given.
@@ -76,7 +92,7 @@ class Location:
         place = {"host": host, "port": port} if port else {"path": host}
         options = {name: value for name, value in self.options.items() if name not in without}
         options["connection_class"] = _CONNECTIONS[options.get("connection_class", Connection)]
-        pool = BlockingConnectionPool(
+        pool = _Pool(
             max_connections=size,
             timeout=None,
             socket_timeout=read_s,

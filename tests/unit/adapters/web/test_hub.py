@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import anyio
 import pytest
 
 from adapters.web import hub
@@ -20,6 +21,49 @@ async def test_frames_leave_in_the_order_they_came() -> None:
     for number in range(3):
         page.push(str(number))
     assert [await page.next_frame() for _ in range(3)] == ["0", "1", "2"]
+
+
+async def test_a_frame_leaves_at_once_where_the_connection_takes_it() -> None:
+    sent: list[str] = []
+
+    def at_once(frame: str) -> bool:
+        sent.append(frame)
+        return True
+
+    page = Browser(Person("web:ada", "Ada"), at_once)
+    page.push("1")
+    page.push("2")
+    assert (sent, page.waiting) == (["1", "2"], 0)
+
+
+async def test_no_frame_overtakes_one_that_waits_or_is_being_sent() -> None:
+    full = True
+    sent: list[str] = []
+
+    def at_once(frame: str) -> bool:
+        if not full:
+            sent.append(frame)
+        return not full
+
+    page = Browser(Person("web:ada", "Ada"), at_once)
+    page.push("1")
+    full = False
+    page.push("2")
+    for expected in ("1", "2"):
+        frame = await page.next_frame()
+        assert frame == expected
+        if frame == "1":
+            page.push("3")
+        sent.append(frame)
+    assert await page.next_frame() == "3"
+    page.push("4")
+    sent.append("3")
+    assert await page.next_frame() == "4"
+    sent.append("4")
+    with anyio.move_on_after(0):
+        await page.next_frame()
+    page.push("5")
+    assert sent == ["1", "2", "3", "4", "5"]
 
 
 @pytest.mark.parametrize(("bound", "limit"), [("MAX_WAITING_FRAMES", 2), ("MAX_WAITING_CHARACTERS", 3)])

@@ -1,0 +1,61 @@
+"""How often cyclic garbage is looked for."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import signal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from gateway import app
+from gateway.collection import YOUNG, collect_rarely
+from gateway.service import Ready
+from gateway.settings.tree import Settings
+
+OBJECTS = 200_000
+
+
+@pytest.fixture(autouse=True)
+def as_it_was() -> Iterator[None]:
+    before = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*before)
+
+
+def collections() -> int:
+    return sum(generation["collections"] for generation in gc.get_stats())
+
+
+def test_objects_that_stay_in_memory_are_rarely_looked_through() -> None:
+    collect_rarely()
+    before = collections()
+    kept: list[list[object]] = [[] for _ in range(OBJECTS)]
+    assert len(kept) == OBJECTS
+    assert collections() - before <= OBJECTS // YOUNG + 1
+
+
+def test_what_exists_at_the_start_is_never_looked_through() -> None:
+    old: list[object] = []
+    assert any(each is old for each in gc.get_objects())
+    collect_rarely()
+    assert not any(each is old for each in gc.get_objects())
+
+
+@pytest.mark.anyio
+async def test_a_gateway_collects_rarely_once_it_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def serve(_settings: Settings, _programs: Sequence[Path], *, on_ready: object, debug: object) -> None:
+        assert callable(on_ready)
+        on_ready(Ready("http://127.0.0.1:1", [], drain))
+        signal.raise_signal(signal.SIGTERM)
+
+    async def drain(_within_s: float | None) -> None:
+        seen.append(gc.get_threshold()[0])
+
+    seen: list[int] = []
+    monkeypatch.setattr(app, "serve", serve)
+    await importlib.import_module("gateway.cli.run")._serve(Settings(), [], None)
+    assert seen == [YOUNG]
