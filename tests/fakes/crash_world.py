@@ -174,6 +174,8 @@ class World:
         self._arrived = 0
         self.discarded: list[InboxEntry] = []
         self.dismissed: list[InboxEntry] = []
+        self.bears: tuple[type[Exception], ...] = ()
+        """Failures of sessions that the story is about; others end it."""
         self.reacts = True
         self.reached = True
         """Whether marks and what becomes of choices reach the platform."""
@@ -346,8 +348,10 @@ class World:
 
     async def discard(self, entry: InboxEntry, _token: int, /, *, reason: str) -> None:
         assert reason
+        self.point()
         self.discarded.append(entry)
         self._gone(entry)
+        self.point()
 
     async def dismiss(self, entry: InboxEntry, _token: int, /) -> None:
         self.dismissed.append(entry)
@@ -621,8 +625,8 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
         while True:
             if not resting:
                 await _ready(world, llm)
-            if failures:
-                raise failures[0]
+            if unborne := [failure for failure in failures if not isinstance(failure, world.bears)]:
+                raise unborne[0]
             arrived = world.arrive()
             if arrived is None:
                 break

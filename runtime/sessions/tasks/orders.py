@@ -11,16 +11,17 @@ from anyio.abc import TaskGroup
 
 from runtime.core.address import address_data
 from runtime.core.background import OnDemand
+from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, InboxFull, QueueFull
-from runtime.core.ids import AgentId
+from runtime.core.ids import AgentId, SessionId
 from runtime.core.message import Message
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.execution.calls.tasks import ended_in_words, message_id
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
-from runtime.sessions.tasks.letters import Order, Result, address_of
-from runtime.stores.inbox import TASK, TASK_CANCEL, Inbox, InboxEvent, shard_of
+from runtime.sessions.tasks.letters import Order, Result, address_of, as_address, session_of
+from runtime.stores.inbox import TASK, TASK_CANCEL, TASK_OVER, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessageQueued
 from runtime.tape.facts.content import Content
@@ -147,7 +148,7 @@ class TaskOrders:
         """One message to who has ordered it."""
         how = "is completed" if task.status == "completed" else ended_in_words(task)
         said = f" Its result: {in_words(task.value)}" if task.status == "completed" else ""
-        facts = f" (facts {task.first} to {task.last} of session {task.id})"
+        facts = f" (facts {task.first} to {task.last} of session {task.id})" if task.last else ""
         message = Message(
             message_id(task),
             task.agent,
@@ -198,6 +199,30 @@ class TaskOrders:
         if not ended:
             return None
         return Result(task.number, self._record.id, task.id, done.status, done.value, done.error, first=1, last=last)
+
+
+async def refuse(order: InboxEvent, error: str, inbox: Inbox, clock: Clock) -> None:
+    """Answer an order that no session can take: the task has failed. Repeated after a crash, the orderer knows it."""
+    try:
+        taken = Order.read(order.text)
+    except (ValueError, TypeError):
+        return  # nobody can tell who ordered it
+    task = session_of(order.address)
+    letter = Result(taken.number, taken.orderer, SessionId(str(task)), "failed", None, error, first=0, last=0)
+    home = as_address(taken.home)
+    event = InboxEvent(f"{TASK_OVER}.{task}", home, order.person_id, "", str(letter), clock.now(), kind=TASK_OVER)
+    await bring(event, inbox, clock)
+
+
+async def bring(event: InboxEvent, inbox: Inbox, clock: Clock) -> None:
+    """Put an event into an inbox, as soon as that has room."""
+    while True:
+        try:
+            await inbox.add(event)
+        except InboxFull:
+            await clock.sleep_until(clock.monotonic() + RETRY_S)
+        else:
+            return
 
 
 def cancel_tasks(journal: Journal, *, after: int = 0) -> bool:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import pytest
 
 from runtime.execution.calls.tasks import TaskLimits
-from runtime.language.compiler import compile_parsed
-from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
-from runtime.language.syntax.parser import parse
-from runtime.language.syntax.source import read_text
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.talk import Model, Reply, talking
+from tests.unit.runtime.sessions.programs import compiled
 
 pytestmark = pytest.mark.anyio
 
@@ -40,8 +37,7 @@ async def Break():
 
 
 async def desk(*steps: str) -> Program:
-    written = DESK.format(steps="\n".join(f"- {step}" for step in steps))
-    return (await compile_parsed(parse(read_text(written, "desk.pb")), lowerer=RulesLowerer())).program
+    return await compiled(DESK.format(steps="\n".join(f"- {step}" for step in steps)))
 
 
 async def test_a_task_is_started_and_waited_for_without_a_model(sandbox: MontySandbox) -> None:
