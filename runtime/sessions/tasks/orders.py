@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import replace
 
 from anyio.abc import TaskGroup
 
@@ -162,20 +160,6 @@ class TaskOrders:
                 self._journal.note(MessageQueued(task.agent, message))
         except QueueFull:
             self._around.bus.publish("task.untold", session_id=self._record.id, task=task.number)
-
-    def asked_by_task(self, event: InboxEvent) -> bool:
-        """Whether an event answers a question that a task may have asked, and not this session."""
-        asker = (event.choice or "").partition(".")[0]
-        at_work = any(not task.over for task in self._journal.state.tasks.values())
-        return bool(asker) and at_work and not self._record.id.startswith(asker)
-
-    async def forward(self, event: InboxEvent) -> None:
-        """Bring an answer to the task that asked, or to all that are at work when one that they ordered did."""
-        asker = (event.choice or "").partition(".")[0]
-        at_work = [task for task in self._journal.state.tasks.values() if not task.over]
-        for task in [task for task in at_work if task.id.startswith(asker)] or at_work:
-            with suppress(InboxFull):  # the press comes to nothing, and may be made again
-                await self._inbox.add(replace(event, address=address_of(task.id), place=None))
 
     async def catch_up(self) -> None:
         """Learn of the tasks that ended in what was undone: no event will tell of them again."""

@@ -57,6 +57,7 @@ def _leave_tasks_there(state: SessionState) -> None:
     for task in state.tasks.values():
         if not task.over:
             task.status, task.error, task.to_post = "canceled", "it went on in the conversation that was copied", []
+            task.asks, task.answers = {}, {}
 
 
 @rule(ExchangeBegun)
