@@ -139,7 +139,15 @@ def assembled(
     task_calls = TaskCalls(session, builtins, around.tasks)
     calls = calls_of(
         journal,
-        *(builtins, utterances, questions, reminders, logs, AgentCalls(journal, agents, program), task_calls),
+        *(
+            builtins,
+            utterances,
+            questions,
+            reminders,
+            logs,
+            AgentCalls(journal, agents, program, pages.all_shown),
+            task_calls,
+        ),
         *(ArtifactCalls(journal, variables), ProgramFiles(program)),
         MeetingCalls(journal, meetings, meeting_host.invite),
         *(() if around.files is None else (FileCalls(journal, pages, record.address, around.files),)),

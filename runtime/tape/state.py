@@ -201,6 +201,8 @@ class SessionState:
     broken: str | None = None
     """Why the program cannot go on; whoever writes is told."""
     agents: dict[AgentId, AgentState] = field(default_factory=dict)
+    made: int = 0
+    """The number of agents that were ever made."""
     frames: dict[str, FrameState] = field(default_factory=dict)
     pages: dict[str, PageState] = field(default_factory=dict)
     waits: dict[CallKey, WaitState] = field(default_factory=dict)

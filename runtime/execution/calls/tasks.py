@@ -188,7 +188,8 @@ class TaskCalls:
     def _take(self, task: TaskState) -> None:
         """The result was had: nobody is told of it by a message."""
         self._journal.note(ResultTaken(task.number))
-        queue = self._journal.state.agents[task.agent].queue
+        agent = self._journal.state.agents.get(task.agent)
+        queue = [] if agent is None else agent.queue
         told = [message for message in queue if message.id == message_id(task)]
         if told:
             self._journal.note(MessagesDropped(task.agent, [message.id for message in told]))

@@ -215,7 +215,7 @@ class EventHandler:
     def _readers(self, agent: AgentId, meeting: MeetingState | None, unread: Sequence[str]) -> list[AgentId]:
         """The agents that have read what went to `agent`, or was said in a meeting to all in it."""
         to = [agent] if meeting is None else meeting.agents
-        return [reader for reader in to if reader not in unread]
+        return [reader for reader in to if reader not in unread and reader in self._journal.state.agents]
 
     def _unread_by(self, message: str) -> list[AgentId]:
         """The agents that have not read a message yet: several of a meeting, else the one that it went to."""
