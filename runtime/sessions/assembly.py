@@ -128,13 +128,14 @@ def assembled(
         may_ask=lambda person: around.allowance(payer(record.address, journal.state), person),
         steers=busy == "steer",
         servers=around.servers,
+        tool_rules=around.tool_rules,
         transcript_chars=around.transcript_chars,
         alone=around.questions_alone,
         calls=around.calls,
     )
     library = Library(context, agents, meeting_host)
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
-    reminders = Reminders(journal, dispatcher.remind, around.clock, times)
+    reminders = Reminders(journal, dispatcher.deliver, around.clock, times)
     logs = LogCalls(journal, around.bus, record.program)
     task_calls = TaskCalls(session, builtins, around.tasks)
     calls = calls_of(
@@ -162,7 +163,7 @@ def assembled(
     )
     binding = Binding(journal, agents.humans, agents.classes(), around.clock)
     meeting_commands = MeetingCommands(session, agents, meeting_host, human_attendees, pages)
-    task_orders = TaskOrders(record, journal, around, inbox, dispatcher.remind)
+    task_orders = TaskOrders(record, journal, around, inbox, dispatcher)
     task_work = TaskWork(session, agents, library, builtins, around, inbox)
     task_questions = TaskQuestions(journal, around, inbox)
     journal.noted.subscribe(

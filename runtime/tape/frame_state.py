@@ -31,9 +31,28 @@ class CallKey(NamedTuple):
         return cls(frame, pos)
 
 
+@dataclass(frozen=True, slots=True)
+class RaisedAt:
+    """Where an exception was raised: an agent of which class executed which playbook, and the step it had come to.
+
+    `lines` are the places in Python code that led to it, such as `shop.pb:31 in Ship`, the innermost last.
+    """
+
+    agent: str
+    playbook: str
+    step: str | None = None
+    lines: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """In one line, for the log."""
+        place = f"{self.agent}: {self.step or self.playbook}"
+        return f"{place}, {self.lines[-1]}" if self.lines else place
+
+
 @dataclass(slots=True)
 class CallRecord:
-    """The outcome of a host call, kept with its frame. `error` is exception type and text.
+    """The outcome of a host call, kept with its frame. `error` is exception type and text, `raised_at` where it was
+    raised in a playbook that was called.
 
     `hidden` records belong to the runtime (a fired trigger's playbook); the frame does not get them.
     """
@@ -46,6 +65,7 @@ class CallRecord:
     hidden: bool = False
     text: str | None = None
     """What was said by it."""
+    raised_at: RaisedAt | None = None
 
 
 @dataclass(slots=True)
@@ -133,7 +153,7 @@ class FrameState:
     trail: list[tuple[str, dict[str, dict[str, Any]]]] = field(default_factory=list)
     """The latest instructions that were come to, each with the loops as they were before it."""
     heard: str = ""
-    """What was heard last: the messages of the present exchange, as a model is told of them."""
+    """What was heard last: the messages of the present exchange, as a model reads them."""
     notes: list[str] = field(default_factory=list)
     """What happened since then, for the model."""
     said: list[str] = field(default_factory=list)

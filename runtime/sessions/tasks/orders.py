@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 from anyio.abc import TaskGroup
 
+from runtime.agents.dispatcher import Dispatcher
 from runtime.core.address import address_data
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, InboxFull, QueueFull
-from runtime.core.ids import AgentId, SessionId
+from runtime.core.ids import SessionId
 from runtime.core.message import Message
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
+from runtime.events.sessions import TaskUntold
 from runtime.execution.calls.tasks import ended_in_words, message_id
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
-from runtime.sessions.tasks.letters import Order, Result, address_of, as_address, session_of
+from runtime.sessions.tasks.letters import Order, Result, address_of, session_of
 from runtime.stores.inbox import TASK, TASK_CANCEL, TASK_OVER, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessageQueued
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import ADDRESS, Content
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.facts.tasks import OrderOver, TaskCancelled, TaskOrdered, TaskOver, TaskPosted
@@ -32,21 +33,18 @@ from runtime.tape.task_state import CALLER, TaskState
 RETRY_S = 1.0
 """The pause before another try with a full inbox."""
 
-Deliver = Callable[[AgentId, Message], bool]
-"""Delivers a message to an agent's queue; False when the agent does not live now. Raises QueueFull."""
-
 
 class TaskOrders:
     """The orders of one session in memory. They are brought to the tasks after `start`."""
 
     def __init__(
-        self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox, deliver: Deliver
+        self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox, dispatcher: Dispatcher
     ) -> None:
         self._record = record
         self._journal = journal
         self._around = around
         self._inbox = inbox
-        self._deliver = deliver
+        self._dispatcher = dispatcher
         self._posting = OnDemand(self._post)
         self._posted = Signal()
 
@@ -156,20 +154,20 @@ class TaskOrders:
             recipient_id=task.agent,
         )
         try:
-            if not self._deliver(task.agent, message):
+            if not self._dispatcher.deliver(task.agent, message):
                 self._journal.note(MessageQueued(task.agent, message))
         except QueueFull:
-            self._around.bus.publish("task.untold", session_id=self._record.id, task=task.number)
+            self._around.bus.publish(TaskUntold(self._record.id, task.number))
 
     async def catch_up(self) -> None:
         """Learn of the tasks that ended in what was undone: no event will tell of them again."""
-        for task in [task for task in self._journal.state.tasks.values() if not task.over]:
+        for task in self._journal.state.tasks_at_work():
             result = await self._result_of(task)
             if result is not None:
                 self._over(task, result)
 
     async def _result_of(self, task: TaskState) -> Result | None:
-        """What a task has come to, by its own tape; None while it is at work."""
+        """The result of a task, by its own tape; None while it is at work."""
         store, id_ = self._around.store, task.id
         try:
             if await store.session(shard_of(address_of(task.id).key), id_) is None:
@@ -193,7 +191,7 @@ async def refuse(order: InboxEvent, error: str, inbox: Inbox, clock: Clock) -> N
         return  # nobody can tell who ordered it
     task = session_of(order.address)
     letter = Result(taken.number, taken.orderer, SessionId(str(task)), "failed", None, error, first=0, last=0)
-    home = as_address(taken.home)
+    home = ADDRESS.read(taken.home)
     event = InboxEvent(f"{TASK_OVER}.{task}", home, order.person_id, "", str(letter), clock.now(), kind=TASK_OVER)
     await bring(event, inbox, clock)
 
@@ -211,14 +209,14 @@ async def bring(event: InboxEvent, inbox: Inbox, clock: Clock) -> None:
 
 def cancel_tasks(journal: Journal, *, after: int = 0) -> bool:
     """End the tasks that are at work and were ordered after a fact; whether there are some."""
-    at_work = [task for task in journal.state.tasks.values() if not task.over and task.seq > after]
+    at_work = [task for task in journal.state.tasks_at_work() if task.seq > after]
     for task in at_work:
         journal.note(TaskCancelled(task.number))
     return bool(at_work)
 
 
 def told_late(event: InboxEvent, texts: Texts) -> str | None:
-    """What people are told of a result whose orderer has gone; None of a task that came to none."""
+    """The text for people about a result whose orderer has gone; None of a task that came to none."""
     result = Result.read(event.text)
     if result.status != "completed":
         return None

@@ -101,14 +101,16 @@ class TaskQuestions:
     def answers(self, event: InboxEvent) -> bool:
         """Whether an event answers a question that a task may have asked, and not this session."""
         asker = (event.choice or "").partition(".")[0]
-        return bool(asker) and bool(self._at_work()) and not self._journal.session.startswith(asker)
+        return bool(asker) and bool(self._journal.state.tasks_at_work()) and not self._journal.session.startswith(asker)
 
     async def meant(self, event: InboxEvent) -> bool:
         """Whether somebody's words answer a question of a task. That is decided once: it is written down before the
         words go there, so that they go nowhere else after a crash."""
         if event.kind != "message" or event.place is not None or event.choice:
             return False
-        asking = [(task, ask, asked) for task in self._at_work() for ask, asked in task.asks.items()]
+        asking = [
+            (task, ask, asked) for task in self._journal.state.tasks_at_work() for ask, asked in task.asks.items()
+        ]
         if not asking or any(event.id in task.answers for task, _, _ in asking):
             return bool(asking)
         quoted = event.quote.message_id if event.quote is not None else None
@@ -141,15 +143,14 @@ class TaskQuestions:
 
     async def forward(self, event: InboxEvent) -> None:
         """Bring an answer to the task that asked, or to all that are at work when one that they ordered may have."""
-        ask = next((task.answers[event.id] for task in self._at_work() if event.id in task.answers), None)
+        ask = next(
+            (task.answers[event.id] for task in self._journal.state.tasks_at_work() if event.id in task.answers), None
+        )
         if ask is not None:
             event = replace(event, choice=f"{ask}.")
         asker, page, *_ = [*(event.choice or "").split("."), ""]
-        at_work = self._at_work()
+        at_work = self._journal.state.tasks_at_work()
         chosen = [task for task in at_work if f"{asker}.{page}" in task.asks]
         chosen = chosen or [task for task in at_work if task.id.startswith(asker)] or at_work
         for task in chosen:
             await bring(replace(event, address=address_of(task.id), place=None), self._inbox, self._around.clock)
-
-    def _at_work(self) -> list[TaskState]:
-        return [task for task in self._journal.state.tasks.values() if not task.over]
