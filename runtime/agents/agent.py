@@ -117,8 +117,9 @@ class Agent:
         self.queue.remove(lambda message: message.id in messages)
 
     async def live(self) -> None:
-        """Begin, then handle messages, until the program has ended. Continues where a crash left it."""
-        while not self._journal.state.ended:
+        """Begin, then handle messages, until the program has ended, or it is dismissed. Continues where a crash left
+        it."""
+        while not self._journal.state.ended and self._is_there():
             await self._next()
 
     async def _next(self) -> None:
@@ -135,6 +136,8 @@ class Agent:
         came: Sequence[Message] = ()
         with anyio.CancelScope() as self._waiting:
             came = await self._wait()
+        if not self._is_there():
+            return
         messages = self._of_use(as_they_are(came, self.state))
         if not messages:
             return  # they were dropped or taken back while they were handed over
@@ -146,6 +149,9 @@ class Agent:
             self._begin_anew(messages)
         else:
             await self._handle(messages)
+
+    def _is_there(self) -> bool:
+        return self.id in self._journal.state.agents
 
     def _of_use(self, messages: Sequence[Message]) -> list[Message]:
         """Those that are not about what is over: a question, or a meeting whose playbook it has done."""

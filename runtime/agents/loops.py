@@ -16,7 +16,7 @@ from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.free.prompt import said_so_far
 from runtime.execution.host import Host
 from runtime.language.program import AgentKind, AgentSpec, TriggerKind
-from runtime.tape.facts.agents import AgentCreated, AgentStopped
+from runtime.tape.facts.agents import AgentCreated, AgentDismissed, AgentStopped
 from runtime.tape.facts.content import Content
 
 MAX_PAST_TURNS = 20
@@ -46,9 +46,11 @@ class AgentLoops:
         host.returned.subscribe(self._look)
 
     def noted(self, fact: Content) -> None:
-        """Follow every fact: a newly created agent starts to live."""
+        """Follow every fact: a newly created agent starts to live, one that is dismissed ends."""
         if isinstance(fact, AgentCreated):
             self._wake(AgentId(fact.id))
+        elif isinstance(fact, AgentDismissed):
+            self._agents.remove(fact.agent)
 
     def _wake(self, id_: AgentId) -> None:
         agent: LiveAgent

@@ -99,7 +99,7 @@ class AgentRegistry:
 
     def make(self, klass: str, first: Message | None = None, *, variables: Mapping[str, Any] | None = None) -> AgentId:
         """A new agent of a class of the program, which starts by answering the message `first`."""
-        id_ = AgentId(str(FIRST_AGENT + len(self._journal.state.agents)))
+        id_ = AgentId(str(FIRST_AGENT + self._journal.state.made))
         spec = self._program.agent(klass)
         played_by = None if spec is None else participant_of(spec)
         created = AgentCreated(id_, klass, dict(variables or {}), participant=played_by)
@@ -112,6 +112,10 @@ class AgentRegistry:
     def add(self, agent: LiveAgent) -> None:
         """Add an agent from the tape to memory."""
         self._agents[agent.id] = agent
+
+    def remove(self, agent: AgentId) -> None:
+        """Take an agent out of memory that is no longer on the tape; it ends its life."""
+        self._agents.pop(agent).interrupt()
 
     # -- finding
 

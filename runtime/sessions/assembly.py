@@ -57,6 +57,7 @@ from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
 from runtime.sessions.tasks.orders import TaskOrders
+from runtime.sessions.tasks.questions import TaskQuestions
 from runtime.sessions.tasks.work import TaskWork, payer
 from runtime.stores.inbox import Inbox
 from runtime.stores.sessions import SessionRecord
@@ -139,7 +140,15 @@ def assembled(
     task_calls = TaskCalls(session, builtins, around.tasks)
     calls = calls_of(
         journal,
-        *(builtins, utterances, questions, reminders, logs, AgentCalls(journal, agents, program), task_calls),
+        *(
+            builtins,
+            utterances,
+            questions,
+            reminders,
+            logs,
+            AgentCalls(journal, agents, program, pages.all_shown),
+            task_calls,
+        ),
         *(ArtifactCalls(journal, variables), ProgramFiles(program)),
         MeetingCalls(journal, meetings, meeting_host.invite),
         *(() if around.files is None else (FileCalls(journal, pages, record.address, around.files),)),
@@ -156,11 +165,12 @@ def assembled(
     meeting_commands = MeetingCommands(session, agents, meeting_host, human_attendees, pages)
     task_orders = TaskOrders(record, journal, around, inbox, dispatcher)
     task_work = TaskWork(session, agents, library, builtins, around, inbox)
+    task_questions = TaskQuestions(journal, around, inbox)
     journal.noted.subscribe(
         *(loops.noted, frame_events.noted, event_handler.noted, utterances.receipts.noted, delivery.noted),
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
-        *(task_calls.noted, task_orders.noted, task_work.noted),
+        *(task_calls.noted, task_orders.noted, task_work.noted, task_questions.noted),
     )
     return Assembly(
         pages,
@@ -186,6 +196,7 @@ def assembled(
             Participants(session, agents, conduits, meetings, pages, delivery),
             task_orders,
             task_work,
+            task_questions,
         ),
         watcher,
         logs,

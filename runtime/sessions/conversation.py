@@ -33,7 +33,7 @@ from runtime.sessions.outcome import Outcome
 from runtime.sessions.session import Session
 from runtime.sessions.succession import Succession
 from runtime.sessions.tasks.letters import session_of
-from runtime.sessions.tasks.orders import told_late
+from runtime.sessions.tasks.orders import refuse, told_late
 from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import FORK, TASK, TASK_OVER, Inbox, InboxEntry
 from runtime.stores.sessions import Lease, SessionRecord
@@ -292,8 +292,12 @@ class Conversation:
         reason = f"the session failed {self._attempts} times at it: {self._cause}"
         self._attempts, self._broken = 0, None
         with suppress(LeaseLost):  # the shard's next node finds it in the inbox
+            if entry.event.kind == TASK:
+                error = self._around.texts("session.task_not_taken", error=self._cause)
+                await refuse(entry.event, error, self._inbox, self._around.clock)
             await self._inbox.discard(entry, self._lease().token, reason=reason)
-            await self._tell(entry, "session.not_taken")
+            if entry.event.kind != TASK:
+                await self._tell(entry, "session.not_taken")
 
     async def _pause(self) -> None:
         now = self._around.clock.monotonic()

@@ -6,11 +6,12 @@ from runtime.execution.speech.pages import Pages
 from runtime.sessions.commands.merge import Merge
 from runtime.sessions.inbound.participants import Participants
 from runtime.sessions.tasks.orders import TaskOrders
+from runtime.sessions.tasks.questions import TaskQuestions
 from runtime.sessions.tasks.work import TaskWork
-from runtime.stores.inbox import MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER, InboxEvent
+from runtime.stores.inbox import MERGED, PARTICIPANT, TASK, TASK_ASKS, TASK_CANCEL, TASK_OVER, InboxEvent
 from runtime.stores.timers import TIMER
 
-OWN_EVENTS = frozenset({TIMER, MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER})
+OWN_EVENTS = frozenset({TIMER, MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER, TASK_ASKS})
 """Their kinds. What is due at a time, a frame knows by the tape; a session has taken its own order already."""
 
 
@@ -18,7 +19,13 @@ class OwnEvents:
     """Takes them for one session."""
 
     def __init__(
-        self, pages: Pages, merge: Merge, participants: Participants, orders: TaskOrders, work: TaskWork
+        self,
+        pages: Pages,
+        merge: Merge,
+        participants: Participants,
+        orders: TaskOrders,
+        work: TaskWork,
+        questions: TaskQuestions,
     ) -> None:
         self._pages = pages
         self.merge = merge
@@ -26,6 +33,12 @@ class OwnEvents:
         self._participants = participants
         self._orders = orders
         self._work = work
+        self.questions = questions
+        """What tasks ask."""
+
+    async def concerns(self, event: InboxEvent) -> bool:
+        """Whether an event is for none of the agents here."""
+        return event.kind in OWN_EVENTS or self.questions.answers(event) or await self.questions.meant(event)
 
     async def take(self, event: InboxEvent, *, broken: bool) -> None:
         """Take an event; `broken`: its program cannot go on."""
@@ -36,6 +49,8 @@ class OwnEvents:
         elif event.kind == TASK_CANCEL:
             self._work.cancel()
         elif event.kind not in OWN_EVENTS:
-            await self._orders.forward(event)
+            await self.questions.forward(event)
+        elif event.kind == TASK_ASKS:
+            self.questions.take(event)
         elif event.kind == TASK_OVER and (told := self._orders.take(event)):
             self._pages.tell(told)

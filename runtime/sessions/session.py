@@ -142,6 +142,7 @@ class Session:
                 self._obey_stops(backlog, tasks)
                 self._parts.task_orders.start(tasks)
                 self._parts.task_work.start(self._broken)
+                self._parts.own_events.questions.start(tasks)
                 if self._broken is None:
                     self._parts.reminders.start(tasks)
                     self._parts.invitations.start(tasks)
@@ -304,9 +305,10 @@ class Session:
     async def _take(self, entry: InboxEntry) -> None:
         event, since = entry.event, self._journal.state.seq
         told = await self._parts.forks.open(event) if event.kind == FORK_WANTED else None
+        not_for_agents = await self._parts.own_events.concerns(event)
         self._consume(entry)
         self._spoken_with = self._spoken_with or event.kind == PARTICIPANT or event.kind not in OWN_EVENTS
-        if event.kind in OWN_EVENTS or self._parts.task_orders.asked_by_task(event):
+        if not_for_agents:
             await self._parts.own_events.take(event, broken=self._broken is not None)
             await self._taken(entry)
             return

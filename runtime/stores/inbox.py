@@ -46,6 +46,10 @@ TASK_OVER = "task_over"
 """The kind of the event that brings what came of a task to its orderer; `text` is what
 `runtime.sessions.tasks.letters.Result` writes."""
 
+TASK_ASKS = "task_asks"
+"""The kind of the event that says that a task waits for people's answer, or no longer; `text` is what
+`runtime.sessions.tasks.letters.Asking` writes."""
+
 CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
 """The kinds of events of which a limited number may wait in one conversation. Commands always may, a stop above all."""
 

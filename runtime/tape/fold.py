@@ -6,6 +6,7 @@ from runtime.core.errors import Divergence
 from runtime.core.ids import AgentId
 from runtime.tape.facts.agents import (
     AgentCreated,
+    AgentDismissed,
     AgentPaused,
     AgentRestarted,
     MessageQueued,
@@ -103,6 +104,12 @@ def _agent(state: SessionState, _: int, fact: AgentCreated) -> None:
     agent = state.agents[fact.id] = AgentState(fact.id, fact.klass, dict(fact.variables))
     agent.person, agent.answering, agent.since = fact.person, fact.answering, state.at_s
     agent.participant = fact.participant
+    state.made += 1
+
+
+@rule(AgentDismissed)
+def _dismissed(state: SessionState, _: int, fact: AgentDismissed) -> None:
+    del state.agents[fact.agent]
 
 
 @rule(AgentRestarted)

@@ -201,6 +201,8 @@ class SessionState:
     broken: str | None = None
     """Why the program cannot go on; whoever writes is told."""
     agents: dict[AgentId, AgentState] = field(default_factory=dict)
+    made: int = 0
+    """The number of agents that were ever made."""
     frames: dict[str, FrameState] = field(default_factory=dict)
     pages: dict[str, PageState] = field(default_factory=dict)
     waits: dict[CallKey, WaitState] = field(default_factory=dict)
@@ -333,7 +335,8 @@ class SessionState:
     def owes_tasks(self) -> bool:
         """Whether a task is to hear something, or its orderer is."""
         answers = self.order is not None and (self.order.over or self.ended) and not self.order.answered
-        return answers or any(task.to_post for task in self.tasks.values())
+        tells = self.order is not None and not self.ended and bool(self.order.to_tell)
+        return answers or tells or any(task.to_post for task in self.tasks.values())
 
     def come(self) -> CallKey | None:
         """The latest wait for which something has come, by its key in `waits`; None when there is none."""

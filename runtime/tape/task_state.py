@@ -24,6 +24,16 @@ CALLER = "caller"
 
 
 @dataclass(slots=True)
+class TaskQuestion:
+    """A question that a task waits to have answered: the platform's ids of what people see of it, and the ids of those
+    whose answer counts, none for anybody. `words`: it has no choices."""
+
+    messages: list[str]
+    people: list[str]
+    words: bool
+
+
+@dataclass(slots=True)
 class TaskState:
     """A task that this session has ordered, by its number there.
 
@@ -53,6 +63,10 @@ class TaskState:
     taken: bool = False
     """Whether a call has had the result."""
     to_post: list[str] = field(default_factory=list)
+    asks: dict[str, TaskQuestion] = field(default_factory=dict)
+    """What it waits for people to answer, by the question's id."""
+    answers: dict[str, str] = field(default_factory=dict)
+    """Events with people's words, by id, and the questions that they answer."""
 
     @property
     def over(self) -> bool:
@@ -85,6 +99,10 @@ class OrderState:
     value: Any = None
     error: str | None = None
     answered: bool = False
+    asks: dict[str, TaskQuestion] = field(default_factory=dict)
+    """What it, or a task of it, waits for people to answer."""
+    to_tell: list[str] = field(default_factory=list)
+    """The questions of which the orderer is still to hear."""
 
     @property
     def over(self) -> bool:

@@ -22,7 +22,7 @@ from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.core.message import Mark
+from runtime.core.message import Mark, Quote
 from runtime.execution.calls.files import Files
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
@@ -34,7 +34,7 @@ from runtime.stores.inbox import FORK_WANTED, InboxEntry, InboxEvent
 from runtime.stores.meeting_places import HeldMeeting
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import Fact, tape_in
+from runtime.tape.tape import Fact, tape_in, tape_owner
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.player import Player, WatchedMailboxes
 
@@ -118,6 +118,8 @@ def event_of(number: str, does: str, at: datetime, offered: Sequence[PageSpec], 
         return replace(event, place=replace(address, thread=about), text=text)
     if kind == "at":
         return replace(event, address=replace(address, thread=about), text=text)
+    if kind == "reply":
+        return replace(event, quote=Quote(about, "", ""), text=text)
     if kind in ("edit", "deletion", "reaction"):
         return replace(event, kind=kind, text=text, message_id=about)
     return event
@@ -174,6 +176,8 @@ class World:
         self._arrived = 0
         self.discarded: list[InboxEntry] = []
         self.dismissed: list[InboxEntry] = []
+        self.bears: tuple[type[Exception], ...] = ()
+        """Failures of sessions that the story is about; others end it."""
         self.reacts = True
         self.reached = True
         """Whether marks and what becomes of choices reach the platform."""
@@ -216,14 +220,14 @@ class World:
     def arrive(self) -> InboxEntry | None:
         """The next thing a person does; None when all was done.
 
-        "edit:m2:text", "deletion:m2:" and "reaction:0:mark" are about a message, "press:1" answers the last question,
-        "stop" is one, "in:t1:text" is said in a thread.
+        "edit:m2:text", "deletion:m2:", "reaction:0:mark" and "reply:0:text" are about a message, "press:1" answers the
+        last question, "stop" is one, "in:t1:text" is said in a thread.
         """
         if not self.people:
             return None
         self._arrived += 1
         number = str(self._arrived)
-        event = event_of(number, self.people.pop(0).removeprefix("!"), self.clock.now(), self.offered, ADDRESS)
+        event = event_of(number, self.people.pop(0).lstrip("!?"), self.clock.now(), self.offered, ADDRESS)
         if event.place is not None and (self.places is None or event.place.key not in self.places.held):
             event = replace(event, address=event.place, place=None)
         entry = InboxEntry(0, number, event)
@@ -231,9 +235,18 @@ class World:
         return entry
 
     @property
+    def is_asked(self) -> bool:
+        """Whether the next person answers a task, and the conversation knows what it asks."""
+        if not self.people or not self.people[0].startswith("?"):
+            return False
+        return any(
+            fact.kind == "task_asks" and self._records[tape_owner(fact.tape)].address == ADDRESS for fact in self.facts
+        )
+
+    @property
     def hurried(self) -> bool:
         """Whether the next thing is done while the agents are at work."""
-        return bool(self.people) and self.people[0].startswith("!")
+        return bool(self.people) and self.people[0].startswith(("!", "?"))
 
     def take_in(self, entry: InboxEntry) -> None:
         """Keep an event until a session has taken it."""
@@ -346,8 +359,10 @@ class World:
 
     async def discard(self, entry: InboxEntry, _token: int, /, *, reason: str) -> None:
         assert reason
+        self.point()
         self.discarded.append(entry)
         self._gone(entry)
+        self.point()
 
     async def dismiss(self, entry: InboxEntry, _token: int, /) -> None:
         self.dismissed.append(entry)
@@ -579,7 +594,7 @@ def _only_crashes(group: BaseExceptionGroup[BaseException]) -> None:
 async def _ready(world: World, llm: Scripted) -> None:
     """Return when the next person may do something."""
     while world.hurried and not world.idle.is_set():
-        if llm.asked and world.chat:
+        if world.is_asked or (llm.asked and world.chat):
             return
         await checkpoint()
     await world.idle.wait()
@@ -621,8 +636,8 @@ async def _process(world: World, program: Program, llm: Scripted, sandbox: Sandb
         while True:
             if not resting:
                 await _ready(world, llm)
-            if failures:
-                raise failures[0]
+            if unborne := [failure for failure in failures if not isinstance(failure, world.bears)]:
+                raise unborne[0]
             arrived = world.arrive()
             if arrived is None:
                 break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from runtime.core.errors import PlaybookError, UnknownTarget
@@ -13,7 +13,9 @@ from runtime.execution.speech.targets import Population
 from runtime.execution.triggers.triggers import declared_types
 from runtime.language.program import Program
 from runtime.language.value_types import coerced
+from runtime.tape.facts.agents import AgentDismissed
 from runtime.tape.journal import Journal
+from runtime.tape.state import AgentState
 
 MAX_AGENTS = 1000
 """Agents of one session."""
@@ -22,8 +24,12 @@ MAX_AGENTS = 1000
 class AgentCalls:
     """The calls of one session; each notes its own result."""
 
-    def __init__(self, journal: Journal, population: Population, program: Program) -> None:
+    def __init__(
+        self, journal: Journal, population: Population, program: Program, all_shown: Callable[[], Awaitable[None]]
+    ) -> None:
+        """`all_shown` returns when nothing that was said is on its way to people."""
         self._journal = journal
+        self._all_shown = all_shown
         self._population = population
         self._types = {spec.name: declared_types(spec) for spec in program.agents}
 
@@ -40,6 +46,39 @@ class AgentCalls:
         agents = (a for a in state.agents.values() if a.klass == klass and a.id not in busy and not a.queue)
         found = next((agent.id for agent in agents if agent.id != frame.state.agent), None)
         return self._made(klass, variables) if found is None else f"agent {found}"
+
+    @call("DismissAgent")
+    async def dismiss(self, agent: str) -> bool:
+        """Lets an agent go that has nothing to do, so that others can be made.
+
+        The first agent of a class stays, and so does who is at work, in a meeting, or has messages, reminders or tasks.
+        """
+        await self._all_shown()
+        known = self._journal.state.agent(parse_agent_id(agent) or "")
+        if known is None:
+            raise UnknownTarget(f"there is no agent {agent!r}")
+        why = self._needed(known)
+        if why:
+            raise PlaybookError(f"agent {known.id} cannot go: {why}")
+        self._journal.note(AgentDismissed(known.id))
+        return True
+
+    def _needed(self, agent: AgentState) -> str:
+        """Why an agent has to stay; "" where it may go."""
+        state = self._journal.state
+        if next(other.id for other in state.agents.values() if other.klass == agent.klass) == agent.id:
+            return f"it is the first {agent.klass}, who is meant by this name"
+        if any(frame.agent == agent.id for frame in state.frames.values()):
+            return "it is at work"
+        if agent.participant is not None:
+            return "it runs in another process"
+        meetings = (one for one in state.meetings.values() if one.status != "ended")
+        if any(agent.id == one.host or agent.id in (*one.agents, *one.invited) for one in meetings):
+            return "it is in a meeting"
+        waits = bool(agent.queue) or any(page.agent == agent.id for page in state.pages.values())
+        reminded = any(reminder.agent == agent.id for reminder in state.reminders.values())
+        ordered = any(task.agent == agent.id and not task.over for task in state.tasks.values())
+        return "something waits for it" if waits or reminded or ordered else ""
 
     def _made(self, klass: str, variables: Mapping[str, Any]) -> str:
         if len(self._journal.state.agents) >= MAX_AGENTS:

@@ -89,15 +89,13 @@ class Questions:
         """
         key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.questions:
-            if options is None and self._journal.state.order is not None:
-                raise PlaybookError("a task asks with options: an answer in words would not find it")
             person, each = self._whom(of)
             people = list(each.values()) or ([] if person is None else [person])
             away = {who for who in people if self._has_left(frame, who)}
             if people and len(away) == len(people):
                 self._journal.note(CallReturned(*site(frame, call), value=dict.fromkeys(each) if each else None))
                 return
-            text = self._addressed(self._by_whom(frame, question), people)
+            text = self._addressed(self._by_whom(frame, question, options), people)
             await self._put(frame, call, text, options or [], (person, each), within_s)
             for name in (name for name, who in each.items() if who in away):
                 self._note_gone(frame, call, name)
@@ -185,13 +183,15 @@ class Questions:
             text = addressed(text, state.people[person].name)
         return text
 
-    def _by_whom(self, frame: Frame, text: str) -> str:
+    def _by_whom(self, frame: Frame, text: str, options: Options | None) -> str:
         """The question of a task with the task's name before it: others speak where it is read."""
         order = self._journal.state.order
         if order is None:
             return text
         does = f"{frame.agent.klass}.{frame.state.playbook}"
-        return self._pages.texts("tasks.asks", task=order.number, does=does, text=text)
+        return self._pages.texts(
+            "tasks.asks" if options else "tasks.asks_words", task=order.number, does=does, text=text
+        )
 
     def put(
         self,
@@ -279,16 +279,19 @@ class Questions:
 
 def answer_of(message: Message, options: Sequence[str]) -> str:
     """The option that a message means, by its number or its words; else what it says."""
-    words = message.content.strip()
-    if message.type == MessageType.CHOICE:
-        return words
+    return message.content.strip() if message.type == MessageType.CHOICE else option_of(message.content, options)
+
+
+def option_of(said: str, options: Sequence[str]) -> str:
+    """The option that words mean, as in `answer_of`."""
+    words = said.strip()
     for option in options:
         if words.casefold() == option.casefold():
             return option
     number = _number(words.rstrip(".)"))
     if number is not None and 1 <= number <= len(options):
         return options[number - 1]
-    return message.content
+    return said
 
 
 def _are_several(of: Any) -> bool:

@@ -132,11 +132,12 @@ class TaskCalls:
         """Waits for what a task returns.
 
         It gives None when the time is over, and the task goes on. A task that has no result raises an error that says
-        why.
+        why. "Researcher.Study" is the latest task of the calling agent that does it.
         """
-        number = self._number(task)
         key = CallKey(frame.id, call.pos)
-        if key not in self._journal.state.waits:
+        begun = self._journal.state.waits.get(key)
+        number = self._meant(frame, task) if begun is None else int((begun.source or {})["task"])
+        if begun is None:
             self._find(number)
             due = None if timeout_s is None else self._clock.now().timestamp() + timeout_s
             self._journal.note(WaitBegun(*site(frame, call), {"task": number}, due))
@@ -151,6 +152,20 @@ class TaskCalls:
             self._journal.note(WaitEnded(*site(frame, call), messages=[], value=found.value))
         else:
             raise PlaybookError(f"{found.name} ({found.klass}.{found.playbook}) {ended_in_words(found)}")
+
+    def _meant(self, frame: Frame, task: object) -> int:
+        """The number of a task, by its name or by what it does. Raises UnknownTarget."""
+        klass, _, playbook = str(task).partition(".")
+        if not playbook:
+            return self._number(task)
+        does = [
+            one.number
+            for one in self._journal.state.tasks.values()
+            if one.agent == frame.state.agent and (one.klass, one.playbook) == (klass, playbook)
+        ]
+        if not does:
+            raise UnknownTarget(f"no task of {klass}.{playbook} was ordered here")
+        return does[-1]
 
     async def _wait(self, frame: Frame, key: CallKey, number: int, timeout_s: float | None) -> None:
         wait = self._journal.state.waits[key]
@@ -172,7 +187,8 @@ class TaskCalls:
     def _take(self, task: TaskState) -> None:
         """The result was had: nobody is told of it by a message."""
         self._journal.note(ResultTaken(task.number))
-        queue = self._journal.state.agents[task.agent].queue
+        agent = self._journal.state.agents.get(task.agent)
+        queue = [] if agent is None else agent.queue
         told = [message for message in queue if message.id == message_id(task)]
         if told:
             self._journal.note(MessagesDropped(task.agent, [message.id for message in told]))

@@ -35,6 +35,9 @@ from runtime.language.program import AgentSpec, Param, PlaybookSpec
 MAX_NOTE_CHARS = 600
 """The length of a call's result for the model; its variables say the rest."""
 
+_TOLD = frozenset({"Spawn", "Result"})
+"""Built-in calls whose results later steps speak of, in a variable or not."""
+
 Asking = TypeVar("Asking", bound=Say | Ask | Set | Return | Condition | Loop | Jump | Think)
 """Instructions that may ask a model."""
 
@@ -69,7 +72,7 @@ class Calls:
             await self._work.assign(part.result, value)
 
     def _remember_result(self, part: Call, args: Sequence[Any], kwargs: Mapping[str, Any], value: Any) -> None:
-        if part.name in SIGNATURES and part.result is None:
+        if part.name in SIGNATURES and part.result is None and part.name not in _TOLD:
             return
         given = ", ".join(
             [shown_value(one, 80) for one in args] + [f"{k}={shown_value(v, 80)}" for k, v in kwargs.items()]

@@ -17,6 +17,7 @@ _REASONS: Mapping[str, re.Pattern[str]] = {
         (("SendFile",), r"\b(?:files?|documents?|send\w*|attach\w*|upload\w*|download\w*|export\w*|csv|reports?)\b"),
         (("Remind", "Sleep"), r"\b(?:remind\w*|later|tomorrow|wait\w*|pause\w*|(?:second|minute|hour|day|week)s?)\b"),
         (("CreateAgent", "IdleAgent"), r"\b(?:creat\w*|new|spawn\w*|start\w*|idle|agents?)\b"),
+        (("DismissAgent",), r"\b(?:dismiss\w*|remov\w*|let\w*|agents?)\b"),
         (("Spawn", "Cancel"), r"\b(?:background|tasks?|spawn\w*|cancel\w*)\b"),
         (("Share",), r"\b(?:shar\w*|shared)\b"),
         (("InviteToMeeting",), r"\b(?:invit\w*|meetings?|join\w*|bring)\b"),

@@ -9,6 +9,7 @@ from itertools import islice
 
 from runtime.language.instructions.lookups import named_in
 from runtime.language.lowering import phrases
+from runtime.language.lowering.background import Background
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.compound import Compound
 from runtime.language.lowering.instruction import Instruction, free
@@ -41,6 +42,7 @@ class Classifier:
         attendees: Collection[str] | None = None,
     ) -> None:
         self.speech = Speech(reach, meeting=meeting, attendees=attendees)
+        self.background = Background(reach, self.speech.partners)
         self.asked_before: str | None = None
         """The condition that completes the previous step, if that step waits for the answer to a question."""
         self._reach = reach
@@ -49,6 +51,8 @@ class Classifier:
         self._compound = Compound(reach, self.speech, self.classify, meeting=meeting)
         self._rules = (
             self._named,
+            self.background.starting,
+            self.background.waiting,
             self._asks_again,
             self._control,
             self._ending,

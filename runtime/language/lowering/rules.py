@@ -26,7 +26,7 @@ from runtime.language.program import AgentSpec, Op, PlaybookSpec, Step, Trigger
 from runtime.language.syntax.nodes import ListItem, ParsedAgent, ParsedPlaybook, ParsedProgram
 from runtime.language.trigger_words import trigger_kind
 
-_VERSION = 15
+_VERSION = 16
 _ASKED = re.compile(r"; YLD (for (?:user|meeting|agent \w+))(; done when .*)?$", re.DOTALL)
 _CONTROL = frozenset({Op.CND, Op.YLD, Op.JMP, Op.RET, Op.CHK})
 
@@ -155,7 +155,7 @@ class _StepLowering:
             found = free(item.text, "there is no such step")
         if found.known and found.op is Op.CND and found.body is None and not item.children:
             found = self._classifier.alone(found.text)
-        noted = len(self._notes)
+        noted, started = len(self._notes), len(self._classifier.background.started)
         if found.loop and not isinstance(decode_text(Op.CND, found.text).head, Loop) and found.known:
             found = free(item.text, "the list that it goes through is unclear", whole=True)
             item = _folded(item) if item.children else item
@@ -164,7 +164,7 @@ class _StepLowering:
         said = phrases.plain(item.text)
         lost = _lost(said, step) if found.known and not phrases.PBASM.match(said) else []
         if lost:
-            del self._notes[noted:]
+            del self._notes[noted:], self._classifier.background.started[started:]
             reason = f"the rules do not know what becomes of {', '.join(lost)}"
             item = _folded(item) if found.op is Op.CND and item.children else item
             found = free(item.text, reason)
@@ -205,7 +205,9 @@ class _StepLowering:
                 self._classifier.speech.heard(name)
         found = _work_first(found)
         self._classifier.speech.given |= sets(decode_text(found.op, found.text))
-        children = self.lower_all(_below(item, found), line, found.text if found.talk else "")
+        self._classifier.background.note(found.text)
+        with self._classifier.background.inside(line if found.op is Op.CND else None):
+            children = self.lower_all(_below(item, found), line, found.text if found.talk else "")
         asked = _ASKED.search(found.text) if found.talk else None
         if (
             asked

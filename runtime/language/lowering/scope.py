@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from runtime.language.lowering import phrases
 from runtime.language.program import AgentKind, Param
 from runtime.language.syntax.naming import camel_case
-from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
+from runtime.language.syntax.nodes import ParsedAgent, ParsedPlaybook, ParsedProgram
 
 _NO_NAME = re.compile(r"[$()\[\]{}=\"]")
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
@@ -30,6 +30,8 @@ class Reach:
     """
 
     def __init__(self, agent: ParsedAgent, program: ParsedProgram) -> None:
+        self.own_name = agent.name
+        self._agent = agent
         self._own = {playbook.name: playbook.params for playbook in agent.playbooks}
         self._program = program
         text = _squeezed(agent.source)
@@ -72,6 +74,16 @@ class Reach:
         """The parameters of a playbook of this agent."""
         return self._own.get(name, ())
 
+    def playbook(self, klass: str, name: str) -> ParsedPlaybook | None:
+        """A playbook of another agent that this one names, or with "" for the class, of this agent."""
+        agent = next((other for other in self.others if other.name == klass), None) if klass else self._agent
+        return None if agent is None else agent.playbook(name)
+
+    def public(self, klass: str) -> list[ParsedPlaybook]:
+        """The public playbooks of another agent that this one names, where they are executed here."""
+        found = [other for other in self.others if other.name == klass and other.kind is AgentKind.AI]
+        return [one for agent in found for one in agent.playbooks if _is_public(one)]
+
     def agents_in(self, text: str) -> list[str]:
         """The agents that a text names, in its order, without servers of tools."""
         found = [
@@ -104,6 +116,10 @@ class Reach:
     def _by_words(self) -> dict[str, str]:
         foreign = [f"{other.name}.{playbook.name}" for other in self.others for playbook in other.playbooks]
         return {_simple(name): name for name in sorted([*self._own, *foreign])}
+
+
+def _is_public(playbook: ParsedPlaybook) -> bool:
+    return bool(playbook.metadata.get("public") or playbook.metadata.get("export"))
 
 
 def _any_of(patterns: Iterable[str]) -> str:
@@ -152,3 +168,8 @@ def _simple(text: str) -> str:
     """A name for comparison: "Create a ticket" and CreateTicket are equal."""
     words = _ARTICLE.sub(" ", phrases.spaced(text))
     return (camel_case(words) or text).lower()
+
+
+def same_name(first: str, second: str) -> bool:
+    """Whether two texts are the same name: "create a ticket" and CreateTicket."""
+    return _simple(first) == _simple(second)

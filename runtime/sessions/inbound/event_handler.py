@@ -12,7 +12,7 @@ from runtime.agents.loops import AgentLoops
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, MeetingId, MessageId, ScheduleId
 from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote
-from runtime.execution.calls.ask import Questions
+from runtime.execution.calls.ask import Questions, option_of
 from runtime.execution.speech.pages import Pages
 from runtime.sessions.succession import WORDS_CHARS
 from runtime.stores.inbox import InboxEvent
@@ -148,9 +148,14 @@ class EventHandler:
             asked_by = self._journal.state.frames[question.frame].agent
             self.begun(event, self._since)
             self.heard(event, asked_by)
-            answer = self._message_of(event, asked_by, type=MessageType.CHOICE, answers=question.page)
+            more: dict[str, Any] = {"type": MessageType.CHOICE, "answers": question.page}
+            if self._journal.state.order is not None:  # a reply, where a form would give other words than the options
+                more["content"] = option_of(event.text, question.options)
+            answer = self._message_of(event, asked_by, **more)
             await self._dispatcher.hear(answer, asked_by)
             return
+        if self._journal.state.order is not None:
+            return  # the question of a task that it answers was answered before
         quoted = event.quote.message_id if event.quote is not None else None
         agent = self._dispatcher.recipient(event.text, quoted, event.author)
         self.begun(event, self._since)
@@ -210,7 +215,7 @@ class EventHandler:
     def _readers(self, agent: AgentId, meeting: MeetingState | None, unread: Sequence[str]) -> list[AgentId]:
         """The agents that have read what went to `agent`, or was said in a meeting to all in it."""
         to = [agent] if meeting is None else meeting.agents
-        return [reader for reader in to if reader not in unread]
+        return [reader for reader in to if reader not in unread and reader in self._journal.state.agents]
 
     def _unread_by(self, message: str) -> list[AgentId]:
         """The agents that have not read a message yet: several of a meeting, else the one that it went to."""

@@ -61,6 +61,23 @@ class Result(_Letter):
     last: int
 
 
+@dataclass(frozen=True, slots=True)
+class Asking(_Letter):
+    """Task `number` of the session that reads it waits for an answer, or no longer (`waits`).
+
+    `ask` is the id of the question, which its choices begin with, `messages` are the platform's ids of what people see
+    of it, `people` those whose answer counts (ids, none for anybody). `words`: it has no choices.
+    """
+
+    number: int
+    task: SessionId
+    ask: str
+    waits: bool
+    messages: list[str]
+    people: list[str]
+    words: bool
+
+
 def session_of(address: Address) -> SessionId | None:
     """The session of a task, by its address; None for a conversation of people."""
     return SessionId(address.conversation) if address.platform == PLATFORM else None

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
-from dataclasses import replace
 
 from anyio.abc import TaskGroup
 
 from runtime.agents.dispatcher import Dispatcher
 from runtime.core.address import address_data
 from runtime.core.background import OnDemand
+from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, InboxFull, QueueFull
+from runtime.core.ids import SessionId
 from runtime.core.message import Message
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
@@ -19,11 +19,11 @@ from runtime.events.sessions import TaskUntold
 from runtime.execution.calls.tasks import ended_in_words, message_id
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
-from runtime.sessions.tasks.letters import Order, Result, address_of
-from runtime.stores.inbox import TASK, TASK_CANCEL, Inbox, InboxEvent, shard_of
+from runtime.sessions.tasks.letters import Order, Result, address_of, session_of
+from runtime.stores.inbox import TASK, TASK_CANCEL, TASK_OVER, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessageQueued
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import ADDRESS, Content
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.facts.tasks import OrderOver, TaskCancelled, TaskOrdered, TaskOver, TaskPosted
@@ -144,7 +144,7 @@ class TaskOrders:
         """One message to who has ordered it."""
         how = "is completed" if task.status == "completed" else ended_in_words(task)
         said = f" Its result: {in_words(task.value)}" if task.status == "completed" else ""
-        facts = f" (facts {task.first} to {task.last} of session {task.id})"
+        facts = f" (facts {task.first} to {task.last} of session {task.id})" if task.last else ""
         message = Message(
             message_id(task),
             task.agent,
@@ -158,20 +158,6 @@ class TaskOrders:
                 self._journal.note(MessageQueued(task.agent, message))
         except QueueFull:
             self._around.bus.publish(TaskUntold(self._record.id, task.number))
-
-    def asked_by_task(self, event: InboxEvent) -> bool:
-        """Whether an event answers a question that a task may have asked, and not this session."""
-        asker = (event.choice or "").partition(".")[0]
-        at_work = self._journal.state.tasks_at_work()
-        return bool(asker and at_work) and not self._record.id.startswith(asker)
-
-    async def forward(self, event: InboxEvent) -> None:
-        """Bring an answer to the task that asked, or to all that are at work when one that they ordered did."""
-        asker = (event.choice or "").partition(".")[0]
-        at_work = self._journal.state.tasks_at_work()
-        for task in [task for task in at_work if task.id.startswith(asker)] or at_work:
-            with suppress(InboxFull):  # the press comes to nothing, and may be made again
-                await self._inbox.add(replace(event, address=address_of(task.id), place=None))
 
     async def catch_up(self) -> None:
         """Learn of the tasks that ended in what was undone: no event will tell of them again."""
@@ -195,6 +181,30 @@ class TaskOrders:
         if not ended:
             return None
         return Result(task.number, self._record.id, task.id, done.status, done.value, done.error, first=1, last=last)
+
+
+async def refuse(order: InboxEvent, error: str, inbox: Inbox, clock: Clock) -> None:
+    """Answer an order that no session can take: the task has failed. Repeated after a crash, the orderer knows it."""
+    try:
+        taken = Order.read(order.text)
+    except (ValueError, TypeError):
+        return  # nobody can tell who ordered it
+    task = session_of(order.address)
+    letter = Result(taken.number, taken.orderer, SessionId(str(task)), "failed", None, error, first=0, last=0)
+    home = ADDRESS.read(taken.home)
+    event = InboxEvent(f"{TASK_OVER}.{task}", home, order.person_id, "", str(letter), clock.now(), kind=TASK_OVER)
+    await bring(event, inbox, clock)
+
+
+async def bring(event: InboxEvent, inbox: Inbox, clock: Clock) -> None:
+    """Put an event into an inbox, as soon as that has room."""
+    while True:
+        try:
+            await inbox.add(event)
+        except InboxFull:
+            await clock.sleep_until(clock.monotonic() + RETRY_S)
+        else:
+            return
 
 
 def cancel_tasks(journal: Journal, *, after: int = 0) -> bool:

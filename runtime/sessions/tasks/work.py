@@ -7,14 +7,14 @@ from runtime.agents.registry import AgentRegistry
 from runtime.core.address import Address
 from runtime.core.background import OnDemand
 from runtime.core.clock import until
-from runtime.core.errors import InboxFull, PlaybookError, UnknownTarget
+from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.plain_text import error_text
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.outcomes import reason
 from runtime.execution.session_context import SessionContext
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.tasks.letters import Order, Result
-from runtime.sessions.tasks.orders import RETRY_S
+from runtime.sessions.tasks.orders import bring
 from runtime.stores.inbox import TASK_OVER, Inbox, InboxEvent
 from runtime.tape.facts.agents import AgentPaused
 from runtime.tape.facts.content import ADDRESS, Content
@@ -139,16 +139,8 @@ class TaskWork:
             kind=TASK_OVER,
         )
         await self._journal.commit()
-        while not await self._added(event):
-            await self._around.clock.sleep_until(self._around.clock.monotonic() + RETRY_S)
+        await bring(event, self._inbox, self._around.clock)
         self._journal.note(OrderAnswered())
-
-    async def _added(self, event: InboxEvent) -> bool:
-        try:
-            await self._inbox.add(event)
-        except InboxFull:
-            return False
-        return True
 
 
 def payer(address: Address, state: SessionState) -> Address:

@@ -23,6 +23,13 @@ class AgentCreated(Content):
     participant: str | None = key("participant", default=None)
 
 
+@fact("dismissed", session=True)
+class AgentDismissed(Content):
+    """An agent is there no longer; its number is not given again."""
+
+    agent: AgentId = key("agent")
+
+
 @fact("anew")
 class AgentRestarted(Content):
     """An agent begins again, with these messages and variables."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.core.address import Address
@@ -65,6 +65,27 @@ class ResultTaken(Content):
     number: int = key("task")
 
 
+@fact("task_asks", session=True)
+class TaskAsks(Content):
+    """A task waits for people's answer to a question, or with `over` no longer. See `TaskQuestion`."""
+
+    number: int = key("task")
+    ask: str = key("ask")
+    messages: Sequence[str] = key("pids", default=())
+    people: Sequence[str] = key("of", default=())
+    words: bool = key("words", default=False)
+    over: bool = key("over", default=False)
+
+
+@fact("task_answer", session=True)
+class AnswerMeant(Content):
+    """The words of the event `event` answer a question of a task, and nothing else."""
+
+    number: int = key("task")
+    event: str = key("event")
+    ask: str = key("ask")
+
+
 # -- of the task
 
 
@@ -99,3 +120,21 @@ class OrderOver(Content):
 @fact("order_answered", session=True)
 class OrderAnswered(Content):
     """The orderer's inbox has the result."""
+
+
+@fact("order_asks", session=True)
+class OrderAsks(Content):
+    """The task waits for people's answer to a question, or with `over` no longer. See `TaskQuestion`."""
+
+    ask: str = key("ask")
+    messages: Sequence[str] = key("pids", default=())
+    people: Sequence[str] = key("of", default=())
+    words: bool = key("words", default=False)
+    over: bool = key("over", default=False)
+
+
+@fact("order_told", session=True)
+class OrderTold(Content):
+    """The orderer's inbox has what is to be told of a question."""
+
+    ask: str = key("ask")

@@ -56,6 +56,7 @@ def _leave_tasks_there(state: SessionState) -> None:
     """The results of tasks go to who ordered them, and not to a copy of it."""
     for task in state.tasks_at_work():
         task.status, task.error, task.to_post = "canceled", "it went on in the conversation that was copied", []
+        task.asks, task.answers = {}, {}
 
 
 @rule(ExchangeBegun)

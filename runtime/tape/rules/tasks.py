@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from runtime.tape.facts.tasks import (
+    AnswerMeant,
     OrderAnswered,
+    OrderAsks,
     OrderBegun,
     OrderOver,
     OrderTaken,
+    OrderTold,
     ResultTaken,
+    TaskAsks,
     TaskCancelled,
     TaskOrdered,
     TaskOver,
@@ -15,7 +19,7 @@ from runtime.tape.facts.tasks import (
 )
 from runtime.tape.rules.registry import rule
 from runtime.tape.state import SessionState
-from runtime.tape.task_state import MAX_KEPT_TASKS, OrderState, TaskState
+from runtime.tape.task_state import MAX_KEPT_TASKS, OrderState, TaskQuestion, TaskState
 
 
 @rule(TaskOrdered)
@@ -44,7 +48,7 @@ def _posted(state: SessionState, _: int, fact: TaskPosted) -> None:
     task = state.tasks[fact.number]
     task.to_post = [what for what in task.to_post if what != fact.what]
     if fact.what == "order" and not task.over:
-        task.status = "working"
+        task.status = "input_required" if task.asks else "working"
 
 
 @rule(TaskCancelled)
@@ -63,7 +67,9 @@ def _over(state: SessionState, _: int, fact: TaskOver) -> None:
     task = state.tasks[fact.number]
     task.status, task.value, task.error = fact.status, fact.value, fact.error
     task.first, task.last = fact.first, fact.last
-    task.to_post, task.arguments = [], {}
+    for ask in task.asks:
+        _pass_on(state, ask, None)
+    task.to_post, task.arguments, task.asks, task.answers = [], {}, {}, {}
     over = [task.number for task in state.tasks.values() if task.over]
     for number in over[: max(0, len(over) - MAX_KEPT_TASKS)]:
         if number != fact.number:
@@ -73,6 +79,36 @@ def _over(state: SessionState, _: int, fact: TaskOver) -> None:
 @rule(ResultTaken)
 def _taken(state: SessionState, _: int, fact: ResultTaken) -> None:
     state.tasks[fact.number].taken = True
+
+
+@rule(TaskAsks)
+def _asks(state: SessionState, _: int, fact: TaskAsks) -> None:
+    task = state.tasks[fact.number]
+    found = None if fact.over else TaskQuestion([*fact.messages], [*fact.people], fact.words)
+    _put(task.asks, fact.ask, found)
+    task.answers = {event: ask for event, ask in task.answers.items() if ask in task.asks}
+    if task.status in ("working", "input_required"):
+        task.status = "input_required" if task.asks else "working"
+    _pass_on(state, fact.ask, found)
+
+
+@rule(AnswerMeant)
+def _meant(state: SessionState, _: int, fact: AnswerMeant) -> None:
+    state.tasks[fact.number].answers[fact.event] = fact.ask
+
+
+def _pass_on(state: SessionState, ask: str, question: TaskQuestion | None) -> None:
+    """Where the session is a task, its orderer is to hear of a question as well; None is one that waits no longer."""
+    if state.order is not None and not state.order.over:
+        _put(state.order.asks, ask, question)
+        state.order.to_tell = [*state.order.to_tell, ask]
+
+
+def _put(asks: dict[str, TaskQuestion], ask: str, question: TaskQuestion | None) -> None:
+    if question is None:
+        asks.pop(ask, None)
+    else:
+        asks[ask] = question
 
 
 @rule(OrderTaken)
@@ -90,9 +126,23 @@ def _begun(state: SessionState, _: int, fact: OrderBegun) -> None:
 def _done(state: SessionState, _: int, fact: OrderOver) -> None:
     if state.order is not None:
         state.order.status, state.order.value, state.order.error = fact.status, fact.value, fact.error
+        state.order.asks, state.order.to_tell = {}, []
 
 
 @rule(OrderAnswered)
 def _answered(state: SessionState, _: int, __: OrderAnswered) -> None:
     if state.order is not None:
         state.order.answered = True
+
+
+@rule(OrderAsks)
+def _asking(state: SessionState, _: int, fact: OrderAsks) -> None:
+    _pass_on(state, fact.ask, None if fact.over else TaskQuestion([*fact.messages], [*fact.people], fact.words))
+
+
+@rule(OrderTold)
+def _told(state: SessionState, _: int, fact: OrderTold) -> None:
+    if state.order is not None and fact.ask in state.order.to_tell:
+        to_tell = [*state.order.to_tell]
+        to_tell.remove(fact.ask)
+        state.order.to_tell = to_tell

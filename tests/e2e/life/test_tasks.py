@@ -17,15 +17,17 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 ERRANDS = ROOT / "tests" / "e2e" / "programs" / "errands.pb"
 
 ASKED = "Task 4 (Runner.Choose) asks: Which way?"
+IN_WORDS = "Task 5 (Runner.Whose) asks: Whose errand?\nReply to this message."
 ANSWERS = [
     "task 1: fetched",
     "task 2 (Runner.Break) failed: it broke",
     "task 3 (Runner.Idle) was cancelled",
     "task 4: right",
+    "task 5: mine",
 ]
 
 
-async def test_four_tasks_at_once_come_to_their_ends_and_one_asks_where_the_person_is(tmp_path: Path) -> None:
+async def test_five_tasks_at_once_come_to_their_ends_and_two_ask_where_the_person_is(tmp_path: Path) -> None:
     platform = TelegramPlatform()
     async with (
         serving(platform) as address,
@@ -36,12 +38,15 @@ async def test_four_tasks_at_once_come_to_their_ends_and_one_asks_where_the_pers
         await until(talk, "I am here.")
         await talk.say("go")
         await until_said(talk, ASKED)
+        await until_said(talk, IN_WORDS)
         await until_said(talk, ANSWERS[2])
         question = next(message for message in platform.messages(PERSON) if message.text == ASKED)
         await talk.until_that(lambda: bool(question.buttons))
         platform.press(question.buttons[0][1]["callback_data"])
         await until_said(talk, ANSWERS[3])
-        assert sorted(talk.texts()) == sorted(["I am here.", "4 errands", ASKED, *ANSWERS])
+        await talk.say("mine")
+        await until_said(talk, ANSWERS[4])
+        assert sorted(talk.texts()) == sorted(["I am here.", "5 errands", ASKED, IN_WORDS, *ANSWERS])
 
 
 async def test_kills_lose_and_double_no_result(tmp_path: Path) -> None:

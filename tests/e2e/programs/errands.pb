@@ -14,7 +14,7 @@ async def Serve():
     """Several errands at once, or one that nobody waits for."""
     for message in await WaitForMessage("*"):
         if message["text"] in ("go", "go alone"):
-            errands = ("Fetch", "Break", "Idle", "Choose") if message["text"] == "go" else ("Fetch", "Break", "Idle")
+            errands = ("Fetch", "Break", "Idle", "Choose", "Whose") if message["text"] == "go" else ("Fetch", "Break", "Idle")
             names = [await Spawn("Runner", name) for name in errands]
             await Say("user", f"{len(names)} errands")
             await Cancel(names[2])
@@ -57,4 +57,10 @@ async def Idle():
 async def Choose():
     """Asks people."""
     return await Ask("Which way?", ["left", "right"])
+
+
+@playbook(public=True)
+async def Whose():
+    """Asks people for words."""
+    return await Ask("Whose errand?")
 ```

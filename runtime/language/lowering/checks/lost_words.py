@@ -48,6 +48,9 @@ _STOOD_FOR = {
     "EndMeeting": "end close finish conclude adjourn meeting",
     "LeaveMeeting": "leave exit quit meeting",
     "InviteToMeeting": "add invite bring meeting our agent",
+    "Spawn": "start launch spawn begin run kick off execute order background task new another give",
+    "Result": "wait await get take fetch collect result results answer outcome task work job background store save keep"
+    " put until finish finished end ended complete completed come back return returned ready over",
     "Sleep": "wait sleep pause second seconds minute minutes hour hours day days",
 }
 """The words that an instruction replaces, by its start or its call."""

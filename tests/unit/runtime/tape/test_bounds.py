@@ -27,6 +27,7 @@ WITHOUT_TEXTS = {"ended", "order_answered", "returned", "task_cancel", "task_tak
 YOUNGER: Mapping[str, Mapping[str, Any]] = {
     "altered": {"agent": "1000", "set": {"a": "x"}},
     "described": {"f": "1000.0", "text": "x"},
+    "dismissed": {"agent": "1000"},
     "grew": {"page": "3", "at": 0, "text": "x"},
     "intent": {"f": "1000.0", "pos": "0", "name": "Say", "dig": "d", "key": "x"},
     "order": {
@@ -37,8 +38,10 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
         "due": 5.0,
         "depth": 0,
     },
+    "order_asks": {"ask": "a.1", "pids": ["m1"], "of": ["test:Ada"], "words": True},
     "order_begun": {"f": "1000.0"},
     "order_over": {"status": "completed", "val": "x", "error": "e"},
+    "order_told": {"ask": "a.1"},
     "spawn": {
         "agent": "1",
         "task": "s",
@@ -49,6 +52,8 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
         "deliver": "x",
         "depth": 0,
     },
+    "task_answer": {"task": 1, "event": "7", "ask": "a.1"},
+    "task_asks": {"task": 1, "ask": "a.1", "pids": ["m1"], "of": ["test:Ada"], "words": True},
     "task_over": {"task": 1, "status": "completed", "val": "x", "error": "e", "first": 0, "last": 0},
     "task_posted": {"task": 1, "what": "x"},
     "unremind": {"id": "x"},

@@ -31,6 +31,7 @@ _SENTENCES = st.sampled_from(
         *("Think hard", "Return $x", "Return", "End program", "Go to step 1", "Go back to step 9 if $x", "break"),
         *("Check note 1", "Wait for the user", "Wait for 3 minutes", "Wait for Other", "Ask Other for $k", "Find it"),
         *("Have a talk meeting with Other", "Invite Other to this meeting", "Leave meeting", "End meeting"),
+        *("Start Other on $x in the background", "Wait for the task", "$r = Start Other.Get() in the background"),
         *("Frobnicate", "Ask for:", "Explain:", "QUE Say(user, hi)", "03:JMP 01", "JMP 77", "CND If x", "YLD user"),
         *("a; b, c and then d: e", "Say('it')", "- dash", "`code` {x} {{y}}", "`a` <b>", "é ü 日本", "EndProgram()"),
     ]

@@ -29,7 +29,8 @@ class Case:
     a statement that is left out once it was refused.
     People do one thing after the other, each when all is quiet: "edit:m1:text", "press:1" (the second choice of the
     last question), "order:meeting:end" (a command with its argument), "by:Bo:text" (somebody else does any of these) or
-    just a text. What begins with "!" is done at once, while the agents are at work.
+    just a text. What begins with "!" is done at once, while the agents are at work,
+    with "?" when a task asks.
     """
 
     program: Program

@@ -22,6 +22,12 @@ async def Parts():
     one, two = await Spawn("Researcher", "Study", ["sea"]), await Spawn("Researcher", "Study", ["shore"])
     return await Result(one) + ", " + await Result(two)
 
+async def Which():
+    return await Ask("Which way?")
+
+async def Further():
+    return "further " + await Result(await Spawn("Researcher", "Which"))
+
 async def Leave():
     await Spawn("Researcher", "Wait")
     return "left"
@@ -30,7 +36,7 @@ async def Leave():
 
 def ordering(code: str) -> Program:
     """A program whose `Main` may order what a researcher can do."""
-    can = [python(name, public=True) for name in ("Fail", "Wait", "Parts", "Leave")]
+    can = [python(name, public=True) for name in ("Fail", "Wait", "Parts", "Leave", "Which", "Further")]
     researcher = agent("Researcher", python("Study", "topic", public=True), *can, code=RESEARCHER)
     return program(agent("Main", python("Main", trigger="BGN When program starts"), code=code), researcher)
 
@@ -83,6 +89,26 @@ async def Main():
         (),
         ("start",),
         ("None", "task 1 (Researcher.Wait) failed: its time is over"),
+    ),
+    "a task asks for words": Case(
+        ordering("""
+async def Main():
+    await Say("user", await Result(await Spawn("Researcher", "Which")))
+    await EndProgram()
+"""),
+        (),
+        ("start", "?straight on"),
+        ("Task 1 (Researcher.Which) asks: Which way?\nReply to this message.", "straight on"),
+    ),
+    "a task of a task asks for words, and hears a reply": Case(
+        ordering("""
+async def Main():
+    await Say("user", await Result(await Spawn("Researcher", "Further")))
+    await EndProgram()
+"""),
+        (),
+        ("start", "?reply:0:on"),
+        ("Task 1 (Researcher.Which) asks: Which way?\nReply to this message.", "further on"),
     ),
     "a result nobody waits for": Case(
         ordering("""

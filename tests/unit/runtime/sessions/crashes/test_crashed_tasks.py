@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from functools import partial
 
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.tasks.work import TaskWork
+from runtime.stores.inbox import InboxEvent
 from runtime.tape.tape import tape_owner
-from tests.fakes.crash_world import World
+from tests.fakes.crash_world import World, live
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
-from tests.unit.runtime.sessions.crashes.crash_tasks import TASKS
+from tests.unit.runtime.sessions.crashes.crash_sweep import Company
+from tests.unit.runtime.sessions.crashes.crash_tasks import TASKS, ordering
 from tests.unit.runtime.sessions.crashes.test_crashes import check, run
 
 pytestmark = pytest.mark.anyio
@@ -41,3 +45,42 @@ async def test_every_task_is_done_and_answered_once_when_the_process_dies_at_any
 async def test_several_deaths_lose_and_double_no_result(name: str, sandbox: MontySandbox) -> None:
     case = TASKS[name]
     await dying_often(partial(run, case, sandbox), partial(check_tasks, case=case))
+
+
+REFUSED = Case(
+    ordering("""
+async def Main():
+    try:
+        await Result(await Spawn("Researcher", "Study", ["tides"]))
+    except Exception as error:
+        await Say("user", str(error).partition(": ")[0])
+    await EndProgram()
+"""),
+    (),
+    ("start",),
+    ("task 1 (Researcher.Study) failed",),
+)
+
+
+def check_refused(world: World) -> None:
+    """The orderer hears once that its task has failed, and the order is set aside once."""
+    check(world, REFUSED)
+    assert [fact.data["status"] for fact in world.facts if fact.kind == "task_over"] == ["failed"]
+    assert len({entry.event.id for entry in world.discarded}) == 1
+
+
+async def test_an_order_that_no_session_can_take_has_failed_once_when_the_process_dies_at_any_one_point(
+    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fault(self: TaskWork, event: InboxEvent, broken: str | None) -> None:
+        raise KeyError("a fault in the order")
+
+    monkeypatch.setattr(TaskWork, "begin", fault)
+
+    async def lived(*, crashes: tuple[int, ...], seed: int) -> World:
+        world = World(REFUSED.people, crashes=crashes, seed=seed)
+        world.bears = (KeyError,)
+        await live(world, REFUSED.program, Company(REFUSED, random.Random(seed)), sandbox)
+        return world
+
+    await dying_at_each_point(lived, check_refused)

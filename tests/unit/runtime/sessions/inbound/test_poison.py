@@ -8,7 +8,9 @@ import pytest
 
 from runtime.core.texts import english
 from runtime.execution.calls.ask import Questions
+from runtime.execution.calls.tasks import TaskLimits
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.tasks.work import TaskWork
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import Lease
 from tests.fakes.crash_world import ADDRESS, World
@@ -28,6 +30,19 @@ ECHO = program(
             "        await Say('user', 'You said: ' + message['text'])\n    return Again()\n"
         ),
     )
+)
+ORDERING = program(
+    agent(
+        "Main",
+        python("Main", trigger="BGN When program starts"),
+        code=(
+            "async def Main():\n    try:\n        await Result(await Spawn('Runner', 'Run'))\n"
+            "    except Exception as error:\n        await Say('user', str(error))\n"
+            "    await Spawn('Runner', 'Run')\n"
+            "    for message in await WaitForMessage('*'):\n        await Say('user', message['text'])\n"
+        ),
+    ),
+    agent("Runner", python("Run", public=True), code="async def Run():\n    return 1\n"),
 )
 NOT_TAKEN = english()("session.not_taken")
 
@@ -83,6 +98,21 @@ async def test_an_undo_that_cannot_be_done_is_put_aside_and_the_session_goes_on(
         await talk.until(lambda: NOT_TAKEN in talk.chat)
         await talk.say("still there?")
         await talk.until(lambda: talk.chat[-1] == "Hello.")  # what went on was stopped for it
+
+
+async def test_an_order_that_no_session_can_take_has_failed_for_who_ordered_it(
+    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fault(self: TaskWork, event: InboxEvent, broken: str | None) -> None:
+        raise KeyError("a fault in the order")
+
+    monkeypatch.setattr(TaskWork, "begin", fault)
+    async with talking(ORDERING, Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await talk.until(lambda: len(talk.chat) == 2)
+        assert [entry.event.kind for entry in talk.world.discarded] == ["task", "task"]
+    why = "its order could not be taken: KeyError('a fault in the order')"
+    assert talk.chat == [f"task 1 (Runner.Run) failed: {why}", f"Task 2, Runner.Run, failed: {why}."]
 
 
 async def test_a_session_that_was_deleted_begins_anew_with_the_next_message(sandbox: MontySandbox) -> None:

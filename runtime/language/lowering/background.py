@@ -1,0 +1,237 @@
+"""Steps about tasks: "Start a Researcher on $topic in the background", "Wait for the research"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from runtime.language.instructions.text import inside_of, split_at
+from runtime.language.lowering import phrases
+from runtime.language.lowering.clauses import unquoted
+from runtime.language.lowering.instruction import Instruction, free
+from runtime.language.lowering.scope import Reach, same_name
+from runtime.language.program import Op
+from runtime.language.syntax.nodes import ParsedPlaybook
+
+_VARIABLE = r"\$[^\W\d]\w*(?::\w+)?"
+_GIVEN_TO = re.compile(rf"^({_VARIABLE})\s*=(?!=)\s*")
+_BACKGROUND = re.compile(r"\b(?:in the background|as a (?:background )?task(?: in the background)?)\b,?", re.I)
+_STARTS = re.compile(r"^(?:start|launch|spawn|begin|run|kick off|execute|order)\s+(.+)$", re.IGNORECASE | re.DOTALL)
+_NAMED_AS = re.compile(rf",?\s+(?:as|and call it|to get|giving)\s+({_VARIABLE})$", re.IGNORECASE)
+_KEPT_AS = re.compile(
+    rf",?\s+(?:as|into|to get|giving|and call it|and (?:store|save|keep|put) (?:it|the result|its result) (?:as|in))"
+    rf"\s+({_VARIABLE})$",
+    re.IGNORECASE,
+)
+_ARTICLE = r"(?:an?|the|another|one|its|our|my)\s+(?:new\s+)?"
+_ABOUT = re.compile(r"\s+(?:on|about|for|with|of|into|over|regarding|using|to)\s+(?=[$\"\d-])", re.IGNORECASE)
+_VALUE = r"(?:\$[^\W\d]\w*(?:\.\w+)*|\"[^\"]*\"|-?\d+(?:\.\d+)?)"
+_VALUES = re.compile(rf"{_VALUE}(?:\s*(?:,\s*and|,|\band)\s*{_VALUE})*")
+_KEYWORD = re.compile(r"\$?([A-Za-z_]\w*)\s*=(?!=)\s*(.+)$", re.DOTALL)
+
+_AWAITS = re.compile(r"^(?:wait\s+(?:for|until)|await)\s+(.+)$", re.IGNORECASE | re.DOTALL)
+_GETS = re.compile(r"^(?:get|take|fetch|collect)\s+(?=(?:the\s+)?results?\s+of\b)(.+)$", re.IGNORECASE | re.DOTALL)
+_RESULT_OF = re.compile(r"^(?:the\s+)?(?:results?|answer|outcome)\s+(?:of|from)\s+", re.IGNORECASE)
+_ENDED = re.compile(
+    r"\s+(?:to\s+(?:finish|end|complete|come back|return|be (?:done|finished|ready|complete|over))"
+    r"|(?:is|are)\s+(?:done|finished|ready|complete|completed|over)|has\s+(?:finished|ended|returned|come back))$",
+    re.IGNORECASE,
+)
+_TASK = re.compile(r"^(?:the\s+)?task\s+(\$[^\W\d]\w*|#?\d{1,9})$", re.IGNORECASE)
+_ANY_TASK = re.compile(r"^(?:(?:the|its|this|that)\s+)?(?:background\s+)?(?:task|work|job|results?)$", re.IGNORECASE)
+_ORNAMENT = re.compile(
+    r"^(?:(?:the|its|this|that)\s+)?(?:background\s+)?|\s+(?:task|work|job|results?)$", re.IGNORECASE
+)
+_ORDERED = re.compile(r'^(?:\$([^\W\d]\w*)(?::\w+)?\s*=\s*)?Spawn\("(\w+)",\s*"(\w+)"')
+
+_STEM = 4
+_ENDING = 3
+"""How much longer a doer's name may be than the word for what is done: Researcher and "research"."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """A task that an earlier step orders; `under` are the lines of the conditions and loops that the step is in."""
+
+    klass: str
+    playbook: str
+    variable: str | None
+    under: tuple[str, ...]
+
+    def is_called(self, words: str) -> bool:
+        """Whether words such as "research" mean it."""
+        word = re.sub(r"[\s_-]+", "", words).casefold()
+        doer, deed = self.klass.casefold(), self.playbook.casefold()
+        stem = len(word) >= _STEM and doer.startswith(word) and len(doer) - len(word) <= _ENDING
+        return stem or word in (doer, deed, f"{doer}'s{deed}", f"{doer}\u2019s{deed}")
+
+
+class Background:
+    """The rules for tasks in one playbook. What they are not sure of stays free."""
+
+    def __init__(self, reach: Reach, partners: Sequence[str]) -> None:
+        """`partners` are those who are spoken to, at any time."""
+        self._reach = reach
+        self._partners = partners
+        self._under: tuple[str, ...] = ()
+        self.started: list[_Started] = []
+        """The tasks that the steps so far order, in their order."""
+
+    def note(self, text: str) -> None:
+        """Note an instruction: it may order a task."""
+        if ordered := _ORDERED.match(text):
+            self.started.append(_Started(ordered[2], ordered[3], ordered[1], self._under))
+
+    @contextmanager
+    def inside(self, line: str | None) -> Iterator[None]:
+        """The steps below the condition or loop at `line`; None for those below something else."""
+        before = self._under
+        self._under = before if line is None else (*before, line)
+        yield
+        self._under = before
+
+    def starting(self, text: str, bare: str) -> Instruction | None:
+        """ "Start a Researcher on $topic in the background": a task, if one playbook is meant for certain."""
+        given, rest = _given(bare)
+        around = _BACKGROUND.search(unquoted(rest))
+        if around is None:
+            return None
+        ordered = _STARTS.match(f"{rest[: around.start()].rstrip(' ,')} {rest[around.end() :].strip()}".strip())
+        if ordered is None:
+            return None
+        what = ordered[1].strip().rstrip(".; ")
+        if given is None and (named := _NAMED_AS.search(what)):
+            given, what = named[1], what[: named.start()].strip()
+        called = phrases.CALL.match(what) is not None
+        order = self._called(what) if called else self._worded(what)
+        if isinstance(order, str):
+            return free(text, order)
+        target = f"{given} = " if given is not None else ""
+        said = f": {text.rstrip('.; ')}" if called else ""
+        return Instruction(Op.QUE, f"{target}{order.text}{said}; YLD for call")
+
+    def _called(self, what: str) -> _Order | str:
+        """The order in `Researcher.Study($topic)`; why there is none."""
+        called = phrases.whole_call(what)
+        klass, _, name = (called or "").rpartition(".")
+        playbook = self._reach.playbook(klass, name)
+        if called is None or playbook is None:
+            return "a call is inside the sentence"
+        inside = inside_of(what, what.index("(")) or ""
+        return self._order(klass, playbook, [one.strip() for one in split_at(inside, ",") if one.strip()])
+
+    def _worded(self, what: str) -> _Order | str:
+        """The order in "a Researcher's Study on $topic"; why there is none."""
+        about = _ABOUT.search(what)
+        who, said = (what, "") if about is None else (what[: about.start()], what[about.end() :])
+        values = re.findall(_VALUE, said)
+        if said and not _VALUES.fullmatch(said.strip()):
+            return "what the task is given is in words"
+        agent = re.fullmatch(
+            rf"(?:{_ARTICLE})?({self._reach.any_agent})(?:['\u2019]s?\s+(.+))?", who.strip(), re.IGNORECASE
+        )
+        if agent is None:
+            name = self._reach.meant(re.sub(rf"^{_ARTICLE}", "", who.strip(), flags=re.IGNORECASE))
+            klass, _, own = (name or "").rpartition(".")
+            playbook = self._reach.playbook(klass, own)
+            if playbook is not None:
+                return self._order(klass, playbook, values)
+            return "what the task is given is in words" if self._reach.agents_in(who) else "it names no playbook"
+        klass = self._reach.agents_in(agent[1])[0]
+        can = self._reach.public(klass)
+        if agent[2] is not None:
+            can = [one for one in can if same_name(one.name, agent[2])]
+            if not can:
+                return f"{klass} has no public playbook of this name"
+        can = [one for one in can if _fits(one, len(values))]
+        if len(can) != 1:
+            several = ", ".join(one.name for one in can)
+            return f"it does not say which of {several}" if can else f"{klass} has no public playbook that takes this"
+        return self._order(klass, can[0], values)
+
+    def _order(self, klass: str, playbook: ParsedPlaybook, values: Sequence[str]) -> _Order | str:
+        if klass and playbook not in self._reach.public(klass):
+            return f"{klass} has no public playbook of this name"
+        if not _fits(playbook, len(values)):
+            return f"the arguments of {playbook.name} are not given"
+        arguments = _arguments([param.name for param in playbook.params], values)
+        if arguments is None:
+            return "which argument is which is unclear"
+        return _Order(klass or self._reach.own_name, playbook.name, arguments)
+
+    def waiting(self, text: str, bare: str) -> Instruction | None:
+        """ "Wait for the research": the result of the one task that it can mean."""
+        given, rest = _given(bare)
+        awaited = _AWAITS.match(rest) or _GETS.match(rest)
+        if awaited is None:
+            return None
+        what = awaited[1].strip().rstrip(".; ")
+        if given is None and (kept := _KEPT_AS.search(what)):
+            given, what = kept[1], what[: kept.start()]
+        what = _RESULT_OF.sub("", _ENDED.sub("", what)).strip()
+        target = f"{given} = " if given is not None else ""
+        if task := _TASK.match(what):
+            name = task[1] if task[1].startswith("$") else f'"task {task[1].lstrip("#")}"'
+            return Instruction(Op.QUE, f"{target}Result({name}); YLD for call")
+        meant = self._meant(what)
+        if not meant:
+            return None
+        if len(meant) > 1 or meant[0].under != self._under[: len(meant[0].under)]:
+            return free(text, "which task is meant is unclear")
+        if meant[0].klass in self._partners and self._reach.agents_in(what):
+            return free(text, f"it may mean the words of {meant[0].klass}, or the result of its task")
+        task_of = f'"{meant[0].klass}.{meant[0].playbook}"' if meant[0].variable is None else f"${meant[0].variable}"
+        return Instruction(Op.QUE, f"{target}Result({task_of}): {text.rstrip('.; ')}; YLD for call")
+
+    def _meant(self, what: str) -> list[_Started]:
+        if what.startswith("$"):
+            return [one for one in self.started if one.variable == what[1:]]
+        if _ANY_TASK.match(what):
+            return self.started
+        words = _ORNAMENT.sub("", what)
+        return [one for one in self.started if one.is_called(words)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    klass: str
+    playbook: str
+    arguments: str
+
+    @property
+    def text(self) -> str:
+        """The call that orders it."""
+        more = f", {self.arguments}" if self.arguments else ""
+        return f'Spawn("{self.klass}", "{self.playbook}"{more})'
+
+
+def _given(bare: str) -> tuple[str | None, str]:
+    """The variable that a step sets, and the rest of it."""
+    given = _GIVEN_TO.match(bare)
+    return (None, bare) if given is None else (given[1], phrases.PREFIX.sub("", bare[given.end() :]))
+
+
+def _fits(playbook: ParsedPlaybook, count: int) -> bool:
+    """Whether a playbook that is no meeting takes so many arguments."""
+    required = sum(param.default is None for param in playbook.params)
+    return required <= count <= len(playbook.params) and playbook.metadata.get("meeting") is not True
+
+
+def _arguments(names: Sequence[str], values: Sequence[str]) -> str | None:
+    """Values as arguments by name: those of variables that are called like parameters, else in their order. None where
+    it may be either."""
+    given: dict[str, str] = {}
+    for name, value in zip(names, values, strict=False):
+        keyword = _KEYWORD.match(value)
+        given[keyword[1] if keyword else name] = keyword[2].strip() if keyword else value
+    alike = [value[1:] for value in values if value[1:] in names and value.startswith("$")]
+    if len(alike) == len(values) and len(set(alike)) == len(alike):
+        given = {name: f"${name}" for name in names if name in alike}
+    elif any(given.get(name) != f"${name}" for name in alike):
+        return None
+    if len(given) < len(values) or not given.keys() <= set(names):
+        return None
+    written = ", ".join(f'"{name}": {value}' for name, value in given.items())
+    return f"{{{written}}}" if written else ""

@@ -1,0 +1,156 @@
+"""Questions of tasks: told to who ordered them, and answered by what people do there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anyio.abc import TaskGroup
+
+from runtime.core.background import OnDemand
+from runtime.sessions.inbound.event_handler import message_of
+from runtime.sessions.node_context import NodeContext
+from runtime.sessions.tasks.letters import Asking, address_of
+from runtime.sessions.tasks.orders import bring
+from runtime.stores.inbox import TASK_ASKS, Inbox, InboxEvent
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.tasks import AnswerMeant, OrderAsks, OrderTold, TaskAsks
+from runtime.tape.frame_state import takes
+from runtime.tape.journal import Journal
+from runtime.tape.task_state import TaskQuestion, TaskState
+
+_PREFIX_CHARS = 8
+
+
+class TaskQuestions:
+    """The questions that tasks of one session have asked, and its own, where it is a task."""
+
+    def __init__(self, journal: Journal, around: NodeContext, inbox: Inbox) -> None:
+        self._journal = journal
+        self._around = around
+        self._inbox = inbox
+        self._telling = OnDemand(self._tell)
+        self._prefix = str(journal.session)[:_PREFIX_CHARS]
+
+    # -- of a task
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Tell the orderer what is asked, in `tasks`."""
+        self._telling.start(tasks)
+        self._compare()
+        self._telling.wake()
+
+    def noted(self, _fact: Content) -> None:
+        """Hears every fact: a question may have been asked or answered."""
+        order = self._journal.state.order
+        if order is not None and not order.over:
+            self._compare()
+            if order.to_tell:
+                self._telling.wake()
+
+    def _compare(self) -> None:
+        """Note what the orderer is to hear: questions that people see now, and those that wait no longer."""
+        state, order = self._journal.state, self._journal.state.order
+        if order is None or order.over or not (state.questions or order.asks):
+            return
+        waiting = {f"{self._prefix}.{question.page}": question for question in state.questions.values()}
+        for ask in [ask for ask in order.asks if ask.startswith(f"{self._prefix}.") and ask not in waiting]:
+            self._journal.note(OrderAsks(ask, over=True))
+        for ask, question in waiting.items():
+            if ask in order.asks or question.page in state.pages:
+                continue
+            people = [question.of] if question.of is not None else [*question.each.values()]
+            self._journal.note(OrderAsks(ask, [*question.parts.values()], list(map(str, people)), not question.options))
+
+    async def _tell(self) -> None:
+        """Bring what is to be told to the orderer. Repeated after a crash, its inbox knows it by its id."""
+        order = self._journal.state.order
+        while order is not None and order.to_tell and not self._journal.state.ended:
+            await self._journal.commit()
+            ask = order.to_tell[0]
+            found = order.asks.get(ask)
+            open_ = TaskQuestion([], [], words=False) if found is None else found
+            letter = Asking(
+                *(order.number, self._journal.session, ask, found is not None),
+                *(open_.messages, open_.people, open_.words),
+            )
+            event = InboxEvent(
+                id=f"{TASK_ASKS if letter.waits else 'task_asked'}.{self._journal.session}.{ask}",
+                address=order.home,
+                person_id=self._journal.state.person or "",
+                person_name="",
+                text=str(letter),
+                sent_at=self._around.clock.now(),
+                kind=TASK_ASKS,
+            )
+            await bring(event, self._inbox, self._around.clock)
+            self._journal.note(OrderTold(ask))
+            self._journal.hurry()
+
+    # -- of who ordered it
+
+    def take(self, event: InboxEvent) -> None:
+        """Take in that a task asks, or waits no longer."""
+        letter = Asking.read(event.text)
+        task = self._journal.state.tasks.get(letter.number)
+        if task is None or task.id != letter.task or task.over or (letter.ask in task.asks) == letter.waits:
+            return
+        self._journal.note(
+            TaskAsks(letter.number, letter.ask, letter.messages, letter.people, letter.words, over=not letter.waits)
+        )
+
+    def answers(self, event: InboxEvent) -> bool:
+        """Whether an event answers a question that a task may have asked, and not this session."""
+        asker = (event.choice or "").partition(".")[0]
+        return bool(asker) and bool(self._journal.state.tasks_at_work()) and not self._journal.session.startswith(asker)
+
+    async def meant(self, event: InboxEvent) -> bool:
+        """Whether somebody's words answer a question of a task. That is decided once: it is written down before the
+        words go there, so that they go nowhere else after a crash."""
+        if event.kind != "message" or event.place is not None or event.choice:
+            return False
+        asking = [
+            (task, ask, asked) for task in self._journal.state.tasks_at_work() for ask, asked in task.asks.items()
+        ]
+        if not asking or any(event.id in task.answers for task, _, _ in asking):
+            return bool(asking)
+        quoted = event.quote.message_id if event.quote is not None else None
+        found = [one for one in asking if quoted in one[2].messages and self._counts(one[2], event)]
+        if quoted is None and not found:
+            found = self._next_words(event, [one for one in asking if one[2].words])
+        if len(found) != 1:
+            return False
+        task, ask, _ = found[0]
+        self._journal.note(AnswerMeant(task.number, event.id, ask))
+        await self._journal.commit()
+        return True
+
+    def _counts(self, asked: TaskQuestion, event: InboxEvent) -> bool:
+        return not asked.people or event.author in asked.people
+
+    def _next_words(
+        self, event: InboxEvent, asking: list[tuple[TaskState, str, TaskQuestion]]
+    ) -> list[tuple[TaskState, str, TaskQuestion]]:
+        """The one open question for words, where nothing here waits for the words of people: those of who is asked."""
+        state = self._journal.state
+        message = message_of(event, None, state)
+        going_on = any(meeting.status != "ended" for meeting in state.meetings.values())
+        waited_for = state.questions or any(takes(wait.source or {}, message) for wait in state.waits.values())
+        if len(asking) != 1 or going_on or waited_for or not event.text.strip() or event.text.startswith("@"):
+            return []
+        task, _, asked = asking[0]
+        whose = asked.people or [one for one in (state.agents[task.agent].person or state.person,) if one]
+        return asking if not whose or event.author in whose else []
+
+    async def forward(self, event: InboxEvent) -> None:
+        """Bring an answer to the task that asked, or to all that are at work when one that they ordered may have."""
+        ask = next(
+            (task.answers[event.id] for task in self._journal.state.tasks_at_work() if event.id in task.answers), None
+        )
+        if ask is not None:
+            event = replace(event, choice=f"{ask}.")
+        asker, page, *_ = [*(event.choice or "").split("."), ""]
+        at_work = self._journal.state.tasks_at_work()
+        chosen = [task for task in at_work if f"{asker}.{page}" in task.asks]
+        chosen = chosen or [task for task in at_work if task.id.startswith(asker)] or at_work
+        for task in chosen:
+            await bring(replace(event, address=address_of(task.id), place=None), self._inbox, self._around.clock)

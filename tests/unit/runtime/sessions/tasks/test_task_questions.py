@@ -1,0 +1,157 @@
+"""Questions of tasks that people answer in words, where the orderer is."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.core.ids import AgentId, SessionId
+from runtime.core.message import Quote
+from runtime.execution.calls.tasks import TaskLimits
+from runtime.language.program import Program
+from runtime.sandbox.monty import MontySandbox
+from runtime.tape.snapshot import snapshot_of, state_from
+from runtime.tape.state import SessionState
+from runtime.tape.task_state import TaskQuestion, TaskState
+from tests.fakes.talk import Model, Talk, talking
+from tests.unit.runtime.sessions.programs import agent, program, python
+
+pytestmark = pytest.mark.anyio
+
+GUIDE = """
+async def Choose():
+    return await Ask("Which way?")
+
+async def Choices():
+    return await Ask("Which way?", ["left", "right"])
+
+async def For():
+    return await Ask("Which way?", of="Ada")
+
+async def Late():
+    return str(await Ask("Which way?", within_s=5))
+
+async def Ahead():
+    return await Result(await Spawn("Guide", "Choose"))
+"""
+ASKED = "Task 1 (Guide.{name}) asks: Which way?\nReply to this message."
+
+
+def guided(code: str) -> Program:
+    """A program whose `Main` may order what a guide can do, and has an agent beside it."""
+    can = [python(name, public=True) for name in ("Choose", "Choices", "For", "Late", "Ahead")]
+    listening = agent("Main", python("Main", trigger="BGN When program starts"), code=f"async def Main():\n{code}")
+    return program(listening, agent("Guide", *can, code=GUIDE))
+
+
+TASK = TaskState(1, 2, SessionId("t"), AgentId("1000"), "Guide", "Choose", {}, since=1.0, due=2.0)
+ONE = """
+    await Say("user", "went " + str(await Result(await Spawn("Guide", "{name}"))))
+"""
+HEARING = """
+    name = await Spawn("Guide", "Choose")
+    while True:
+        for message in await WaitForMessage("user"):
+            if message["text"] == "look":
+                await Say("user", str([(one["task"], one["status"]) for one in await Tasks()]))
+            else:
+                await Say("user", "heard " + message["text"])
+"""
+
+
+async def asked(talk: Talk, number: int = 1) -> None:
+    """Return when the orderer knows of so many questions."""
+    await talk.until(lambda: sum(fact.kind == "task_asks" for fact in talk.world.facts) >= number)
+
+
+def shown(talk: Talk, text: str) -> str:
+    """The platform's id of what people see."""
+    assert text in talk.chat
+    return str(talk.chat.index(text))
+
+
+@pytest.mark.parametrize(("name", "orderers"), [("Choose", 1), ("Ahead", 2)])
+async def test_the_next_words_answer_the_one_open_question(name: str, orderers: int, sandbox: MontySandbox) -> None:
+    async with talking(guided(ONE.format(name=name)), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await asked(talk, orderers)
+        talk.post("straight on")
+        await talk.until(lambda: len(talk.chat) == 2)
+        assert talk.chat == [ASKED.format(name="Choose"), "went straight on"]
+
+
+async def test_words_of_somebody_else_do_not_answer_what_one_person_was_asked(sandbox: MontySandbox) -> None:
+    async with talking(guided(ONE.format(name="For")), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await asked(talk)
+        talk.post("left", name="Bob")
+        await talk.settled()
+        talk.post("right")
+        await talk.until(lambda: any(text.startswith("went") for text in talk.chat))
+        assert talk.chat[-1] == "went right"
+
+
+async def test_words_go_to_a_conversation_that_waits_for_them_unless_they_are_a_reply(sandbox: MontySandbox) -> None:
+    async with talking(guided(HEARING), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await asked(talk)
+        talk.post("good day")
+        await talk.until(lambda: "heard good day" in talk.chat)
+        talk.post("look")
+        await talk.until(lambda: talk.chat[-1].startswith("[("))
+        assert talk.chat[1:] == ["heard good day", "[('task 1', 'input_required')]"]
+        pid = shown(talk, ASKED.format(name="Choose"))
+        talk.post("left", quote=Quote(pid, "Guide", "Which way?"))
+        await talk.until(lambda: any(fact.kind == "task_over" for fact in talk.world.facts))
+        assert (await talk.say("look"))[-1] == "[('task 1', 'completed')]"
+        assert "heard left" not in talk.chat
+
+
+async def test_a_reply_may_be_an_option_in_words(sandbox: MontySandbox) -> None:
+    async with talking(guided(ONE.format(name="Choices")), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await asked(talk)
+        talk.post("and you?")  # no answer: there are options to press
+        await talk.settled()
+        assert not [fact for fact in talk.world.facts if fact.kind == "task_answer"]
+        question = "Task 1 (Guide.Choices) asks: Which way?"
+        talk.post("2", quote=Quote(shown(talk, question), "Guide", "Which way?"))
+        await talk.until(lambda: any(text.startswith("went") for text in talk.chat))
+        assert talk.chat[-1] == "went right"
+
+
+async def test_of_two_open_questions_a_reply_answers_the_one_that_is_meant(sandbox: MontySandbox) -> None:
+    code = """
+    names = [await Spawn("Guide", "Choose"), await Spawn("Guide", "Choose")]
+    for name in names:
+        await Say("user", name + " went " + await Result(name))
+"""
+    async with talking(guided(code), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await asked(talk, 2)
+        talk.post("nowhere")
+        await talk.settled()
+        assert not [fact for fact in talk.world.facts if fact.kind == "task_answer"]
+        second = ASKED.replace("Task 1", "Task 2").format(name="Choose")
+        talk.post("left", quote=Quote(shown(talk, second), "Guide", "Which way?"))
+        await talk.until(lambda: sum(fact.kind == "task_over" for fact in talk.world.facts) == 1)
+        talk.post("right")
+        await talk.until(lambda: "task 2 went left" in talk.chat)
+        assert talk.chat[-2:] == ["task 1 went right", "task 2 went left"]
+
+
+async def test_a_question_that_nobody_answers_in_time_waits_no_longer(sandbox: MontySandbox) -> None:
+    async with talking(guided(ONE.format(name="Late")), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await talk.until(lambda: any(text.startswith("went") for text in talk.chat))
+        assert talk.chat[-1] == "went None"
+        states = [fact.data.get("over", False) for fact in talk.world.facts if fact.kind == "order_asks"]
+        assert states == [False, True]
+
+
+def test_open_questions_of_tasks_are_in_snapshots() -> None:
+    state = SessionState()
+    with_question = {"a.1": TaskQuestion(["m1"], ["test:Ada"], words=True)}
+    state.ordered = 1
+    state.tasks = {1: TASK}
+    TASK.asks, TASK.answers = with_question, {"7": "a.1"}
+    assert state_from(snapshot_of(state)) == state
