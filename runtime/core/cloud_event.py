@@ -89,7 +89,9 @@ def event_from(written: object, *, source: str, now: datetime) -> CloudEvent:
         _time(_text(written, "time"), now),
         _text(written, "subject"),
         written.get("data"),
-        **{name: _text(written, name) for name in _EXTENSIONS},
+        replyto=_text(written, "replyto"),
+        correlationid=_text(written, "correlationid"),
+        traceparent=_text(written, "traceparent"),
     )
 
 

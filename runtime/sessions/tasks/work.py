@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runtime.agents.library import Library
 from runtime.agents.registry import AgentRegistry
-from runtime.core.address import Address
+from runtime.core.address import CLIENT, Address
 from runtime.core.background import OnDemand
 from runtime.core.clock import until
 from runtime.core.errors import InboxFull, PlaybookError, UnknownTarget
@@ -140,7 +140,7 @@ class TaskWork:
             kind=TASK_OVER,
         )
         await self._journal.commit()
-        while not await self._added(event):
+        while order.home.platform != CLIENT and not await self._added(event):
             await self._around.clock.sleep_until(self._around.clock.monotonic() + RETRY_S)
         self._journal.note(OrderAnswered())
 
