@@ -188,8 +188,8 @@ def secrets(settings: Settings) -> frozenset[str]:
     """Every secret that is set, those in files as well. Raises ConfigError for a file that cannot be read."""
     found = (_value(settings, key) for key in secret_keys(type(settings)))
     own = frozenset(secret.get_secret_value() for secret in found if secret is not None)
-    files = {*settings.telegram.agent_tokens().values(), *settings.participants.known().values()}
-    files |= {*client_tokens(settings.clients).values()}
+    tokens = (settings.telegram.agent_tokens(), settings.participants.known(), client_tokens(settings.clients))
+    files = {token for each in tokens for token in each.values()}
     return own | files | settings.encryption.key_words() | settings.tracing.words()
 
 
