@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
 from gateway.clients.admission import Admission
@@ -19,6 +23,10 @@ from runtime.core.clock import Clock
 
 PREFIX = "/bus/v1"
 """Where the application is mounted."""
+
+
+DOCUMENTS = ("openapi.json", "asyncapi.json")
+"""The descriptions for tools, beside this file. They hold no secret, so nobody is asked who they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,5 +56,15 @@ class ClientBus:
             Route("/tasks/{task}/result", tasks.result, methods=["GET"]),
             Route("/tasks/{task}/cancel", tasks.cancel, methods=["POST"]),
             Route("/tasks/{task}/messages", tasks.speak, methods=["POST"]),
+            *(Route(f"/{name}", _document(name), methods=["GET"]) for name in DOCUMENTS),
         ]
         return Starlette(routes=routes, exception_handlers={HTTPException: refused})
+
+
+def _document(name: str) -> Callable[[Request], Awaitable[Response]]:
+    file = Path(__file__).parent / name
+
+    async def read(_: Request) -> Response:
+        return FileResponse(file, media_type="application/json")
+
+    return read

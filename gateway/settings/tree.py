@@ -49,7 +49,6 @@ MASK = "********"
 
 TABLES = frozenset({"access.groups", "participants.tokens", "remote.secrets", "telegram.agents"})
 """Sections whose keys the user chooses."""
-
 NAMED_TABLES = frozenset({"clients"})
 """Sections with a table for each name that the user chooses."""
 

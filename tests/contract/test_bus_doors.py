@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -13,10 +14,13 @@ import anyio
 import anyio.lowlevel
 import httpx
 import pytest
+from jsonschema import Draft202012Validator
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from adapters.web.adapter import WebAdapter
+from gateway.clients import bus as bus_module
 from gateway.clients import socket as bus_socket
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
@@ -48,6 +52,10 @@ from tests.unit.runtime.sessions import programs as small
 
 pytestmark = pytest.mark.anyio
 
+DOCUMENTS = Path(bus_module.__file__).parent
+OPENAPI = json.loads((DOCUMENTS / "openapi.json").read_text())
+ASYNCAPI = json.loads((DOCUMENTS / "asyncapi.json").read_text())
+
 BOUND = 20
 """The events of one shard that are kept."""
 
@@ -62,11 +70,14 @@ class World:
     lease: Lease
     inbox: RedisInbox
     feed: Feed
+    routes: Sequence[BaseRoute]
 
     def http(self, name: str, **headers: str) -> httpx.AsyncClient:
         """A client of this name."""
         own = {"authorization": f"Bearer {token_of(name)}", **headers}
-        return httpx.AsyncClient(base_url=f"{self.url}/bus/v1", headers=own, timeout=60, trust_env=False)
+        hooks = {"response": [as_described]}
+        base = f"{self.url}/bus/v1"
+        return httpx.AsyncClient(base_url=base, headers=own, timeout=60, trust_env=False, event_hooks=hooks)
 
     async def ask(self, name: str, method: str, path: str, **how: Any) -> httpx.Response:
         async with self.http(name) as http:
@@ -75,6 +86,26 @@ class World:
 
 def token_of(name: str) -> str:
     return f"a-token-of-{name}-in-tests"
+
+
+def schema_of(schema: dict[str, Any], document: dict[str, Any]) -> Draft202012Validator:
+    """A validator of a schema of a document."""
+    return Draft202012Validator({**schema, "components": document.get("components", {})})
+
+
+async def as_described(response: httpx.Response) -> None:
+    """An answer is one that the document describes: path, method, status, and its content."""
+    path = response.request.url.path.removeprefix("/bus/v1")
+    wild = re.sub(r"^/tasks/[^/]+", "/tasks/{task}", path)
+    operation = OPENAPI["paths"].get(wild, {}).get(response.request.method.lower())
+    assert operation is not None, f"{response.request.method} {wild} is not described"
+    described = operation["responses"].get(str(response.status_code))
+    assert described is not None, f"{response.status_code} of {wild} is not described"
+    kind = response.headers["content-type"].partition(";")[0]
+    assert kind in described["content"]
+    if kind == "application/json":
+        await response.aread()
+        schema_of(described["content"][kind]["schema"], OPENAPI).validate(response.json())
 
 
 @asynccontextmanager
@@ -111,7 +142,7 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         tasks = await stack.enter_async_context(anyio.create_task_group())
         tasks.start_soon(feed.run)
         port = await tasks.start(serve, app, "127.0.0.1", 0)
-        yield World(f"http://127.0.0.1:{port}", log, sessions, lease, inbox, feed)
+        yield World(f"http://127.0.0.1:{port}", log, sessions, lease, inbox, feed, made.app().routes)
         tasks.cancel_scope.cancel()
 
 
@@ -161,7 +192,7 @@ async def reads_words(world: World, name: str) -> bool:
 async def connects_and_reads(world: World, name: str) -> bool:
     async with socket_of(world, name) as socket:
         await socket.send(json.dumps({"type": "bus.subscribe", "id": "1", "data": {"after": "oldest"}}))
-        return bool(json.loads(await socket.recv())["type"] == "bus.subscribed")
+        return bool((await heard(socket))["type"] == "bus.subscribed")
 
 
 DEEDS: dict[str, Deed] = {
@@ -244,7 +275,8 @@ async def test_an_event_is_taken_once_and_says_who_reads_it(valkey_socket: Path)
         assert (await http.post("/events", json=build(1))).json() == {"accepted": 1, "known": 0, "receivers": 0}
         assert (await http.post("/events", json=build(1))).json() == {"accepted": 0, "known": 1, "receivers": 0}
         async with http.stream("GET", "/events", headers={"accept": "text/event-stream"}) as stream:
-            await anext(stream.aiter_lines())
+            lines = stream.aiter_lines()
+            await anext(lines)
             batch = [build(1), build(2)]
             assert (await http.post("/events", json=batch)).json() == {"accepted": 1, "known": 1, "receivers": 1}
 
@@ -335,10 +367,18 @@ async def socket_of(world: World, name: str = "ci") -> AsyncIterator[ClientConne
         yield socket
 
 
+async def heard(socket: ClientConnection) -> dict[str, Any]:
+    """The next frame, which has to be one that the document describes."""
+    found: dict[str, Any] = json.loads(await socket.recv())
+    names = [message["$ref"].rpartition("/")[2] for message in ASYNCAPI["operations"]["send"]["messages"]]
+    described = [ASYNCAPI["components"]["messages"][name]["payload"] for name in names]
+    assert any(schema_of(schema, ASYNCAPI).is_valid(found) for schema in described), found
+    return found
+
+
 async def told(socket: ClientConnection, **frame: Any) -> dict[str, Any]:
     await socket.send(json.dumps(frame))
-    found: dict[str, Any] = json.loads(await socket.recv())
-    return found
+    return await heard(socket)
 
 
 async def test_a_socket_subscribes_sends_and_acknowledges(valkey_socket: Path) -> None:
@@ -346,7 +386,7 @@ async def test_a_socket_subscribes_sends_and_acknowledges(valkey_socket: Path) -
         subscribed = await told(socket, type="bus.subscribe", id="a", data={"types": ["build.*"]})
         assert (subscribed["type"], subscribed["correlationid"]) == ("bus.subscribed", "a")
         await socket.send(json.dumps(build(1)))
-        frames = [json.loads(await socket.recv()) for _ in range(2)]
+        frames = [await heard(socket) for _ in range(2)]
         ack, event = sorted(frames, key=lambda frame: frame["type"] != "bus.ack")
         assert (ack["correlationid"], ack["data"]) == ("1", {"accepted": 1, "known": 0, "receivers": 1})
         assert (event["type"], event["source"], event["data"]) == ("build.done", "/clients/ci", {"number": 1})
@@ -362,10 +402,10 @@ async def test_a_socket_goes_on_from_a_cursor(valkey_socket: Path) -> None:
         await world.ask("ci", "POST", "/events", json=[build(number) for number in range(4)])
         async with socket_of(world) as socket:
             await told(socket, type="bus.subscribe", id="a", data={"after": "oldest"})
-            seen = [json.loads(await socket.recv()) for _ in range(2)]
+            seen = [await heard(socket) for _ in range(2)]
         async with socket_of(world) as socket:
             await told(socket, type="bus.subscribe", id="a", data={"after": seen[-1]["cursor"]})
-            seen += [json.loads(await socket.recv()) for _ in range(2)]
+            seen += [await heard(socket) for _ in range(2)]
         assert [event["id"] for event in seen] == ["0", "1", "2", "3"]
 
 
@@ -407,7 +447,7 @@ async def test_who_acknowledges_gets_everything_on_one_socket(
         await told(socket, type="bus.subscribe", id="a", data={"after": "oldest"})
         seen = []
         for _ in range(9):
-            seen.append(json.loads(await socket.recv()))
+            seen.append(await heard(socket))
             await socket.send(json.dumps({"type": "bus.ack", "data": {"cursor": seen[-1]["cursor"]}}))
         assert [event["id"] for event in seen] == [str(number) for number in range(9)]
 
@@ -470,3 +510,41 @@ async def test_those_at_work_are_listed(valkey_socket: Path) -> None:
         assert [(task["task"], task["program"]) for task in found["tasks"]] == [(TASK, "desk")]
         assert found["participants"] == [{"name": "scout"}]
         assert found["clients"] == [{"name": "ci", "connections_here": 0}]
+
+
+async def test_the_documents_are_served_to_everybody_and_describe_every_route(valkey_socket: Path) -> None:
+    async with bus(valkey_socket, ci=[]) as world, httpx.AsyncClient(base_url=world.url, trust_env=False) as http:
+        assert (await http.get("/bus/v1/openapi.json")).json() == OPENAPI
+        assert (await http.get("/bus/v1/asyncapi.json")).json() == ASYNCAPI
+        routes = {
+            (route.path, method.lower())
+            for route in world.routes
+            if isinstance(route, Route)
+            for method in route.methods or ()
+            if method != "HEAD"
+        }
+        sockets = [route.path for route in world.routes if isinstance(route, WebSocketRoute)]
+    methods = ("get", "post", "put", "delete", "patch")
+    described = {(path, method) for path, item in OPENAPI["paths"].items() for method in methods if method in item}
+    assert routes == described
+    assert sockets == [channel["address"] for channel in ASYNCAPI["channels"].values()]
+
+
+@pytest.mark.parametrize("document", [OPENAPI, ASYNCAPI], ids=["openapi", "asyncapi"])
+def test_every_reference_of_a_document_leads_somewhere_and_every_schema_is_one(document: dict[str, Any]) -> None:
+    def walk(node: Any) -> None:
+        if isinstance(node, dict):
+            if "$ref" in node:
+                found: Any = document
+                for part in node["$ref"].removeprefix("#/").split("/"):
+                    found = found[part]
+            for name in ("schema", "payload"):
+                if name in node:
+                    Draft202012Validator.check_schema(node[name])
+            for value in node.values():
+                walk(value)
+        elif isinstance(node, list):
+            for value in node:
+                walk(value)
+
+    walk(document)
