@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class DiscordOptions:
-    """How to talk to Discord.
+    """The options of the Discord adapter.
 
     `base_url` is a server's address up to and including `/api/v10`; None is Discord's own. `show_names` says how an
     agent's name is shown in servers: webhooks speak under it, and where they may not, or with `headings`, it stands

@@ -17,15 +17,18 @@ from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType
 from runtime.core.plain_text import error_text
+from runtime.events.sessions import PlaybookFailed, PlaybookReturned, PlaybookStarted
 from runtime.execution.calls.builtins import as_they_are
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Executable
 from runtime.execution.frames.outcomes import described, reason
+from runtime.execution.frames.raised import Failure
 from runtime.execution.host import Host
 from runtime.execution.prompt.message_text import heard_content
 from runtime.tape.facts.agents import AgentPaused, AgentRestarted, MessageQueued, MessagesDropped
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import FrameStarted
+from runtime.tape.frame_state import RaisedAt
 from runtime.tape.state import AgentState
 
 QUEUE_CAPACITY = 10_000
@@ -226,7 +229,7 @@ class Agent:
             frame = self._note_start(executable, args, begins=begins, mids=mids)
         except PlaybookError as error:  # what begins it does not fit its parameters
             self._journal.note(MessagesDropped(self.id, mids))
-            await self._failed(executable, error)
+            await self._failed(executable, Failure(error, RaisedAt(self.state.klass, executable.name)))
         else:
             await self._run(frame, executable)
 
@@ -258,25 +261,26 @@ class Agent:
         return frame
 
     async def _run(self, frame: str, executable: Executable) -> None:
-        self._publish("playbook.started", executable)
+        self._bus.publish(PlaybookStarted(*self._of(executable)))
         await self._refuse_invitations()
-        failure: BaseException | None = None
+        failure: Failure | None = None
         with anyio.CancelScope() as running:
             self._running = running
             failure = await self._host.run_frame(frame, executable)
         if running.cancelled_caught or self._journal.state.ended:
             return
         if failure is None:
-            self._publish("playbook.returned", executable)
+            self._bus.publish(PlaybookReturned(*self._of(executable)))
             return
         await self._failed(executable, failure)
 
-    async def _failed(self, executable: Executable, failure: BaseException) -> None:
-        self._publish("playbook.failed", executable, error=error_text(failure))
+    async def _failed(self, executable: Executable, failure: Failure) -> None:
+        error, place = failure.error, failure.raised_at
+        self._bus.publish(PlaybookFailed(*self._of(executable), error_text(error), str(place), place.lines))
         self._journal.note(AgentPaused(self.id))
         again = "_again" if self._library.beginning(self.state.klass) else ""
-        error = reason((described(failure)[0], error_text(failure)), self._pages.texts)
-        await self._tell(f"session.playbook_failed{again}", playbook=executable.name, error=error)
+        why = reason((described(error)[0], error_text(error)), self._pages.texts)
+        await self._tell(f"session.playbook_failed{again}", playbook=place.playbook, error=why)
 
     async def _refuse_invitations(self) -> None:
         """Those that came while it had nothing to do, and another was taken before them."""
@@ -290,5 +294,5 @@ class Agent:
         self._pages.tell(self._pages.texts(key, **values))
         await self._journal.commit()
 
-    def _publish(self, name: str, executable: Executable, **data: Any) -> None:
-        self._bus.publish(name, session_id=self._journal.session, agent_id=self.id, playbook=executable.name, **data)
+    def _of(self, executable: Executable) -> tuple[str, str, str]:
+        return self._journal.session, self.id, executable.name

@@ -5,8 +5,7 @@ ParleyError
 │   └── NotInstalled             what it needs is an optional part, and not there
 ├── ProgramError                 the author can fix it; carries the diagnostics
 │   ├── ParseError
-│   ├── CompileError
-│   └── LinkError
+│   └── CompileError
 ├── ExecutionError
 │   ├── PlaybookError            a playbook failed; the text is for its caller and, at the top, the person
 │   │   └── SharedStateConflict  somebody else wrote a value of a meeting meanwhile; it was not written
@@ -85,9 +84,6 @@ class ParseError(ProgramError): ...
 
 
 class CompileError(ProgramError): ...
-
-
-class LinkError(ProgramError): ...
 
 
 class ExecutionError(ParleyError): ...

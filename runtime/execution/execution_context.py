@@ -23,7 +23,7 @@ MayAsk = Callable[[str | None], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class ExecutionContext(SessionContext):
-    """What executing a session needs.
+    """The parts that execute a session.
 
     `steers`: what people say to an agent at work is shown to the work. A past of more than `transcript_chars` is summed
     up.

@@ -133,7 +133,7 @@ def assembled(
     )
     library = Library(context, agents, meeting_host)
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
-    reminders = Reminders(journal, dispatcher.remind, around.clock, times)
+    reminders = Reminders(journal, dispatcher.deliver, around.clock, times)
     logs = LogCalls(journal, around.bus, record.program)
     task_calls = TaskCalls(session, builtins, around.tasks)
     calls = calls_of(
@@ -153,7 +153,7 @@ def assembled(
     )
     binding = Binding(journal, agents.humans, agents.classes(), around.clock)
     meeting_commands = MeetingCommands(session, agents, meeting_host, human_attendees, pages)
-    task_orders = TaskOrders(record, journal, around, inbox, dispatcher.remind)
+    task_orders = TaskOrders(record, journal, around, inbox, dispatcher)
     task_work = TaskWork(session, agents, library, builtins, around, inbox)
     journal.noted.subscribe(
         *(loops.noted, frame_events.noted, event_handler.noted, utterances.receipts.noted, delivery.noted),

@@ -43,7 +43,7 @@ async def unlimited(_address: Address, _person: str | None, /) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class NodeContext:
-    """What every session of a node shares.
+    """The parts that all sessions of a node share.
 
     `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
     is by the same name, "queue" where it says nothing. The past of a playbook is summed up when it has more than

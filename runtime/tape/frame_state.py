@@ -31,9 +31,28 @@ class CallKey(NamedTuple):
         return cls(frame, pos)
 
 
+@dataclass(frozen=True, slots=True)
+class RaisedAt:
+    """Where an exception was raised: an agent of which class executed which playbook, and the step it had come to.
+
+    `lines` are the places in Python code that led to it, such as `shop.pb:31 in Ship`, the innermost last.
+    """
+
+    agent: str
+    playbook: str
+    step: str | None = None
+    lines: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """In one line, for the log."""
+        place = f"{self.agent}: {self.step or self.playbook}"
+        return f"{place}, {self.lines[-1]}" if self.lines else place
+
+
 @dataclass(slots=True)
 class CallRecord:
-    """The outcome of a host call, kept with its frame. `error` is exception type and text.
+    """The outcome of a host call, kept with its frame. `error` is exception type and text, `raised_at` where it was
+    raised in a playbook that was called.
 
     `hidden` records belong to the runtime (a fired trigger's playbook); the frame does not get them.
     """
@@ -46,6 +65,7 @@ class CallRecord:
     hidden: bool = False
     text: str | None = None
     """What was said by it."""
+    raised_at: RaisedAt | None = None
 
 
 @dataclass(slots=True)

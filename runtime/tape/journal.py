@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from anyio.abc import TaskGroup
 
@@ -45,10 +45,8 @@ class Batch:
     """The facts that are events for other programs: the `seq` and the type of each."""
 
 
-class Committer(Protocol):
-    """Makes a batch durable, or raises StorageError: then the session must go, its state is ahead of the tape."""
-
-    async def __call__(self, batch: Batch, /) -> None: ...
+Committer: TypeAlias = Callable[[Batch], Awaitable[None]]
+"""Makes a batch durable, or raises StorageError: then the session must go, its state is ahead of the tape."""
 
 
 def as_data(value: Any) -> Any:

@@ -28,7 +28,7 @@ _Json: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a message does not say about where it is.
+    """The part of a message's place that the message does not state.
 
     `parent`: the channel a thread belongs to, None outside threads. `ours`: a thread that we opened or speak in.
     `opens`: what is addressed to us here is answered in a thread that begins with it. `begun`: such a thread is there.

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runtime.bus import Bus
-from runtime.core import frame_events
-from runtime.core.frame_events import FrameAbout
+from runtime.events import frames as frame_events
+from runtime.events.frames import FrameAbout
 from runtime.execution.frames.frame import Frame
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
@@ -70,7 +70,7 @@ class FrameEvents:
             self._bus.publish(frame_events.FrameReturned(about, outcome.value))
         else:
             error_type, error = outcome.error
-            self._bus.publish(frame_events.FrameFailed(about, error_type, error))
+            self._bus.publish(frame_events.FrameFailed(about, error_type, error, str(outcome.raised_at)))
 
     def waits(self, frame: Frame, wait: WaitState) -> None:
         """It waits, and may do so for long."""

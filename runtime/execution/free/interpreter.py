@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer, NoWorker, VerificationError
-from runtime.core.frame_events import LLMFailed, SandboxFailed, StepRejected, TurnCompleted
 from runtime.core.message import Message, MessageType
+from runtime.events.frames import LLMFailed, SandboxFailed, StepRejected, TurnCompleted
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame

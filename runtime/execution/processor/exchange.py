@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import LLMError
-from runtime.core.frame_events import LLMFailed, TurnCompleted
 from runtime.core.message import Message, MessageType, message_from_data, message_to_data
+from runtime.events.frames import LLMFailed, TurnCompleted
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.frames.frame import Call as HostCall
 from runtime.execution.frames.outcomes import site, waits_by

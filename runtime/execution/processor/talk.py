@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runtime.core.errors import PlaybookError
-from runtime.core.frame_events import HumanRequested
 from runtime.core.message import Message
+from runtime.events.frames import HumanRequested
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.calls import Calls
 from runtime.execution.processor.course import Course
@@ -49,7 +49,7 @@ class Withdrawn(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AgentFacts:
-    """What of an agent matters to all of its frames: the declared types of its variables, the triggers that a model
+    """The facts of an agent for all of its frames: the declared types of its variables, the triggers that a model
     judges, and the playbooks that handle what people say instead of an answer, by the pattern."""
 
     types: Mapping[str, str]

@@ -10,7 +10,6 @@ from typing import Any
 import anyio
 
 from runtime.channels.outbox import LivePage, Outbox, PageSpec
-from runtime.core import talk_events
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError
 from runtime.core.ids import AgentId, MessageId, StreamId
@@ -18,6 +17,7 @@ from runtime.core.message import Attachment, Choice, Message
 from runtime.core.signals import Signal
 from runtime.core.stream import StreamObserver, StreamStart
 from runtime.core.texts import Texts
+from runtime.events import talk as talk_events
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.indicators import Indicators
 from runtime.execution.speech.mentions import mentioned

@@ -25,8 +25,8 @@ OPENED_WITHIN_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a fork goes on from, and where it was asked for, as the text of its event has it; `link` leads there where
-    links do."""
+    """The branch that a fork goes on from, and the place where it was asked for, as the text of its event has them;
+    `link` leads there where links do."""
 
     branch: Branch
     home: Address

@@ -1,4 +1,4 @@
-"""What a fact says: a frozen dataclass for each kind, and its stored form, which is generated from the class once.
+"""The content of facts: a frozen dataclass for each kind, and its stored form, which is generated from the class once.
 
 A class names each field's key on the tape. Reading takes what older versions wrote: keys that are not there have a
 default, or another name that they once had. Keys that are not known are passed over.
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 from runtime.core.address import Address, address_data
 from runtime.core.ids import AgentId, participant_id, person_id
 from runtime.core.message import Attachment, message_from_data, message_to_data
-from runtime.tape.frame_state import CallSite
+from runtime.tape.frame_state import CallSite, RaisedAt
 
 Kind = TypeVar("Kind", bound="Content")
 
@@ -39,7 +39,7 @@ NOTHING: Mapping[str, Any] = _Nothing()
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a value that is no JSON data is written and read."""
+    """The stored form of a value that is no JSON data."""
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
@@ -57,6 +57,10 @@ CALL_SITE = Form(
         "hidden": site.hidden,
     },
     lambda data: CallSite(**data),
+)
+RAISED_AT = Form(
+    lambda place: [place.agent, place.playbook, place.step, list(place.lines)],
+    lambda data: RaisedAt(data[0], data[1], data[2], tuple(data[3])),
 )
 ATTACHMENT = Form(lambda file: [file.name, file.media_type, file.url, file.size_bytes], lambda data: Attachment(*data))
 PARTICIPANTS = Form(lambda ids: [str(id_) for id_ in ids], lambda data: [participant_id(text) for text in data])
@@ -79,7 +83,7 @@ def _id_of(part: Field[Any]) -> Callable[[str], Any] | None:
 
 
 class Content:
-    """What a fact says. `data` is the stored form, JSON data once `as_data` has gone through it."""
+    """The content of a fact. `data` is the stored form, JSON data once `as_data` has gone through it."""
 
     __slots__ = ()
 
@@ -130,7 +134,7 @@ KINDS: dict[str, type[Content]] = {}
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """How a field is stored; see `key`."""
+    """The stored form of a field; see `key`."""
 
     name: str
     form: Form | None

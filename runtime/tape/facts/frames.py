@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from runtime.core.ids import AgentId
-from runtime.tape.facts.content import CALL_SITE, ERROR, NOTHING, Content, fact, key
-from runtime.tape.frame_state import CallSite
+from runtime.tape.facts.content import CALL_SITE, ERROR, NOTHING, RAISED_AT, Content, fact, key
+from runtime.tape.frame_state import CallSite, RaisedAt
 
 Loops = Mapping[str, Mapping[str, Any] | None]
 """What changes of loops, by line; None for one that is over."""
@@ -34,7 +34,7 @@ class FrameStarted(Content):
 
 @fact("ret")
 class FrameReturned(Content):
-    """A playbook returned a value, or failed with an `error`: type and text.
+    """A playbook returned a value, or failed with an `error`: type and text, `raised_at` the innermost playbook.
 
     `summary` is what it wrote of itself, `did` else the last of what was said; the caller's variables `kept` are set to
     the value; `artifacts` are named with their summaries.
@@ -47,6 +47,7 @@ class FrameReturned(Content):
     did: str | None = key("did", default=None)
     kept: Sequence[str] = key("keep", default=())
     artifacts: Mapping[str, str] = key("art", default=NOTHING)
+    raised_at: RaisedAt | None = key("where", default=None, form=RAISED_AT)
 
 
 @fact("turn")
@@ -99,7 +100,7 @@ class TranscriptCompacted(Content):
 
 @fact("park")
 class FrameParked(Content):
-    """What a frame waits for from now on."""
+    """A frame waits from now on."""
 
     frame: str = key("f")
     waits: Mapping[str, Any] | None = key("waits")

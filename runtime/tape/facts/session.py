@@ -108,7 +108,7 @@ class ForkSettled(Content):
 
 @fact("merged")
 class ForkMerged(Content):
-    """What came of another session, as one message; its facts `first` to `last` say how it came about."""
+    """The result of another session, as one message; its facts `first` to `last` say how it came about."""
 
     agent: AgentId = key("agent")
     message: Message = key("message", form=MESSAGE)

@@ -208,6 +208,8 @@ def _ret(state: SessionState, _: int, fact: FrameReturned) -> None:
         hidden=caller.hidden,
     )
     _record(state, 0, returned)
+    if fact.raised_at is not None and caller.frame in state.frames:
+        state.frames[caller.frame].records[caller.pos].raised_at = fact.raised_at
 
 
 @rule(CallDropped)

@@ -54,9 +54,8 @@ def _hold_meetings_here(state: SessionState) -> None:
 
 def _leave_tasks_there(state: SessionState) -> None:
     """The results of tasks go to who ordered them, and not to a copy of it."""
-    for task in state.tasks.values():
-        if not task.over:
-            task.status, task.error, task.to_post = "canceled", "it went on in the conversation that was copied", []
+    for task in state.tasks_at_work():
+        task.status, task.error, task.to_post = "canceled", "it went on in the conversation that was copied", []
 
 
 @rule(ExchangeBegun)

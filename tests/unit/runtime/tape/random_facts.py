@@ -167,6 +167,7 @@ class Facts:
             "version": "v",
             "to": self._rng.choice(["user", "agent 1001"]),
             "choices": [["1", "yes"]],
+            "where": self._rng.choice([None, ["Main", "Ship", "Ship:01:QUE", ["a.pb:3 in ship"]]]),
             "file": self._rng.choice([None, ["a", "text/plain", "file:1", 5]]),
         }
         return made | self._names(kind, seq)

@@ -124,7 +124,7 @@ async def test_progress_gives_each_question_its_own_tries(sandbox: MontySandbox)
 async def test_a_playbook_that_is_called_and_fails_is_told_of_once(sandbox: MontySandbox) -> None:
     async with walking(RETURNS, "many", "some", "a few", sandbox=sandbox) as walk:
         assert await walk.say("hi") == [
-            "⚠️ Main failed: the language model gave no usable answer. Write again to start over."
+            "⚠️ Count failed: the language model gave no usable answer. Write again to start over."
         ]
 
 

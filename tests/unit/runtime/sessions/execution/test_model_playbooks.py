@@ -298,7 +298,7 @@ async def test_a_failure_that_goes_through_several_playbooks_is_told_as_one_caus
     model = Model(main, calls, wrong, wrong, again, again, main, main)
     async with talking(deep, model, sandbox) as talk:
         (said,) = await talk.say("go")
-    assert said == "⚠️ Main failed: the language model gave no usable answer. Write again to start over."
+    assert said == "⚠️ Grandchild failed: the language model gave no usable answer. Write again to start over."
     [failed] = talk.named("playbook.failed")
     assert failed.data["error"].startswith("the model's reply was refused twice in Grandchild: there is no step")
     assert failed.data["error"].count("refused twice") == 1
