@@ -48,8 +48,8 @@ class Publishing:
         Raises Refused before any is taken.
         """
         events = [self._event(client, one) for one in written]
-        new = [await self._feed.log.add(event) for event in events]
-        return {"accepted": sum(new), "known": len(new) - sum(new), "receivers": self._feed.receivers(events)}
+        new = await self._feed.log.add(events)
+        return {"accepted": new, "known": len(events) - new, "receivers": self._feed.receivers(events)}
 
     def _event(self, client: Client, written: object) -> CloudEvent:
         try:

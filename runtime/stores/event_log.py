@@ -40,8 +40,9 @@ class LoggedEvent:
 class EventLog(Protocol):
     """Raises StorageError, and EventsGone where it says so."""
 
-    async def add(self, event: CloudEvent, /) -> bool:
-        """Keep a client's event; False when one of this source and id was taken within the time events are kept."""
+    async def add(self, events: Sequence[CloudEvent], /) -> int:
+        """Keep events of one client in their order, all or none of them; how many are new. One of an id that was taken
+        within the time events are kept is passed over."""
         ...
 
     async def read(self, after: Cursor, /, *, count: int) -> Sequence[LoggedEvent]:

@@ -66,9 +66,9 @@ async def everything(world: World, after: Cursor | None = None) -> list[CloudEve
 
 
 async def test_a_client_s_event_is_taken_once_and_read_as_it_was(world: World) -> None:
-    assert await world.log.add(sent("1"))
-    assert not await world.log.add(sent("1"))
-    assert await world.log.add(sent("1", source="/clients/bob"))
+    assert await world.log.add([sent("1"), sent("1")]) == 1
+    assert await world.log.add([sent("1")]) == 0
+    assert await world.log.add([sent("1", source="/clients/bob")]) == 1
     assert sorted(await everything(world), key=lambda event: event.source) == [
         sent("1"),
         sent("1", source="/clients/bob"),
@@ -129,7 +129,7 @@ async def test_words_are_nowhere_in_the_log(world: World) -> None:
 
 async def test_a_cursor_goes_on_where_it_stopped(world: World) -> None:
     for name in "123":
-        await world.log.add(sent(name))
+        await world.log.add([sent(name)])
     cursor = moved(await world.log.oldest(), (await world.log.read(await world.log.oldest(), count=2)))
     rest = await world.log.read(cursor_from(cursor_text(cursor)), count=10)
     assert [logged.event.id for logged in rest] == ["3"]
@@ -139,7 +139,7 @@ async def test_a_cursor_goes_on_where_it_stopped(world: World) -> None:
 async def test_at_most_so_many_are_kept_and_who_comes_too_late_is_told(world: World) -> None:
     before = await world.log.newest()
     for number in range(BOUND + 3):
-        await world.log.add(sent(str(number)))
+        await world.log.add([sent(str(number))])
     assert [event.id for event in await everything(world)] == ["3", "4", "5", "6", "7"]
     with pytest.raises(EventsGone):
         await world.log.read(before, count=100)
@@ -147,17 +147,17 @@ async def test_at_most_so_many_are_kept_and_who_comes_too_late_is_told(world: Wo
 
 async def test_who_has_read_what_was_let_go_is_not_told_that_anything_is_missing(world: World) -> None:
     for number in range(3):
-        await world.log.add(sent(str(number)))
+        await world.log.add([sent(str(number))])
     cursor = await world.log.newest()
     for number in range(3, BOUND + 3):
-        await world.log.add(sent(str(number)))
+        await world.log.add([sent(str(number))])
     assert [event.id for event in await everything(world, cursor)] == ["3", "4", "5", "6", "7"]
 
 
 async def test_waiting_ends_with_news_and_without_them_in_time(world: World) -> None:
     cursor = await world.log.newest()
     assert await world.log.wait(cursor, wait_s=0.01) == cursor
-    await world.log.add(sent("1"))
+    await world.log.add([sent("1")])
     assert await world.log.wait(cursor, wait_s=20) == await world.log.newest()
 
 

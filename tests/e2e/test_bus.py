@@ -152,8 +152,14 @@ async def test_a_task_that_a_client_orders_outlives_a_kill_and_gives_its_result_
         assert (await http.get(f"/tasks/{task}/result")).json()["value"] == "fetched"
         (done,) = await read.until(1, "agent.done")
         assert (done["source"], done["data"]["value"]) == (f"/sessions/{task}", "fetched")
+        ears = (await http.post("/tasks", json={**order, "playbook": "Listen", "key": "ears"})).json()["task"]
+        told = {"id": "1", "text": "the left one"}
+        assert (await http.post(f"/tasks/{ears}/messages", json=told)).json() == {"accepted": 1, "known": 0}
+        heard = await http.get(f"/tasks/{ears}/result", params={"wait_s": 60})
+        why = "another program has ordered this task, and nobody is there who could be asked"
+        assert heard.json() == {"task": ears, "status": "completed", "value": ["the left one", why]}
         idle = (await http.post("/tasks", json={**order, "playbook": "Idle", "key": "idle"})).json()["task"]
-        await read.until(2, "agent.spawn")
+        await read.until(3, "agent.spawn")
         assert (await http.post(f"/tasks/{idle}/cancel")).status_code == 202
         ended = await http.get(f"/tasks/{idle}/result", params={"wait_s": 60})
         assert (ended.status_code, ended.json()["status"]) == (200, "canceled")

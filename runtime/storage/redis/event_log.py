@@ -55,13 +55,13 @@ class RedisEventLog:
         self._bound = bound
         self._watch = connection.watch()
 
-    async def add(self, event: CloudEvent, /) -> bool:
-        keys = ShardKeys(shard_of(event.source))
-        written = client_event_text(event, self._connection.sealing)
-        names = [keys.seen(event.source, event.id), keys.events, keys.events_cut]
-        mark = uuid.uuid4().hex
-        arguments = [mark, KEPT_MS, self._bound, event.type, event.source, event.id, written]
-        return bool(await self._connection.run(_ADD, names, arguments) == "added")
+    async def add(self, events: Sequence[CloudEvent], /) -> int:
+        keys = ShardKeys(shard_of(events[0].source))
+        names = [keys.events, keys.events_cut, *(keys.seen(event.source, event.id) for event in events)]
+        arguments: list[str | int] = [uuid.uuid4().hex, KEPT_MS, self._bound]
+        for event in events:
+            arguments += [event.type, event.source, event.id, client_event_text(event, self._connection.sealing)]
+        return int(await self._connection.run(_ADD, names, arguments))
 
     async def read(self, after: Cursor, /, *, count: int) -> Sequence[LoggedEvent]:
         answer = await self._found(after, count)
