@@ -80,18 +80,12 @@ class RedisEventLog:
         return {**after, **{shards[key]: entries[-1][0] for key, entries in answer}}
 
     async def newest(self) -> Cursor:
-        last = await self._connection.each(
-            [ShardKeys(shard).events for shard in range(SHARDS)],
-            lambda batch, key: batch.xrevrange(key, count=1),
-        )
-        return {shard: found[0][0] if found else "0-0" for shard, found in enumerate(last)} | await self._emptied(last)
+        keys = [ShardKeys(shard).events for shard in range(SHARDS)]  # the newest event of each is never cut off
+        last = await self._connection.each(keys, lambda batch, key: batch.xrevrange(key, count=1))
+        return {shard: found[0][0] if found else "0-0" for shard, found in enumerate(last)}
 
     async def oldest(self) -> Cursor:
         return await self._cuts(range(SHARDS))
-
-    async def _emptied(self, last: Sequence[Any]) -> Cursor:
-        """The places in shards in which nothing is left."""
-        return await self._cuts([shard for shard, found in enumerate(last) if not found])
 
     async def _cuts(self, shards: Sequence[int]) -> dict[int, str]:
         keys = [ShardKeys(shard).events_cut for shard in shards]

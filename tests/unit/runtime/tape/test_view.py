@@ -39,9 +39,9 @@ def events(*facts: Content, seen: bool = True) -> list[str]:
     batch = journal._take()
     found = []
     for seq, type_ in batch.events:
-        fact = batch.facts[seq - 1]
-        assert fact.seq == seq
-        event = event_of(fact, type_)
+        stored = batch.facts[seq - 1]
+        assert stored.seq == seq
+        event = event_of(stored, type_)
         found.append(f"{event.type} {event.subject} {event.data} {event.words}")
     return found
 
