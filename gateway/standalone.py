@@ -103,6 +103,7 @@ async def execute(
             bus,
             texts=load_texts(settings.language, settings.texts_dir),
             servers=remote_servers(settings, [program], clock, bus, tasks),
+            tool_rules=settings.tools.as_rules,
             transcript_chars=settings.limits.transcript_chars,
             questions_alone=settings.asks_alone,
             tasks=None,

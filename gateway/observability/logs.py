@@ -68,7 +68,8 @@ class Logs:
 
     def write(self, event: Event) -> None:
         """One line, unless the event is below the level."""
-        self._line(event.what.level, event.name, event.at, event.data)
+        if _LEVELS[event.what.level] >= self._threshold:
+            self._line(event.what.level, event.name, event.at, event.data)
 
     def _remark(self, record: logging.LogRecord) -> None:
         data = {key: value for key, value in vars(record).items() if key not in _OF_EVERY_RECORD}

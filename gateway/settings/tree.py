@@ -27,7 +27,7 @@ from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
 from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
-from gateway.settings.remote import INHERITED, RemoteSettings
+from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.retention import RetentionSettings
 from gateway.settings.routes import Busy, RouteSettings, read_routes
 from gateway.settings.sources import (
@@ -83,6 +83,7 @@ class Settings(BaseSettings):
     tasks: TaskSettings = TaskSettings()
     nodes: NodeSettings = NodeSettings()
     remote: RemoteSettings = RemoteSettings()
+    tools: ToolSettings = ToolSettings()
     participants: ParticipantSettings = ParticipantSettings()
     clients: dict[str, ClientSettings] = Field(default_factory=dict)
     retention: RetentionSettings = RetentionSettings()

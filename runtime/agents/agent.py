@@ -72,7 +72,8 @@ class Agent:
         return self._journal.state.agents[self.id]
 
     def _hear(self, message: Message) -> Awaitable[None] | None:
-        """What comes by a channel. Invitations to an agent at work, and answers to its own, are not for its queue."""
+        """Take a message from a channel. Invitations to an agent at work, and answers to its own, are not for its
+        queue."""
         if message.type == MessageType.MEETING_RESPONSE:
             self._invitations.answered(message)
         elif message.type == MessageType.MEETING_INVITATION and self._works():

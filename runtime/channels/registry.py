@@ -24,8 +24,8 @@ OPENING_LIMIT_S = 5.0
 class Channels:
     """One channel for any two, whoever speaks first, and one for each meeting.
 
-    Those who asked with `on_created` are told of a channel once, before anything is said in it; what they raise is
-    counted in `failures` and stops nobody. What an async one returns is awaited in `tasks`, and who speaks waits for it
+    The callbacks of `on_created` get each channel once, before anything is said in it; what they raise is counted in
+    `failures` and stops nobody. What an async one returns is awaited in `tasks`, and who speaks waits for it
     in `Channel.opened`.
     """
 

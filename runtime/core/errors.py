@@ -18,6 +18,7 @@ ParleyError
 │   ├── QueueFull                the queue is at its bound; the message was not taken
 │   ├── OutcomeUnknown           an outside effect may or may not have happened
 │   ├── RemoteError              a playbook of a remote agent gave no result
+│   │   ├── NotAllowed           the settings forbid it, or whoever was asked did not allow it
 │   │   ├── ToolFailed           its server says that it failed, and why
 │   │   ├── RemoteFault          its server refused the request, or answered what cannot be read
 │   │   ├── RemoteTimeout        it took too long; it may be called again
@@ -120,6 +121,9 @@ class OutcomeUnknown(ExecutionError): ...
 
 
 class RemoteError(ExecutionError): ...
+
+
+class NotAllowed(RemoteError): ...
 
 
 class ToolFailed(RemoteError): ...

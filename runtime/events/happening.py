@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar, dataclass_transform
 
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
@@ -23,11 +22,12 @@ class Happening:
 
     def data(self) -> dict[str, Any]:
         """Its fields by the standard keys. A field whose default is None is left out while it is None."""
-        return {
-            key: value
-            for key, optional in _parts(type(self))
-            if (value := getattr(self, key)) is not None or not optional
-        }
+        keys, optional = _parts(type(self))
+        data = {key: getattr(self, key) for key in keys}
+        for key in optional:
+            if data[key] is None:
+                del data[key]
+        return data
 
 
 Kind = TypeVar("Kind", bound=Happening)
@@ -51,23 +51,24 @@ def happening(name: str, level: Level = "info") -> Callable[[type[Kind]], type[K
     return declare
 
 
-_PARTS: dict[type, tuple[tuple[str, bool], ...]] = {}
+_PARTS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
 
-def _parts(kind: type[Any]) -> tuple[tuple[str, bool], ...]:
+def _parts(kind: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of all fields of a dataclass, and of those whose default is None."""
     known = _PARTS.get(kind)
     if known is None:
-        known = _PARTS[kind] = tuple((part.name, part.default is None) for part in fields(kind))
+        of = fields(kind)
+        known = _PARTS[kind] = tuple(part.name for part in of), tuple(p.name for p in of if p.default is None)
     return known
 
 
 def keys_of(kind: type[Any]) -> tuple[str, ...]:
     """The names of a dataclass's fields."""
-    return tuple(name for name, _ in _parts(kind))
+    return _parts(kind)[0]
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """One thing that happened; `at` is UTC."""
 
     what: Happening
@@ -78,7 +79,7 @@ class Event:
         """The name of its kind."""
         return self.what.name
 
-    @cached_property
+    @property
     def data(self) -> Mapping[str, Any]:
         """Its data by the standard keys."""
         return self.what.data()

@@ -279,7 +279,7 @@ class Host:
         return replace(outcome, kept=kept, artifacts=artifacts)
 
     def _accounted(self, outcome: FrameReturned, frame: FrameState, caller: FrameState | None) -> FrameReturned:
-        """What happened in a frame: what its playbook wrote of it, else for a model the last of what was said in it.
+        """An account of a frame: what its playbook wrote of it, else for a model the last of what was said in it.
 
         The words stay with the agent. A playbook that shows a person what was said to them tells nothing new.
         """

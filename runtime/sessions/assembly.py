@@ -127,6 +127,7 @@ def assembled(
         may_ask=lambda person: around.allowance(payer(record.address, journal.state), person),
         steers=busy == "steer",
         servers=around.servers,
+        tool_rules=around.tool_rules,
         transcript_chars=around.transcript_chars,
         alone=around.questions_alone,
         calls=around.calls,

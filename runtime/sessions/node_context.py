@@ -15,7 +15,7 @@ from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.files import Files
-from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
+from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
@@ -66,6 +66,7 @@ class NodeContext:
     busy: Mapping[str, Busy] = field(default_factory=dict)
     allowance: Allowance = unlimited
     servers: RemoteServers = field(default_factory=NoRemoteServers)
+    tool_rules: ToolRules = field(default_factory=ToolRules)
     alarm: Alarm | None = None
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS

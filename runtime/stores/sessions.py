@@ -89,7 +89,7 @@ class SessionStore(TapeStore, Protocol):
     async def commit(self, commit: Commit, /) -> None:
         """Make `commit` true. Repeating one that was applied (its answer was lost) succeeds and changes nothing.
 
-        Raises TapeConflict also for a session that was replaced or taken in anew, for one that begins from facts that
+        Raises TapeConflict also for a session that was replaced or taken in again, for one that begins from facts that
         are not there, and for an event that is no longer in the inbox.
         """
         ...

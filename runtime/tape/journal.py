@@ -27,7 +27,7 @@ from runtime.tape.tape import Fact, agent_tape, session_tape
 from runtime.tape.view import event_type
 
 MAX_PENDING = 100
-"""While so many facts wait to be written, calls wait for the store."""
+"""While this number of facts waits to be written, calls wait for the store."""
 
 
 @dataclass(frozen=True, slots=True)

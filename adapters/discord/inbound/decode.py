@@ -15,7 +15,7 @@ from runtime.core.address import Address
 from runtime.core.message import Attachment, Quote
 
 QUOTED_CHARS = 300
-"""The number of characters told of a quoted message."""
+"""The number of characters that are kept of a quoted message."""
 
 _WRITTEN_BY_PEOPLE = frozenset({0, 19})
 """Message types: an ordinary message and a reply. All others are said by Discord, or are bots' answers to commands."""

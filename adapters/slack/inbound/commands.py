@@ -38,7 +38,7 @@ Answer = tuple[Inbound | None, Mapping[str, Any] | None]
 
 
 class Commanding:
-    """Commands and forms. Slack does not repeat them, so the person is told of a failure and may try again."""
+    """Commands and forms. Slack does not repeat them, so the person reads of a failure and may try again."""
 
     def __init__(
         self,

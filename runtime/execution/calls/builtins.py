@@ -298,7 +298,8 @@ def _ends(wait: WaitState, message: Message, agent: AgentState) -> bool:
 
 
 def as_they_are(messages: Sequence[Message], agent: AgentState) -> list[Message]:
-    """What a queue gave, as the tape has it by now: in order, changed, and without what was taken back or dropped."""
+    """The messages that a queue gave, as the tape has them by now: in order, changed, and without what was taken back
+    or dropped."""
     given = {message.id for message in messages}
     return [message for message in agent.queue if message.id in given]
 

@@ -228,7 +228,7 @@ def message_id(task: TaskState) -> MessageId:
 
 
 def ended_in_words(task: TaskState) -> str:
-    """How a task ended that has no result."""
+    """The end of a task without a result, in words."""
     how = {"canceled": "was cancelled", "rejected": "was rejected"}.get(task.status, "failed")
     return f"{how}: {task.error}" if task.error else how
 

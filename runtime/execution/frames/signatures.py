@@ -64,7 +64,7 @@ class CallShape:
         return self.misfit(len(node.args), [k.arg for k in node.keywords if k.arg])
 
     def misfit(self, positional: int, named: Sequence[str]) -> str | None:
-        """What is wrong with so many arguments in order and these by name; None when they fit."""
+        """The error in a call with this number of arguments in order and these by name; None when they fit."""
         if positional > len(self.names):
             many = "argument" if len(self.names) == 1 else "arguments"
             return f"takes {len(self.names)} {many} ({', '.join(self.names)}), not {positional}"
@@ -122,7 +122,7 @@ class Signature:
 
     @property
     def told(self) -> str:
-        """What it does, for models: an example and the first paragraph of the docstring."""
+        """The call's purpose, for models: an example and the first paragraph of the docstring."""
         does = self.does.partition("\n\n")[0].rstrip(".")
         return f"`{self.example}` {does[:1].lower()}{does[1:]}"
 

@@ -341,7 +341,7 @@ class Interpreter:
         return self._statement_scope.value_of(name)
 
     def position(self) -> Position:
-        """Where the frame is now, for the verifier."""
+        """The frame's present position, for the verifier."""
         return replace(self._statement_scope.position(), may_end_program=self._may_end_program, fenced=self._fenced())
 
     def _fenced(self) -> Fenced | None:

@@ -153,7 +153,7 @@ class Exchange:
         return text
 
     def _stands(self, to: str) -> str:
-        """What people see of the words that the present instruction has begun to say to a target."""
+        """The words of the present instruction to a target that people can see already."""
         page = self.context.journal.state.open_page(self.frame.id, to)
         began = page is not None and int(page.id) > self.frame.state.at_seq
         return self.context.pages.standing(page) if page is not None and began else ""

@@ -144,7 +144,8 @@ class Pages:
         return self._journal.state.pages[str(seq)]
 
     def standing(self, page: PageState) -> str:
-        """What people may have read of an open page, and what of it came since then, in this process."""
+        """The text of an open page that people may have read, and the part of it that came since then, in this
+        process."""
         known, came = page.stands or page.opened.get(0, ""), self._texts.get(page.id, "")
         return known if known.startswith(came) else came
 

@@ -82,7 +82,7 @@ class Preamble:
 
 
 def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Problems) -> Preamble:
-    """What stands below a heading.
+    """Read the lines below a heading.
 
     Metadata is a `metadata:` block of YAML that `---` ends, or `key: value` lines with these keys, anywhere in the
     prose. Keys of the author's own are metadata where a paragraph has nothing but keys and begins what stands below the

@@ -54,7 +54,7 @@ class Forks:
         self._inbox = inbox
 
     async def open(self, event: InboxEvent) -> str:
-        """Open a place and have a session begin there that goes on from here; what people here are told of it.
+        """Open a place and have a session begin there that goes on from here; returns the text for the people here.
 
         Done again after a crash it comes to the same: what was opened is on the tape before anything begins there.
         """

@@ -150,7 +150,7 @@ class MeetingPlaces:
             self._tell("meeting_place_ended", self._going_on.pop(meeting))
 
     def _tell_lost(self, meeting: MeetingState) -> None:
-        """What is said to the meeting is shown where the session lives from now on. What somebody still writes in the
+        """Tell that the meeting is shown where the session lives from now on. What somebody still writes in the
         place is heard."""
         self._pages.tell(self._say("meeting_place_lost", topic=words_within(meeting.topic)))
         self._around.bus.publish(MeetingPlaceless(self._record.id, meeting.id, "nothing can be shown there now"))

@@ -181,7 +181,7 @@ class TaskOrders:
                 self._over(task, result)
 
     async def _result_of(self, task: TaskState) -> Result | None:
-        """What a task has come to, by its own tape; None while it is at work."""
+        """The result of a task, by its own tape; None while it is at work."""
         store, id_ = self._around.store, task.id
         try:
             if await store.session(shard_of(address_of(task.id).key), id_) is None:
@@ -206,7 +206,7 @@ def cancel_tasks(journal: Journal, *, after: int = 0) -> bool:
 
 
 def told_late(event: InboxEvent, texts: Texts) -> str | None:
-    """What people are told of a result whose orderer has gone; None of a task that came to none."""
+    """The text for people about a result whose orderer has gone; None of a task that came to none."""
     result = Result.read(event.text)
     if result.status != "completed":
         return None

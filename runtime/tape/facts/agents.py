@@ -1,4 +1,4 @@
-"""Facts about agents: their variables, their queues, and when they are to be told of something."""
+"""Facts about agents: their variables, their queues, and their reminders."""
 
 from __future__ import annotations
 

@@ -120,11 +120,11 @@ class Content:
         return None
 
     def owes(self) -> str | None:
-        """What the outbox gains by it."""
+        """The page that the outbox gains by it, if any."""
         return None
 
     def pays(self) -> str | None:
-        """What the outbox loses by it."""
+        """The page that the outbox loses by it, if any."""
         return None
 
 

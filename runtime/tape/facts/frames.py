@@ -108,7 +108,7 @@ class FrameParked(Content):
 
 @fact("steer")
 class FrameSteered(Content):
-    """Messages came to a frame while it was working. `heard` is how a model is told of them."""
+    """Messages came to a frame while it was working. `heard` is their text for a model."""
 
     frame: str = key("f")
     messages: Sequence[str] = key("mids")

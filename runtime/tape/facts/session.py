@@ -101,7 +101,7 @@ class ThreadOpened(Content):
 
 @fact("forked", session=True)
 class ForkSettled(Content):
-    """Whoever asked for a fork was told of it."""
+    """Whoever asked for a fork knows its result."""
 
     event: str = key("event")
 

@@ -26,7 +26,7 @@ MAX_DURING = 50
 
 @rule(SessionBranched)
 def _branch(state: SessionState, seq: int, fact: SessionBranched) -> None:
-    """What the other session was about to show is its own affair; what can be asked again is. What it heard in another
+    """Leave to the other session what it was about to show; ask again what can be asked again. What it heard in another
     place is not to be marked in this one."""
     state.pages, state.closed, state.marks, state.threads = {}, {}, {}, {}
     state.broken = None
