@@ -1,9 +1,9 @@
 """A client of the bus in Python, with the standard library alone.
 
-    export PARLEY_TOKEN_FILE=/run/secrets/ci
-    python bus_client.py http://127.0.0.1:8420 "agent.*"      # prints events, also across restarts
-    python bus_client.py http://127.0.0.1:8420 send build.done 7 '{"ok": true}'
-    python bus_client.py http://127.0.0.1:8420 task desk Runner Fetch
+export PARLEY_TOKEN_FILE=/run/secrets/ci
+python bus_client.py http://127.0.0.1:8420 "agent.*"      # prints events, also across restarts
+python bus_client.py http://127.0.0.1:8420 send build.done 7 '{"ok": true}'
+python bus_client.py http://127.0.0.1:8420 task desk Runner Fetch
 """
 
 import json
