@@ -23,11 +23,12 @@ from gateway.access.admission import Access, Owners
 from gateway.access.people import People
 from gateway.announcement import door_lines, host_for_people, listed_under, start_lines
 from gateway.catalog import Ground, Listed, listed, platform_names
+from gateway.clients.bus import ClientBus
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
-from gateway.foundation import Foundation, desk_of, jobs_of, node_context_of, renewal_of
+from gateway.foundation import Foundation, bus_of, desk_of, jobs_of, node_context_of, renewal_of
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter
@@ -196,7 +197,7 @@ async def _start(
     service = Service(node, BotLeases(leases, roster, renewal), registry, platforms, bus)
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
     scrape = counting(settings.metrics, bus, gauges_of(node, registry, foundation.sandbox, connection))
-    options = await _web_options(web, foundation, scrape)
+    options = await _web_options(web, foundation, scrape, bus_of(foundation, inbox, tasks))
     app = build_web(web, service.not_ready, options, clock, receivers=receivers, files=kept)
     port = await _open_web(web, app, settings.web, tasks)
     tasks.start_soon(service.warm_up, foundation.llm)
@@ -322,7 +323,9 @@ async def _closed(adapter: HoldsConnections) -> None:
         await adapter.aclose()
 
 
-async def _web_options(web: WebAdapter, foundation: Foundation, scrape: Scrape | None) -> WebOptions:
+async def _web_options(
+    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None
+) -> WebOptions:
     own = foundation.settings.web
     records = RedisRecords(foundation.connection, web.name)
     secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
@@ -333,7 +336,7 @@ async def _web_options(web: WebAdapter, foundation: Foundation, scrape: Scrape |
         if agent.kind is not AgentKind.HUMAN
     }
     desk, reserved = desk_of(foundation), ReservedNames(agents)
-    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, reserved)
+    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, reserved)
 
 
 def _lowerer(settings: Settings, llm: LLMClient) -> Lowerer:

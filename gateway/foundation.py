@@ -9,6 +9,11 @@ from pathlib import Path
 
 from anyio.abc import TaskGroup
 
+from gateway.clients.admission import Admission
+from gateway.clients.agents import Registers
+from gateway.clients.bus import ClientBus
+from gateway.clients.feed import Feed
+from gateway.clients.tasks import TaskDoor
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.extensions.loading import load_extensions
 from gateway.inbound.routing import Routes
@@ -22,6 +27,7 @@ from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
 from gateway.parts import keeping_of
 from gateway.programs.tool_servers import remote_servers
+from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
@@ -35,6 +41,7 @@ from runtime.sessions.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
 from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
@@ -125,11 +132,39 @@ def node_context_of(
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,
         calls=extensions.calls,
+        seen=bool(settings.clients),
     )
 
 
 def _mailboxes(foundation: Foundation) -> RedisMailboxes:
     return RedisMailboxes(foundation.connection, bound=foundation.settings.participants.mailbox_messages)
+
+
+def bus_of(foundation: Foundation, inbox: RedisInbox, tasks: TaskGroup) -> ClientBus | None:
+    """The bus for clients, whose feed runs in `tasks`; None if there are none."""
+    own, connection, clock = foundation.settings, foundation.connection, foundation.clock
+    if not own.clients:
+        return None
+    feed = Feed(RedisEventLog(connection))
+    tasks.start_soon(feed.run)
+    return ClientBus(
+        Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
+        feed,
+        TaskDoor(
+            foundation.programs,
+            RedisSessionStore(connection, foundation.archive),
+            inbox,
+            inbox.knows,
+            clock,
+            own.tasks.within_s,
+        ),
+        Registers(
+            RedisNodeStore(connection).living,
+            keeping_of(own, connection, foundation.archive).catalog,
+            list(own.participants.tokens),
+        ),
+        clock,
+    )
 
 
 def desk_of(foundation: Foundation) -> Desk | None:

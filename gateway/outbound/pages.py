@@ -15,7 +15,7 @@ from adapters.pages.reactions import Reactions
 from adapters.pages.typing_indicator import TypingIndicator
 from gateway.inbound.origins import Origins
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
-from runtime.core.address import GATEWAY, Address, Speaker
+from runtime.core.address import CLIENT, GATEWAY, Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
@@ -50,6 +50,8 @@ class Outbound:
     def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
         """See `Outbox`. A page for a platform that is switched off waits without end."""
         presenter = self._presenters.get(spec.address.platform)
+        if spec.address.platform == CLIENT:
+            return _Unseen()
         if presenter is None:
             return _Unreachable(spec.address.platform)
         return presenter.page(spec.id, spec.address, spec.speaker, spec.parts, record, extras=_extras(spec))
@@ -138,6 +140,25 @@ class _Unrecorded:
 
     async def sent(self, part: int, platform_id: str, /) -> None:
         """Not kept."""
+
+
+class _Unseen:
+    """A page of a task that a client ordered: it is on the task's tape, and nobody sees it."""
+
+    def update(self, text: str, /) -> None:
+        """Nobody can see it."""
+
+    def ends(self) -> None:
+        """Nobody can see it."""
+
+    async def finish(self, text: str, /) -> bool:
+        return True
+
+    async def rest(self) -> None:
+        """Nothing is on its way."""
+
+    def abandon(self) -> None:
+        """Nothing was shown."""
 
 
 class _Unreachable:

@@ -33,14 +33,15 @@ class Layer:
     values: Mapping[str, Any]
     spell: Callable[[str], str]
 
-    def check(self, known: Iterable[str], *, tables: Collection[str] = ()) -> None:
+    def check(self, known: Iterable[str], *, tables: Collection[str] = (), named_tables: Collection[str] = ()) -> None:
         """Raise ConfigError for the first key that is not `known`, with the nearest one that is.
 
-        Below `tables` every key will do.
+        Below `tables` every key will do, and below `named_tables` every key of a table of any name.
         """
         spelled = {self.spell(key): key for key in known}
         for key in self.values:
-            if key in spelled.values() or key.rpartition(".")[0] in tables:
+            above = key.rpartition(".")[0]
+            if key in spelled.values() or above in tables or above.rpartition(".")[0] in named_tables:
                 continue
             written = self.spell(key)
             near = difflib.get_close_matches(written, spelled, n=1, cutoff=0.6)

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from gateway.settings.clients import ClientSettings, client_tokens
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
@@ -46,6 +47,8 @@ MASK = "********"
 
 TABLES = frozenset({"access.groups", "participants.tokens", "remote.secrets", "telegram.agents"})
 """Sections whose keys the user chooses."""
+NAMED_TABLES = frozenset({"clients"})
+"""Sections with a table for each name that the user chooses."""
 
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
 
@@ -82,6 +85,7 @@ class Settings(BaseSettings):
     remote: RemoteSettings = RemoteSettings()
     tools: ToolSettings = ToolSettings()
     participants: ParticipantSettings = ParticipantSettings()
+    clients: dict[str, ClientSettings] = Field(default_factory=dict)
     retention: RetentionSettings = RetentionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     execution: ExecutionSettings = ExecutionSettings()
@@ -151,7 +155,7 @@ def load(
     _refuse_secrets(layers[3], tree)
     for layer in layers:
         refuse_secrets_for_files(layer)
-        layer.check(keys(tree), tables=TABLES)
+        layer.check(keys(tree), tables=TABLES, named_tables=NAMED_TABLES)
     settings = _built([_with_tables(layer, here, toml) for layer in layers], tree)
     if settings.model_api_key_file is not None and OUR_KEY in hidden_keys(variables):
         raise _given_twice("model_api_key")
@@ -182,7 +186,8 @@ def secrets(settings: Settings) -> frozenset[str]:
     """Every secret that is set, those in files as well. Raises ConfigError for a file that cannot be read."""
     found = (_value(settings, key) for key in secret_keys(type(settings)))
     own = frozenset(secret.get_secret_value() for secret in found if secret is not None)
-    files = {*settings.telegram.agent_tokens().values(), *settings.participants.known().values()}
+    tokens = (settings.telegram.agent_tokens(), settings.participants.known(), client_tokens(settings.clients))
+    files = {token for each in tokens for token in each.values()}
     return own | files | settings.encryption.key_words() | settings.tracing.words()
 
 
@@ -387,7 +392,7 @@ def _value(settings: Settings, key: str) -> Any:
 def _masked(key: str, value: Any, tree: type[Settings]) -> str:
     if key in set(secret_keys(tree)):
         return MASK
-    if key in ("cron", "route"):
+    if key in ("cron", "route", "clients"):
         return f"{len(value)} tables"
     text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
     return _PASSWORD.sub(f"{MASK}@", text) if key.endswith("_url") else text

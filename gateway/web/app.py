@@ -22,6 +22,7 @@ from adapters.adapter import AnswersHttp
 from adapters.capabilities import Budget
 from adapters.web.adapter import WebAdapter
 from adapters.web.allowance import Allowance
+from gateway.clients.bus import PREFIX, ClientBus
 from gateway.participants.desk import Desk
 from gateway.socket_link import SocketLink
 from gateway.web.files import FileRoutes
@@ -63,6 +64,8 @@ class WebOptions:
     """None: no participant connects from another process."""
     scrape: Scrape | None = None
     """None: there are no metrics."""
+    bus: ClientBus | None = None
+    """None: there are no clients."""
     reserved: ReservedNames = field(default_factory=ReservedNames)
     """Names that nobody may take."""
 
@@ -209,8 +212,10 @@ def build_web(
     desk = options.participants
     seats = [] if desk is None else [WebSocketRoute(f"{PARTICIPANTS}{{name}}", desk.answer)]
     numbers = [] if options.scrape is None else [Route(METRICS, options.scrape.answer)]
+    bus = [] if options.bus is None else [Mount(PREFIX, options.bus.app())]
     return Starlette(
         routes=[
+            *bus,
             *kept,
             *seats,
             *numbers,

@@ -27,6 +27,9 @@ HOOKS = "/hooks/"
 PARTICIPANTS = "/participants/"
 """Connections below it come from programs, whose token proves who they are. A browser cannot send one."""
 
+BUS = "/bus/"
+"""Requests below it come from clients, whose token proves who they are. A browser sends none by itself."""
+
 _CONTENT_POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -106,7 +109,7 @@ class Guard:
         if _hostname(f"//{host}") not in self._hosts:
             text = f"This chat does not answer to the name {host!r}. Add it to web.public_hosts in parley.toml.\n"
             return PlainTextResponse(text, status_code=421)
-        if scope["path"].startswith((HOOKS, PARTICIPANTS)):
+        if scope["path"].startswith((HOOKS, PARTICIPANTS, BUS)):
             return None
         if not self._from_here(scope, headers, host):
             text = (

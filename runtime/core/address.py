@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from runtime.core.ids import FIRST_AGENT
 
+CLIENT = "client"
+"""The platform of the addresses of clients, other programs that order tasks: no adapter has it, and nobody sees what
+is said there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:

@@ -56,6 +56,7 @@ ParleyError
     │   └── ConversationFull     too much is waiting in this conversation
     ├── MailboxFull              too much waits for a participant in another process; nothing was taken
     ├── FileTooLarge             the file is longer than what is kept; nothing was
+    ├── EventsGone               events after a client's place in the log are no longer kept
     ├── LetterGone               there is no such dead letter, or not any more
     ├── SessionBusy              a running node is at work on the session; nothing was changed
     ├── SessionExists            there is such a session already, or its conversation has another
@@ -264,6 +265,9 @@ class MailboxFull(StorageError): ...
 
 
 class FileTooLarge(StorageError): ...
+
+
+class EventsGone(StorageError): ...
 
 
 class LetterGone(StorageError): ...

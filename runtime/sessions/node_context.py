@@ -82,6 +82,8 @@ class NodeContext:
     """What extensions follow in channels."""
     calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
     """What extensions let programs call, by name."""
+    seen: bool = False
+    """Whether other programs see events of these sessions."""
 
     def on(self, platform: str) -> NodeContext:
         """The context with the texts of a platform."""

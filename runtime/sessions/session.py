@@ -54,7 +54,7 @@ class Session:
         self._inbox = inbox
         self._succession = succession
         self._program = around.program(record.program)
-        self._journal = Journal(record.id, around.clock, self._write)
+        self._journal = Journal(record.id, around.clock, self._write, seen=around.seen)
         origin = None if succession is None else record.parent
         self._rest = Rest(record, lease, around, self._journal)
         self._snapshots = Snapshots(around.store, record, lease, self._journal, origin)
@@ -88,6 +88,7 @@ class Session:
                 end=batch.ended,
                 replaces=None if begun_from is None else begun_from.replaces,
                 taken_in=self.record.taken_in if begun_from is None else begun_from.taken_in,
+                events=batch.events,
             )
         )
         self.stored = True

@@ -61,6 +61,7 @@ class Commit:
     `outbox_add` and `outbox_done` are page ids: what people should see, until a platform has it. `awake` says whether
     the session has work to do without a further event; None leaves it as it is. `taken_in` is that of the record from
     which the session goes on, of one that `replaces` another that of the other's; None does not ask for it.
+    `events` are those of the facts that other programs see as events: the `seq` and the type of each.
     """
 
     lease: Lease
@@ -75,6 +76,7 @@ class Commit:
     end: bool = False
     replaces: SessionId | None = None
     taken_in: str | None = None
+    events: tuple[tuple[int, str], ...] = ()
 
 
 class SessionStore(TapeStore, Protocol):

@@ -24,6 +24,7 @@ from runtime.tape.frame_state import CallKey
 from runtime.tape.running import RunningCode
 from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
+from runtime.tape.view import event_type
 
 MAX_PENDING = 100
 """While this number of facts waits to be written, calls wait for the store."""
@@ -40,6 +41,8 @@ class Batch:
     outbox_done: tuple[str, ...]
     awake: bool
     ended: bool
+    events: tuple[tuple[int, str], ...] = ()
+    """The facts that are events for other programs: the `seq` and the type of each."""
 
 
 Committer: TypeAlias = Callable[[Batch], Awaitable[None]]
@@ -138,12 +141,15 @@ class Journal:
     far is durable. Commits that overlap share one write. They end after `start`.
     """
 
-    def __init__(self, session: SessionId, clock: Clock, committer: Committer) -> None:
+    def __init__(self, session: SessionId, clock: Clock, committer: Committer, *, seen: bool = False) -> None:
+        """`seen`: other programs see of this session what `runtime.tape.view` has for them."""
         self.session = session
         self.state = SessionState()
         self._clock = clock
         self._committer = committer
         self._facts: list[Fact] = []
+        self._seen = seen
+        self._events: list[tuple[int, str]] = []
         self._owed: dict[str, bool] = {}
         """What the outbox gains (True) and what it loses; of several facts about the same thing the last one counts."""
         self._consume: list[str] = []
@@ -202,6 +208,8 @@ class Journal:
         seq = self.state.seq + 1
         tape = self._tape(plain)
         now = self._clock.now()
+        if self._seen and (event := event_type(plain, self.state)) is not None:
+            self._events.append((seq, event))
         apply(self.state, seq, plain, now.timestamp())
         self._facts.append(Fact(tape, seq, plain.kind, now, data))
         owed, paid = plain.owes(), plain.pays()
@@ -299,6 +307,7 @@ class Journal:
 
     def _take(self) -> Batch:
         facts, self._facts = self._facts, []
+        events, self._events = self._events, []
         consume, self._consume = self._consume, []
         self._awake = self.awake()
         owed, self._owed = self._owed, {}
@@ -310,6 +319,7 @@ class Journal:
             outbox_done=tuple(name for name, gained in owed.items() if not gained),
             awake=self._awake,
             ended=any(f.kind == SessionEnded.kind for f in facts),
+            events=tuple(events),
         )
 
     def _announce(self) -> None:

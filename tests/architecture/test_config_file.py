@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 from gateway.settings.sources import flat, variable_name
-from gateway.settings.tree import TABLES, Settings, keys, load, secret_keys
+from gateway.settings.tree import NAMED_TABLES, TABLES, Settings, keys, load, secret_keys
 
 CONFIG = Path(__file__).parents[2] / "config" / "parley.toml"
 
@@ -19,11 +19,12 @@ def _uncommented() -> str:
 
 def test_every_key_stands_in_the_file_and_no_other() -> None:
     in_file = set(flat(tomllib.loads(_uncommented())))
-    assert in_file == set(keys()) - set(secret_keys()) - TABLES
+    assert in_file == set(keys()) - set(secret_keys()) - TABLES - NAMED_TABLES
 
 
 def test_every_table_whose_keys_the_user_chooses_is_shown_by_an_example() -> None:
     assert [table for table in TABLES if f"#   [{table}]" not in CONFIG.read_text()] == []
+    assert [table for table in NAMED_TABLES if f"#   [{table}." not in CONFIG.read_text()] == []
 
 
 def test_every_default_in_the_file_is_the_default_in_the_code(tmp_path: Path) -> None:

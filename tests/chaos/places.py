@@ -200,8 +200,8 @@ class _Seen(Room):
 
 
 class WebPlace:
-    """A room, seen through one node's page. The page comes back when its connection ends, asks what has changed, and says
-    again what was not taken, as the real one does."""
+    """A room, seen through one node's page. The page comes back when its connection ends, asks what has changed, and
+    says again what was not taken, as the real one does."""
 
     repeats_orphans = False
     has_choices = True

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from runtime.core.address import Address
+from runtime.core.address import CLIENT, Address
 from runtime.core.errors import PlaybookError, UnknownTarget
 from runtime.core.ids import PersonId
 from runtime.core.message import Message, MessageType
@@ -89,6 +89,9 @@ class Questions:
         """
         key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.questions:
+            order = self._journal.state.order
+            if order is not None and order.place.platform == CLIENT:
+                raise PlaybookError("another program has ordered this task, and nobody is there who could be asked")
             person, each = self._whom(of)
             people = list(each.values()) or ([] if person is None else [person])
             away = {who for who in people if self._has_left(frame, who)}

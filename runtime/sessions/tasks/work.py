@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runtime.agents.library import Library
 from runtime.agents.registry import AgentRegistry
-from runtime.core.address import Address
+from runtime.core.address import CLIENT, Address
 from runtime.core.background import OnDemand
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, UnknownTarget
@@ -139,7 +139,8 @@ class TaskWork:
             kind=TASK_OVER,
         )
         await self._journal.commit()
-        await bring(event, self._inbox, self._around.clock)
+        if order.home.platform != CLIENT:
+            await bring(event, self._inbox, self._around.clock)
         self._journal.note(OrderAnswered())
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from runtime.core.address import Address
 from runtime.core.errors import InboxFull, LeaseLost
 from runtime.storage.encoding.events import EventForm
 from runtime.storage.redis.client.connection import RedisConnection
@@ -65,6 +66,11 @@ class RedisInbox:
                 f"{self._bound} events wait in shard {keys.shard}; the one of {conversation} was not taken."
             )
         return bool(outcome == "added")
+
+    async def knows(self, address: Address, event_id: str, /) -> bool:
+        """Whether an event of this id was taken in there, within the time that ids are remembered."""
+        key = ShardKeys(shard_of(address.key)).seen(address.key, event_id)
+        return bool(await self._connection.ask("EXISTS", key))
 
     async def read(self, after: Mapping[int, str], /, *, wait_s: float) -> Sequence[InboxEntry]:
         shards = {ShardKeys(shard).inbox: shard for shard in after}

@@ -54,6 +54,17 @@ async def Idle():
 
 
 @playbook(public=True)
+async def Listen():
+    """Hears what it is told, and tells nobody that it asks."""
+    try:
+        await Ask("Which way?", ["left", "right"])
+    except Exception as error:
+        await Say("user", "Nobody is here.")
+        (message,) = await WaitForMessage("user")
+        return [message["text"], str(error)]
+
+
+@playbook(public=True)
 async def Choose():
     """Asks people."""
     return await Ask("Which way?", ["left", "right"])

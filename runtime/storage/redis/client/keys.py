@@ -17,6 +17,9 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:17}:sessions               zset    session -> when something was committed last, server ms
 {parley:17}:sessions-known         string  sessions from before there was this list are in it
 {parley:17}:news                   stream  the latest commits: field s, session; for who waits for facts
+{parley:17}:events                 stream  what other programs see: y (type), f (tape) and q (seq) of a fact, or
+                                           e, JSON: an event that a client sent; of 7 days, at most 10,000
+{parley:17}:events-cut             string  the id of the last entry that was taken out of it
 {parley:17}:tapes:<session>        set     the session's tape ids
 {parley:17}:tape:<tape>            stream  facts: entry id <seq>-0, fields k (kind), t (time), d (data, JSON) and
                                            v (what of the data is kept by its hash: {name: hash}, JSON)
@@ -113,6 +116,14 @@ class ShardKeys:
 
     def session(self, session: SessionId) -> str:
         return self._key(f"session:{session}")
+
+    @property
+    def events(self) -> str:
+        return self._key("events")
+
+    @property
+    def events_cut(self) -> str:
+        return self._key("events-cut")
 
     def tapes(self, session: SessionId) -> str:
         return self._key(f"tapes:{session}")

@@ -8,8 +8,10 @@
 --      16 the number of the shard's last commit that the sender knows of
 --      17 the mark of the insertion by which the session, or the one that is replaced, came here, "-" for none, or ""
 --         where that is not asked
---      then the lengths and items of six lists: consumed entries, pages to add, pages done, anchors,
---      large values (number of the key, hash, text), facts (number of the key, seq, kind, time, data, its values)
+--      then the lengths and items of seven lists: consumed entries, pages to add, pages done, anchors,
+--      large values (number of the key, hash, text), facts (number of the key, seq, kind, time, data, its values),
+--      events for other programs (type, tape, seq); where there are some, the last two keys are the shard's events and
+--      what was cut off of them, and two arguments follow: how long and how many of them are kept;
 --      and the tapes
 -- Returns {"ok"|"again", the number of the last fact, the number of the shard's last commit}, or
 --   {"forgotten" (the server has lost commits)|"lease"|"conflict"|"unknown"|"replaced"|"anew"|"archived"|"taken", the number
@@ -72,6 +74,22 @@ for i = first, last, 6 do
   seq = tonumber(ARGV[i + 1])
 end
 if first <= last then redis.call('XADD', KEYS[10], 'MAXLEN', '~', 100, '*', 's', ARGV[4]) end
+local time = redis.call('TIME')
+local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+first, last = list(3)
+if first <= last then
+  local events, cut = KEYS[#KEYS - 1], KEYS[#KEYS]
+  for i = first, last, 3 do
+    redis.call('XADD', events, '*', 'y', ARGV[i], 'f', ARGV[i + 1], 'q', ARGV[i + 2])
+  end
+  local oldest, over = now_ms - tonumber(ARGV[position]), redis.call('XLEN', events) - tonumber(ARGV[position + 1])
+  position = position + 2
+  for i, entry in ipairs(redis.call('XRANGE', events, '-', '+', 'COUNT', 2 * (last - first + 1))) do
+    if i > over and tonumber(entry[1]:match('^%d+')) >= oldest then break end
+    redis.call('XDEL', events, entry[1])
+    redis.call('SET', cut, entry[1])
+  end
+end
 while position <= #ARGV do
   redis.call('SADD', KEYS[7], ARGV[position])
   position = position + 1
@@ -93,8 +111,7 @@ if ARGV[13] ~= '' then
     if readable and type(page) == 'table' and page[1] == ARGV[13] then redis.call('SREM', KEYS[5], member) end
   end
 end
-local time = redis.call('TIME')
-redis.call('ZADD', KEYS[9], time[1] * 1000 + math.floor(time[2] / 1000), ARGV[4])
+redis.call('ZADD', KEYS[9], now_ms, ARGV[4])
 redis.call('HSET', KEYS[2], 'seq', seq, 'digest', ARGV[3], 'writer', ARGV[14], 'call', ARGV[15])
 if ARGV[6] == '1' then
   redis.call('HSET', KEYS[2], 'ended', '1')

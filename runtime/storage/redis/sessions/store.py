@@ -24,6 +24,7 @@ from runtime.storage.redis.sessions.known_sessions import pages_of
 from runtime.storage.redis.sessions.locations import RECORD_FIELDS, SessionPlaces, record_from
 from runtime.storage.redis.sessions.tapes import RedisTapes
 from runtime.stores.archive import Archive
+from runtime.stores.event_log import KEPT_EVENTS, KEPT_MS
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact
@@ -225,7 +226,8 @@ def commit_call(
     """
     keys = ShardKeys(commit.lease.shard)
     forms = _forms(commit, keys, sealing)
-    content = [*_commit_arguments(commit), *forms.arguments(), *dict.fromkeys(fact.tape for fact in commit.facts)]
+    tapes = dict.fromkeys(fact.tape for fact in commit.facts)
+    content = [*_commit_arguments(commit), *forms.arguments(), *_events(commit), *tapes]
     digest = hashlib.blake2b("\0".join(map(str, (commit.expect, *content))).encode(), digest_size=16).hexdigest()
     names = [
         keys.lease,
@@ -241,6 +243,7 @@ def commit_call(
         keys.anchors(commit.session),
         keys.values(commit.session),
         *forms.keys,
+        *((keys.events, keys.events_cut) if commit.events else ()),
     ]
     mark = _asked(commit.taken_in)
     return names, [commit.lease.token, commit.expect, digest, *content[:10], *astuple(sender), mark, *content[10:]]
@@ -260,6 +263,15 @@ def _forms(commit: Commit, keys: ShardKeys, sealing: Sealing) -> FactForms:
             )
         forms.add(fact, keys.tape(fact.tape))
     return forms
+
+
+def _events(commit: Commit) -> list[str | int]:
+    """The list of events for other programs, and how many and how long they are kept."""
+    if not commit.events:
+        return [0]
+    tapes = {fact.seq: fact.tape for fact in commit.facts}
+    items = [part for seq, type_ in commit.events for part in (type_, tapes[seq], seq)]
+    return [len(commit.events), *items, KEPT_MS, KEPT_EVENTS]
 
 
 def _commit_arguments(commit: Commit) -> list[str | int]:

@@ -1,0 +1,66 @@
+"""Who asks: a client, by the token in the header of its request."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+
+from adapters.capabilities import Budget
+from adapters.web.allowance import Allowance
+from gateway.clients.scopes import Scopes
+from runtime.core.clock import Clock
+
+ATTEMPTS = Budget(rate_per_s=0.2, burst=20)
+"""The number of refused requests from one address after which all of its unknown tokens are refused for a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client that has proved who it is."""
+
+    name: str
+    scopes: Scopes
+
+    @property
+    def source(self) -> str:
+        """The source of its events."""
+        return f"/clients/{self.name}"
+
+
+class Admission:
+    """Knows the clients of the settings by their tokens."""
+
+    def __init__(self, tokens: Mapping[str, str], scopes: Mapping[str, Scopes], clock: Clock) -> None:
+        self._known = [(_digest(token), Client(name, scopes[name])) for name, token in tokens.items()]
+        self._attempts = Allowance(ATTEMPTS, clock)
+
+    @property
+    def clients(self) -> list[Client]:
+        """Every client there is."""
+        return [client for _, client in self._known]
+
+    def client(self, request: HTTPConnection) -> Client:
+        """The client that asks. Every token is compared with every client's, whether one is found or not.
+
+        Raises HTTPException: 401 for an unknown token, 429 for too many of those from one address.
+        """
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        digest, found = _digest(token.strip()), None
+        for known, client in self._known:
+            if hmac.compare_digest(known, digest):
+                found = client
+        if found is not None and scheme.lower() == "bearer":
+            return found
+        if not self._attempts.take(request.client.host if request.client else ""):
+            raise HTTPException(429, "Too many attempts. Wait a minute.")
+        text = "A client's token is required, as Authorization: Bearer <token>."
+        raise HTTPException(401, text, {"www-authenticate": "Bearer"})
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode(errors="replace")).digest()

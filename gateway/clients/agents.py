@@ -1,0 +1,81 @@
+"""`/bus/v1/agents`: who is at work: nodes, tasks, participants and clients."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway.clients.admission import Admission, Client
+from gateway.clients.feed import Feed
+from gateway.clients.requests import answer
+from runtime.sessions.tasks.letters import session_of
+from runtime.stores.catalog import KnownSession, SessionCatalog
+from runtime.stores.nodes import Living
+from runtime.tape.tape import session_tape
+from runtime.tape.view import AGENT_SPAWN
+
+_SESSIONS = 500
+"""Among so many of the sessions that were active last the tasks at work are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """Where those at work are known."""
+
+    living: Callable[[], Awaitable[Living]]
+    catalog: SessionCatalog
+    participants: Sequence[str]
+
+
+class AgentRoutes:
+    """The request for those at work."""
+
+    def __init__(self, admission: Admission, feed: Feed, registers: Registers) -> None:
+        self._admission = admission
+        self._feed = feed
+        self._registers = registers
+
+    async def list(self, request: Request) -> Response:
+        """Nodes, tasks, participants and clients, for a client that may read of agents that begin."""
+        client = self._admission.client(request)
+        if not client.scopes.may_read(AGENT_SPAWN):
+            raise HTTPException(403, f"{client.name} has no scope to read {AGENT_SPAWN}.")
+        living = await self._registers.living()
+        page = await self._registers.catalog.page(limit=_SESSIONS)
+        tasks = [known for known in page.sessions if _may_see(client, known)]
+        return answer(
+            {
+                "nodes": [
+                    {"name": name, "status": "alive", "alive_for_s": round(left_s, 3)}
+                    for name, left_s in sorted(living.nodes.items())
+                ],
+                "tasks": [_task(known) for known in tasks],
+                "participants": [{"name": name} for name in self._registers.participants],
+                "clients": [
+                    {"name": each.name, "connections_here": self._feed.readers(each)}
+                    for each in self._admission.clients
+                ],
+            }
+        )
+
+
+def _may_see(client: Client, known: KnownSession) -> bool:
+    return session_of(known.record.address) is not None and client.scopes.may_use("read", known.record.program)
+
+
+def _task(known: KnownSession) -> dict[str, Any]:
+    record = known.record
+    return {
+        "task": record.id,
+        "program": record.program,
+        "status": "ended" if record.ended else "working",
+        "tape": session_tape(record.id),
+        "since": record.started_at.isoformat(),
+        "last_heartbeat": known.last_at.isoformat(),
+        "node": known.node,
+    }

@@ -1,0 +1,70 @@
+"""The bus for clients: one application with all of its routes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route, WebSocketRoute
+
+from gateway.clients.admission import Admission
+from gateway.clients.agents import AgentRoutes, Registers
+from gateway.clients.events import EventRoutes, Publishing
+from gateway.clients.feed import Feed
+from gateway.clients.requests import refused
+from gateway.clients.socket import SocketRoute
+from gateway.clients.tasks import TaskDoor, TaskRoutes
+from runtime.core.clock import Clock
+
+PREFIX = "/bus/v1"
+"""Where the application is mounted."""
+
+
+DOCUMENTS = ("openapi.json", "asyncapi.json")
+"""The descriptions for tools, beside this file. They hold no secret, so nobody is asked who they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientBus:
+    """What the routes share. `feed` has to run."""
+
+    admission: Admission
+    feed: Feed
+    tasks: TaskDoor
+    registers: Registers
+    clock: Clock
+
+    def app(self) -> Starlette:
+        """The application, to be mounted at `PREFIX`."""
+        publishing = Publishing(self.feed, self.clock)
+        events = EventRoutes(self.admission, self.feed, publishing)
+        socket = SocketRoute(self.admission, self.feed, publishing, self.clock)
+        tasks = TaskRoutes(self.admission, self.feed, self.tasks)
+        agents = AgentRoutes(self.admission, self.feed, self.registers)
+        routes = [
+            Route("/events", events.post, methods=["POST"]),
+            Route("/events", events.get, methods=["GET"]),
+            WebSocketRoute("/ws", socket.attend),
+            Route("/agents", agents.list, methods=["GET"]),
+            Route("/tasks", tasks.order, methods=["POST"]),
+            Route("/tasks/{task}", tasks.look, methods=["GET"]),
+            Route("/tasks/{task}/result", tasks.result, methods=["GET"]),
+            Route("/tasks/{task}/cancel", tasks.cancel, methods=["POST"]),
+            Route("/tasks/{task}/messages", tasks.speak, methods=["POST"]),
+            *(Route(f"/{name}", _document(name), methods=["GET"]) for name in DOCUMENTS),
+        ]
+        return Starlette(routes=routes, exception_handlers={HTTPException: refused})
+
+
+def _document(name: str) -> Callable[[Request], Awaitable[Response]]:
+    file = Path(__file__).parent / name
+
+    async def read(_: Request) -> Response:
+        return FileResponse(file, media_type="application/json")
+
+    return read

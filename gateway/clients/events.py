@@ -1,0 +1,168 @@
+"""`/bus/v1/events`: clients send events, and read them, once or as a stream of server-sent events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from gateway.clients.admission import Admission, Client
+from gateway.clients.feed import READ_AT_ONCE, Feed, Subscription, Wanted
+from gateway.clients.requests import MAX_WAIT_S, answer, body_of, number
+from gateway.clients.scopes import CONTROL
+from runtime.core.clock import Clock
+from runtime.core.cloud_event import CloudEvent, event_from, is_pattern
+from runtime.core.errors import EventsGone
+from runtime.stores.event_log import Cursor, cursor_text
+
+MAX_BATCH = 100
+MAX_READ = 1_000
+KEEP_ALIVE_S = 15.0
+"""The time after which a stream without events says that it is there."""
+
+_STREAM = "text/event-stream"
+
+
+class Refused(Exception):
+    """What a client sends is not taken; the text says why, `status` is HTTP's."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Publishing:
+    """Takes the events of clients."""
+
+    def __init__(self, feed: Feed, clock: Clock) -> None:
+        self._feed = feed
+        self._clock = clock
+
+    async def publish(self, client: Client, written: Sequence[object]) -> dict[str, int]:
+        """Keep events in their order: how many were new and known, and how many who read now see some of them.
+
+        Raises Refused before any is taken.
+        """
+        events = [self._event(client, one) for one in written]
+        new = await self._feed.log.add(events)
+        return {"accepted": new, "known": len(events) - new, "receivers": self._feed.receivers(events)}
+
+    def _event(self, client: Client, written: object) -> CloudEvent:
+        try:
+            event = event_from(written, source=client.source, now=self._clock.now())
+        except PermissionError as error:
+            raise Refused(403, f"Not taken: {error}.") from error
+        except ValueError as error:
+            raise Refused(422, f"Not taken: {error}.") from error
+        if event.type.startswith(CONTROL):
+            raise Refused(422, f"Not taken: types that begin with {CONTROL} are for control.")
+        if not client.scopes.may_send(event.type):
+            raise Refused(403, f"Not taken: {client.name} has no scope to send {event.type}.")
+        return event
+
+
+class EventRoutes:
+    """The requests about events."""
+
+    def __init__(self, admission: Admission, feed: Feed, publishing: Publishing) -> None:
+        self._admission = admission
+        self._feed = feed
+        self._publishing = publishing
+
+    async def post(self, request: Request) -> Response:
+        """Take one event, or a list of them."""
+        client = self._admission.client(request)
+        body = await body_of(request)
+        written = body if isinstance(body, list) else [body]
+        if not 0 < len(written) <= MAX_BATCH:
+            raise HTTPException(422, f"A batch has 1 to {MAX_BATCH} events.")
+        try:
+            return answer(await self._publishing.publish(client, written), 202)
+        except Refused as error:
+            raise HTTPException(error.status, str(error)) from error
+
+    async def get(self, request: Request) -> Response:
+        """The events after a cursor, waited for if there are none; or a stream of them."""
+        client = self._admission.client(request)
+        wanted = wanted_by(client, request.query_params.getlist("type") or [">"], request.query_params.get("subject"))
+        streams = _STREAM in request.headers.get("accept", "")
+        after = request.headers.get("last-event-id") if streams else None
+        cursor = await self._place(after or request.query_params.get("after"))
+        if streams:
+            try:
+                await self._feed.log.read(cursor, count=1)
+            except EventsGone:
+                return await self.gone()
+            return StreamingResponse(
+                self._stream(client, wanted, cursor), media_type=_STREAM, headers={"cache-control": "no-store"}
+            )
+        limit = int(number(request, "limit", READ_AT_ONCE, MAX_READ)) or 1
+        wait_s = number(request, "wait_s", 0.0, MAX_WAIT_S)
+        with self._feed.reading(client, wanted, cursor) as subscription:
+            try:
+                events = await subscription.next(wait_s=wait_s, at_most=limit)
+            except EventsGone:
+                return await self.gone()
+            content = client.scopes.content
+            return answer(
+                {
+                    "events": [logged.event.as_data(content=content) for logged in events],
+                    "cursor": cursor_text(subscription.cursor),
+                }
+            )
+
+    async def gone(self) -> Response:
+        """410, with the place from which events are still there."""
+        return answer(gone_data(await self._feed.log.oldest()), 410)
+
+    async def _place(self, after: str | None) -> Cursor:
+        try:
+            return await self._feed.place(after)
+        except ValueError as error:
+            raise HTTPException(422, f"after: {error}.") from error
+
+    async def _stream(self, client: Client, wanted: Wanted, cursor: Cursor) -> AsyncIterator[str]:
+        with self._feed.reading(client, wanted, cursor) as subscription:
+            yield f"id: {cursor_text(cursor)}\n\n"  # who is cut off before the first event knows where to go on
+            while True:
+                try:
+                    yield await _portion(subscription)
+                except EventsGone:
+                    data = json.dumps(gone_data(await self._feed.log.oldest()))
+                    yield f"event: bus.gone\ndata: {data}\n\n"
+                    return
+
+
+async def _portion(subscription: Subscription) -> str:
+    """The next events as server-sent events. The last one has the cursor as its id: who resumes from an earlier one
+    gets some of them again."""
+    events = await subscription.next(wait_s=KEEP_ALIVE_S)
+    content = subscription.client.scopes.content
+    lines = [f"data: {json.dumps(logged.event.as_data(content=content))}\n" for logged in events]
+    if not lines:
+        return f"id: {cursor_text(subscription.cursor)}\n\n: still here\n\n"
+    lines[-1] = f"id: {cursor_text(subscription.cursor)}\n{lines[-1]}"
+    return "".join(f"{line}\n" for line in lines)
+
+
+def wanted_by(client: Client, types: Sequence[Any], subject: Any) -> Wanted:
+    """What a client asks for. Raises HTTPException: 422 for what is no pattern, 403 for a client that may read
+    nothing."""
+    if not all(isinstance(pattern, str) and is_pattern(pattern) for pattern in types):
+        raise HTTPException(
+            422, 'A type is words with dots between them, "*" for any word, ">" at the end for the rest.'
+        )
+    if subject is not None and not isinstance(subject, str):
+        raise HTTPException(422, "A subject is a text.")
+    if not client.scopes.events_read:
+        raise HTTPException(403, f"{client.name} has no scope to read events.")
+    return Wanted(tuple(types), subject)
+
+
+def gone_data(oldest: Cursor) -> dict[str, str]:
+    """What is said to who comes too late."""
+    return {"error": "Events after this place are no longer kept. Go on from oldest.", "oldest": cursor_text(oldest)}

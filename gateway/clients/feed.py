@@ -1,0 +1,128 @@
+"""The events of all shards for the clients of one process: one reader that wakes those who wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+from gateway.clients.admission import Client
+from runtime.core.cloud_event import CloudEvent, matches
+from runtime.stores.event_log import Cursor, EventLog, LoggedEvent, cursor_from, moved
+
+OLDEST = "oldest"
+"""The cursor before everything that is kept."""
+
+READ_AT_ONCE = 100
+"""Events of one read, unless a client wants another number."""
+
+_NEWS_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a client asks for: events of types that fit one of the patterns, of one subject if it names one."""
+
+    types: tuple[str, ...] = (">",)
+    subject: str | None = None
+
+    def means(self, event: CloudEvent) -> bool:
+        """Whether an event is among them."""
+        if self.subject is not None and event.subject != self.subject:
+            return False
+        return any(matches(pattern, event.type) for pattern in self.types)
+
+
+@dataclass(eq=False, slots=True)
+class Subscription:
+    """One client that reads. `cursor` is the place up to which it has read."""
+
+    client: Client
+    wanted: Wanted
+    cursor: Cursor
+    _feed: Feed = field(repr=False)
+
+    def sees(self, event: CloudEvent) -> bool:
+        """Whether it may have the event, and wants it."""
+        return self.client.scopes.may_read(event.type) and self.wanted.means(event)
+
+    async def next(self, *, wait_s: float, at_most: int = READ_AT_ONCE) -> Sequence[LoggedEvent]:
+        """The next events, in the order of each source, as soon as there are some; none after `wait_s`. The cursor
+        moves with what was looked at. Raises EventsGone and StorageError.
+        """
+        deadline = anyio.current_time() + wait_s
+        while True:
+            rung, before = self._feed.rung, self.cursor
+            events = await self._read(at_most)
+            if events or anyio.current_time() >= deadline:
+                return events
+            if self.cursor == before:
+                with anyio.CancelScope(deadline=deadline):
+                    await rung.wait()
+
+    async def _read(self, at_most: int) -> Sequence[LoggedEvent]:
+        passed: list[LoggedEvent] = []
+        seen: list[LoggedEvent] = []
+        for logged in sorted(await self._feed.log.read(self.cursor, count=at_most), key=_place):
+            passed.append(logged)
+            if self.sees(logged.event):
+                seen.append(logged)
+                if len(seen) == at_most:
+                    break
+        self.cursor = moved(self.cursor, passed)
+        return seen
+
+
+class Feed:
+    """Those who read events in this process."""
+
+    def __init__(self, log: EventLog) -> None:
+        self.log = log
+        self.rung = anyio.Event()
+        """Set, and replaced, when there is news in any shard."""
+        self._started = anyio.Event()
+        self._subscriptions: set[Subscription] = set()
+
+    async def run(self) -> None:
+        """Wake those who wait, until cancelled."""
+        cursor = await self.log.newest()
+        self._started.set()
+        while True:
+            before = cursor
+            cursor = await self.log.wait(before, wait_s=_NEWS_S)
+            if cursor != before:
+                rung, self.rung = self.rung, anyio.Event()
+                rung.set()
+
+    async def place(self, after: str | None) -> Cursor:
+        """The place that a client names: None is now. Raises ValueError."""
+        await self._started.wait()
+        if after is None:
+            return await self.log.newest()
+        return await self.log.oldest() if after == OLDEST else cursor_from(after)
+
+    @contextmanager
+    def reading(self, client: Client, wanted: Wanted, cursor: Cursor) -> Iterator[Subscription]:
+        """A client reads from a place on."""
+        subscription = Subscription(client, wanted, cursor, self)
+        self._subscriptions.add(subscription)
+        try:
+            yield subscription
+        finally:
+            self._subscriptions.discard(subscription)
+
+    def receivers(self, events: Iterable[CloudEvent]) -> int:
+        """How many who read now see some of these events."""
+        some = list(events)
+        return sum(any(each.sees(event) for event in some) for each in self._subscriptions)
+
+    def readers(self, client: Client) -> int:
+        """How many connections of a client read now."""
+        return sum(each.client is client for each in self._subscriptions)
+
+
+def _place(logged: LoggedEvent) -> tuple[int, int]:
+    first, _, second = logged.entry_id.partition("-")
+    return int(first), int(second)

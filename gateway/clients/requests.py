@@ -1,0 +1,54 @@
+"""Reading what clients send, with bounds; every refusal is one sentence of JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+MAX_BODY_BYTES = 1024 * 1024
+MAX_WAIT_S = 60.0
+
+_NO_STORE = {"cache-control": "no-store"}
+
+
+async def body_of(request: Request) -> Any:
+    """The JSON data that a request carries. Raises HTTPException."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise HTTPException(413, f"A request has at most {MAX_BODY_BYTES:,} bytes.")
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, "The request is not JSON.") from error
+
+
+def number(request: Request, name: str, default: float, most: float) -> float:
+    """A number of the query, from 0 to `most`. Raises HTTPException."""
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= most:
+        raise HTTPException(422, f"{name} is a number from 0 to {most:g}.")
+    return value
+
+
+def answer(data: Any, status: int = 200) -> Response:
+    """An answer that nobody keeps."""
+    return JSONResponse(data, status, headers=_NO_STORE)
+
+
+async def refused(_request: Request, error: Exception) -> Response:
+    """The answer to a request that is refused."""
+    if not isinstance(error, HTTPException):
+        raise error
+    return JSONResponse({"error": error.detail}, error.status_code, headers={**_NO_STORE, **(error.headers or {})})

@@ -1,0 +1,65 @@
+"""What a client may: scopes as the settings have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from runtime.core.cloud_event import is_pattern, matches
+
+CONTENT = "content"
+"""The scope of who may read what people and models write."""
+
+CONTROL = "bus."
+"""The beginning of the types of control frames, which nobody sends as events."""
+
+_FORMS = "events:read:<pattern>, events:write:<pattern>, tasks:read:<program>, tasks:write:<program>, content"
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """The scopes of one client. Without any it may do nothing."""
+
+    events_read: tuple[str, ...] = ()
+    events_write: tuple[str, ...] = ()
+    tasks_read: tuple[str, ...] = ()
+    tasks_write: tuple[str, ...] = ()
+    content: bool = False
+
+    def may_read(self, type_: str) -> bool:
+        """Whether events of a type may be read."""
+        return any(matches(pattern, type_) for pattern in self.events_read)
+
+    def may_send(self, type_: str) -> bool:
+        """Whether events of a type may be sent."""
+        return any(matches(pattern, type_) for pattern in self.events_write)
+
+    def may_use(self, action: Literal["read", "write"], program: str) -> bool:
+        """Whether tasks of a program may be looked at ("read"), or ordered and ended ("write")."""
+        patterns = self.tasks_read if action == "read" else self.tasks_write
+        return any(fnmatchcase(program, pattern) for pattern in patterns)
+
+
+def scopes_from(texts: Iterable[str]) -> Scopes:
+    """The scopes of the settings. Raises ValueError for what is none."""
+    found: dict[str, list[str]] = {"events:read": [], "events:write": [], "tasks:read": [], "tasks:write": []}
+    content = False
+    for text in texts:
+        kind, _, target = text.rpartition(":")
+        if text == CONTENT:
+            content = True
+        elif kind not in found or not target:
+            raise ValueError(f'there is no scope "{text}"; there are: {_FORMS}')
+        elif kind.startswith("events") and not is_pattern(target):
+            raise ValueError(
+                f'"{target}" is not a pattern of events; write words with dots between them, "*" for any word, and '
+                '">" at the end for the rest'
+            )
+        else:
+            found[kind].append(target)
+    patterns = {kind: tuple(targets) for kind, targets in found.items()}
+    return Scopes(
+        patterns["events:read"], patterns["events:write"], patterns["tasks:read"], patterns["tasks:write"], content
+    )

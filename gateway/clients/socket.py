@@ -1,0 +1,183 @@
+"""`/bus/v1/ws`: events both ways over one WebSocket. Every frame is a CloudEvent; control frames are of types `bus.…`.
+
+A client subscribes with `bus.subscribe`; a second one takes the place of the first. Each event that it gets has a
+`cursor`, which it acknowledges with `bus.ack`: that acknowledges all before it as well. Who leaves too many
+unacknowledged for too long is closed, and goes on from the last cursor.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.websockets import WebSocket
+
+from gateway.clients.admission import Admission, Client
+from gateway.clients.events import Publishing, Refused, gone_data, wanted_by
+from gateway.clients.feed import READ_AT_ONCE, Feed, Subscription, Wanted
+from gateway.clients.scopes import CONTROL
+from gateway.socket_link import SocketLink
+from runtime.core.clock import Clock
+from runtime.core.cloud_event import CloudEvent
+from runtime.core.errors import EventsGone
+from runtime.stores.event_log import Cursor, cursor_text
+
+WINDOW = 256
+"""The number of events sent before the first of them is acknowledged."""
+
+SLOW_S = 30.0
+"""How long a full window waits for an acknowledgement."""
+
+_SOURCE = "/bus"
+_WAIT_S = 30.0
+
+CLOSE_BAD_FRAME = 4400
+CLOSE_SLOW = 4408
+CLOSE_GONE = 4410
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    code: int
+    reason: str
+
+
+_LEFT = _Ending(1000, "")
+
+
+class SocketRoute:
+    """Admits clients to the WebSocket."""
+
+    def __init__(self, admission: Admission, feed: Feed, publishing: Publishing, clock: Clock) -> None:
+        self._admission = admission
+        self._feed = feed
+        self._publishing = publishing
+        self._clock = clock
+
+    async def attend(self, socket: WebSocket) -> None:
+        """Serve one client until it leaves."""
+        try:
+            client = self._admission.client(socket)
+        except HTTPException as error:
+            refusal = JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
+            await socket.send_denial_response(refusal)
+            return
+        await socket.accept()
+        await _Visit(client, SocketLink(socket), self._feed, self._publishing, self._clock).run()
+
+
+class _Visit:
+    """One connection."""
+
+    def __init__(self, client: Client, link: SocketLink, feed: Feed, publishing: Publishing, clock: Clock) -> None:
+        self._client = client
+        self._link = link
+        self._feed = feed
+        self._publishing = publishing
+        self._clock = clock
+        self._sent: deque[str] = deque()
+        self._room = anyio.Event()
+        self._delivering = anyio.CancelScope()
+        self._count = 0
+        self._ending = _LEFT
+
+    async def run(self) -> None:
+        async with anyio.create_task_group() as tasks:
+            self._ending = await self._listen(tasks) or self._ending
+            tasks.cancel_scope.cancel()
+        await self._link.close(self._ending.code, self._ending.reason)
+
+    async def _listen(self, tasks: TaskGroup) -> _Ending | None:
+        while (said := await self._link.receive()) is not None:
+            try:
+                frame = json.loads(said)
+            except (ValueError, RecursionError):
+                return _Ending(CLOSE_BAD_FRAME, "a frame is a JSON object")
+            if not isinstance(frame, dict):
+                return _Ending(CLOSE_BAD_FRAME, "a frame is a JSON object")
+            try:
+                await self._take(frame, tasks)
+            except Refused as error:
+                await self._tell("bus.refused", frame, {"status": error.status, "error": str(error)})
+            except HTTPException as error:
+                await self._tell("bus.refused", frame, {"status": error.status_code, "error": error.detail})
+        return None
+
+    async def _take(self, frame: Mapping[str, Any], tasks: TaskGroup) -> None:
+        type_, data = frame.get("type"), frame.get("data")
+        data = data if isinstance(data, Mapping) else {}
+        if type_ == "bus.subscribe":
+            await self._subscribe(frame, data, tasks)
+        elif type_ == "bus.ack":
+            self._acknowledge(str(data.get("cursor")))
+        elif isinstance(type_, str) and type_.startswith(CONTROL):
+            raise Refused(422, f"There is no control frame {type_}.")
+        else:
+            await self._tell("bus.ack", frame, await self._publishing.publish(self._client, [frame]))
+
+    async def _subscribe(self, frame: Mapping[str, Any], data: Mapping[str, Any], tasks: TaskGroup) -> None:
+        types, after = data.get("types", [">"]), data.get("after")
+        if not isinstance(types, list) or not types or not (after is None or isinstance(after, str)):
+            raise Refused(422, "types is a list of patterns, and after a cursor.")
+        wanted = wanted_by(self._client, types, data.get("subject"))
+        try:
+            cursor = await self._feed.place(after)
+        except ValueError as error:
+            raise Refused(422, f"after: {error}.") from error
+        self._delivering.cancel()
+        self._delivering = anyio.CancelScope()
+        self._sent.clear()
+        await self._tell("bus.subscribed", frame, {"cursor": cursor_text(cursor), "window": WINDOW})
+        tasks.start_soon(self._deliver, wanted, cursor, self._delivering, tasks)
+
+    def _acknowledge(self, cursor: str) -> None:
+        """Acknowledge everything up to a cursor; one that is not known acknowledges nothing."""
+        if cursor not in self._sent:
+            return
+        while self._sent.popleft() != cursor:
+            pass
+        self._room.set()
+
+    async def _deliver(self, wanted: Wanted, cursor: Cursor, scope: anyio.CancelScope, tasks: TaskGroup) -> None:
+        with scope, self._feed.reading(self._client, wanted, cursor) as subscription:
+            try:
+                self._ending = await self._send_events(subscription)
+            except EventsGone:
+                gone = gone_data(await self._feed.log.oldest())
+                await self._tell("bus.refused", {}, {"status": 410, **gone})
+                self._ending = _Ending(CLOSE_GONE, "events after this place are no longer kept")
+            tasks.cancel_scope.cancel()
+
+    async def _send_events(self, subscription: Subscription) -> _Ending:
+        content = self._client.scopes.content
+        while True:
+            if len(self._sent) >= WINDOW:
+                self._room = anyio.Event()
+                with anyio.move_on_after(SLOW_S):
+                    await self._room.wait()
+                if len(self._sent) >= WINDOW:
+                    return _Ending(CLOSE_SLOW, f"{WINDOW} events are not acknowledged; go on from the last cursor")
+            before = subscription.cursor
+            at_most = min(READ_AT_ONCE, WINDOW - len(self._sent))
+            for logged in await subscription.next(wait_s=_WAIT_S, at_most=at_most):
+                before = {**before, logged.shard: logged.entry_id}
+                text = cursor_text(before)
+                self._sent.append(text)
+                await self._link.send(json.dumps({**logged.event.as_data(content=content), "cursor": text}))
+
+    async def _tell(self, type_: str, frame: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        """Answer a frame."""
+        self._count += 1
+        about = frame.get("id")
+        correlation = about if isinstance(about, str) else None
+        event = CloudEvent(
+            str(self._count), type_, _SOURCE, self._clock.now(), data=dict(data), correlationid=correlation
+        )
+        await self._link.send(json.dumps(event.as_data(content=False)))

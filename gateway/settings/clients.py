@@ -1,0 +1,58 @@
+"""The settings' tables of clients: other programs, their tokens, and what they may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import field_validator
+
+from gateway.clients.scopes import Scopes, scopes_from
+from gateway.settings.forms import FilePath, Section, Words
+from gateway.settings.participants import MIN_TOKEN_CHARS
+from runtime.core.errors import ConfigError
+from runtime.language.participants import PARTICIPANT_NAME
+
+
+class ClientSettings(Section):
+    """One `[clients.<name>]`: the file with its token, and its scopes. Without a scope it may do nothing."""
+
+    token_file: FilePath
+    scopes: Words = ()
+
+    @field_validator("scopes")
+    @classmethod
+    def _are_scopes(cls, scopes: tuple[str, ...]) -> tuple[str, ...]:
+        scopes_from(scopes)
+        return scopes
+
+
+Clients = Mapping[str, ClientSettings]
+"""The clients by name."""
+
+
+def client_scopes(clients: Clients) -> dict[str, Scopes]:
+    """What each client may, by name."""
+    return {name: scopes_from(client.scopes) for name, client in clients.items()}
+
+
+def client_tokens(clients: Clients) -> dict[str, str]:
+    """The tokens by the clients' names. Raises ConfigError for a name that will not do, a file that cannot be read, and
+    a token that can be guessed or is another's."""
+    found: dict[str, str] = {}
+    for name, client in clients.items():
+        if not PARTICIPANT_NAME.fullmatch(name):
+            raise ConfigError(f'clients: "{name}" cannot be the name of a client; use small letters, digits, -.')
+        try:
+            token = client.token_file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            text = f"clients.{name}.token_file: {client.token_file} cannot be read ({error}); check the path."
+            raise ConfigError(text) from error
+        if len(token) < MIN_TOKEN_CHARS:
+            raise ConfigError(
+                f"clients.{name}.token_file: the token has {len(token)} characters, which can be guessed; "
+                f"{MIN_TOKEN_CHARS} are the least, and `openssl rand -hex 32` makes a good one."
+            )
+        if token in found.values():
+            raise ConfigError(f"clients.{name}.token_file: another client has this token; give each its own.")
+        found[name] = token
+    return found

@@ -1,0 +1,131 @@
+"""Events as other programs see them: CloudEvents 1.0, and the patterns that choose among their types."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+MAX_EVENT_BYTES = 64 * 1024
+"""The largest event that is taken, as JSON."""
+
+MAX_NAME_CHARS = 200
+"""The longest id, type or source."""
+
+_TYPE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+_PATTERN = re.compile(r"([A-Za-z0-9_-]+|\*)(\.([A-Za-z0-9_-]+|\*))*(\.>)?|>")
+_EXTENSIONS = ("replyto", "correlationid", "traceparent")
+_KNOWN = frozenset({"specversion", "id", "type", "source", "subject", "time", "data", "datacontenttype", *_EXTENSIONS})
+
+
+@dataclass(frozen=True, slots=True)
+class CloudEvent:
+    """One event. `id` is unique within `source`; the events of one source are in order.
+
+    `data` is JSON data. `words` are the parts of it that people or models wrote: only who may read content gets them.
+    `sequence` is the number of the fact that the event is a view of.
+    """
+
+    id: str
+    type: str
+    source: str
+    time: datetime
+    subject: str | None = None
+    data: Any = None
+    words: Mapping[str, Any] | None = None
+    sequence: int | None = None
+    replyto: str | None = None
+    correlationid: str | None = None
+    traceparent: str | None = None
+
+    def as_data(self, *, content: bool) -> dict[str, Any]:
+        """The event in the structured JSON form; with the words only where `content` says so."""
+        data = {**self.data, **self.words} if content and self.words is not None else self.data
+        fields: dict[str, Any] = {
+            "specversion": "1.0",
+            "id": self.id,
+            "type": self.type,
+            "source": self.source,
+            "time": self.time.isoformat(),
+            "subject": self.subject,
+            "sequence": None if self.sequence is None else str(self.sequence),
+            **{name: getattr(self, name) for name in _EXTENSIONS},
+        }
+        found = {name: value for name, value in fields.items() if value is not None}
+        return found if data is None else {**found, "datacontenttype": "application/json", "data": data}
+
+
+def event_from(written: object, *, source: str, now: datetime) -> CloudEvent:
+    """The event that a client of `source` sends in the structured JSON form; what it leaves out is filled in.
+
+    Raises ValueError for what is no such event, and PermissionError for the source of another.
+    """
+    if not isinstance(written, Mapping):
+        raise ValueError("an event is a JSON object")
+    unknown = sorted(set(written) - _KNOWN)
+    if unknown:
+        raise ValueError(f"an event has no attribute {unknown[0]!r} here")
+    if written.get("specversion", "1.0") != "1.0":
+        raise ValueError('specversion is "1.0"')
+    if written.get("source", source) != source:
+        raise PermissionError(f"the source of your events is {source}")
+    if written.get("datacontenttype", "application/json") != "application/json":
+        raise ValueError('datacontenttype is "application/json"')
+    if len(json.dumps(written, ensure_ascii=False).encode(errors="replace")) > MAX_EVENT_BYTES:
+        raise ValueError(f"an event has at most {MAX_EVENT_BYTES:,} bytes")
+    kind = _text(written, "type")
+    if kind is None or not _TYPE.fullmatch(kind):
+        raise ValueError("type is words of letters, digits, - and _, with dots between them")
+    named = _text(written, "id")
+    if not named:
+        raise ValueError("an event needs an id, by which it is known when it is sent again")
+    return CloudEvent(
+        named,
+        kind,
+        source,
+        _time(_text(written, "time"), now),
+        _text(written, "subject"),
+        written.get("data"),
+        replyto=_text(written, "replyto"),
+        correlationid=_text(written, "correlationid"),
+        traceparent=_text(written, "traceparent"),
+    )
+
+
+def is_pattern(text: str) -> bool:
+    """Whether it is a pattern of types: words with dots between them, `*` for any word, `>` at the end for the rest."""
+    return _PATTERN.fullmatch(text) is not None
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a type is one that the pattern means."""
+    wanted, parts = pattern.split("."), name.split(".")
+    if wanted[-1] == ">":
+        return len(parts) >= len(wanted) and _alike(wanted[:-1], parts)
+    return len(parts) == len(wanted) and _alike(wanted, parts)
+
+
+def _alike(wanted: list[str], parts: list[str]) -> bool:
+    return all(one in ("*", part) for one, part in zip(wanted, parts, strict=False))
+
+
+def _text(written: Mapping[str, Any], name: str) -> str | None:
+    value = written.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str) or len(value) > MAX_NAME_CHARS or not value.isprintable():
+        raise ValueError(f"{name} is a text of at most {MAX_NAME_CHARS} characters")
+    return value
+
+
+def _time(text: str | None, now: datetime) -> datetime:
+    if text is None:
+        return now
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError("time is as RFC 3339 has it, such as 2026-01-31T12:00:00Z") from error
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

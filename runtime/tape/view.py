@@ -1,0 +1,115 @@
+"""What other programs see of a session: the events that some of its facts are for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from runtime.core.cloud_event import CloudEvent
+from runtime.core.ids import ScheduleId
+from runtime.tape.facts.agents import AgentCreated
+from runtime.tape.facts.calls import CallReturned
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.frames import FrameReturned, TranscriptCompacted
+from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.registry import content_of
+from runtime.tape.facts.session import ProgramBroken
+from runtime.tape.facts.tasks import OrderOver
+from runtime.tape.frame_state import CallKey
+from runtime.tape.state import SessionState
+from runtime.tape.tape import Fact, tape_owner
+
+HUMAN_MESSAGE = "human.message"
+AGENT_SPAWN = "agent.spawn"
+AGENT_DONE = "agent.done"
+AGENT_ERROR = "agent.error"
+AGENT_COMPACTED = "agent.compacted"
+CRON_TRIGGER = "cron.trigger"
+TOOL_RESULT = "tool.result"
+
+SESSION_EVENTS = (HUMAN_MESSAGE, AGENT_SPAWN, AGENT_DONE, AGENT_ERROR, AGENT_COMPACTED, CRON_TRIGGER, TOOL_RESULT)
+"""The types of all events of sessions."""
+
+_Said = tuple[str | None, dict[str, Any], dict[str, Any]]
+"""The agent that a fact is about, where it names one, and the data and the words of its event."""
+
+
+def source_of(session: str) -> str:
+    """The source of a session's events."""
+    return f"/sessions/{session}"
+
+
+def event_type(fact: Content, before: SessionState) -> str | None:
+    """The type of the event that a fact is for others, if it is one; `before` is the state without it."""
+    choose = _TYPES.get(type(fact))
+    return None if choose is None else choose(fact, before)
+
+
+def event_of(fact: Fact, type_: str) -> CloudEvent:
+    """The event that a stored fact is. Raises LookupError for one that cannot be read."""
+    content = content_of(fact.kind, fact.data)
+    agent, data, words = _SAID[type(content)](content)
+    owner, last = tape_owner(fact.tape), fact.tape.rpartition("/")[2]
+    subject = agent or (None if last == "session" else last)
+    return CloudEvent(str(fact.seq), type_, source_of(owner), fact.at, subject, data, words or None, sequence=fact.seq)
+
+
+def _of_message(fact: MessageHeard, _: SessionState) -> str:
+    return CRON_TRIGGER if isinstance(fact.person, ScheduleId) else HUMAN_MESSAGE
+
+
+def _of_return(fact: FrameReturned, before: SessionState) -> str | None:
+    """An agent is done when a playbook that no other called returns; the end of a task is told by the task's own
+    fact."""
+    if ":" in fact.frame or (before.order is not None and before.order.frame == fact.frame):
+        return None
+    return AGENT_DONE if fact.error is None else AGENT_ERROR
+
+
+def _of_call(fact: CallReturned, before: SessionState) -> str | None:
+    return TOOL_RESULT if CallKey(fact.frame, fact.pos) in before.intents else None
+
+
+_TYPES: Mapping[type[Content], Callable[[Any, SessionState], str | None]] = {
+    MessageHeard: _of_message,
+    AgentCreated: lambda _fact, _: AGENT_SPAWN,
+    FrameReturned: _of_return,
+    OrderOver: lambda fact, _: AGENT_DONE if fact.status == "completed" else AGENT_ERROR,
+    ProgramBroken: lambda _fact, _: AGENT_ERROR,
+    TranscriptCompacted: lambda _fact, _: AGENT_COMPACTED,
+    CallReturned: _of_call,
+}
+
+
+def _heard(fact: MessageHeard) -> _Said:
+    data = {"person": fact.person, "private": fact.private, "message": fact.message}
+    return fact.agent, data, {"name": fact.name, "text": fact.text}
+
+
+def _returned(fact: FrameReturned) -> _Said:
+    if fact.error is None:
+        return None, {"playbook_frame": fact.frame}, {"value": fact.value}
+    return None, {"playbook_frame": fact.frame, "error_type": fact.error[0]}, {"error": fact.error[1]}
+
+
+def _called(fact: CallReturned) -> _Said:
+    if fact.error is None:
+        return None, {"tool": fact.name, "ok": True}, {"value": fact.value}
+    return None, {"tool": fact.name, "ok": False, "error_type": fact.error[0]}, {"error": fact.error[1]}
+
+
+def _task_over(fact: OrderOver) -> _Said:
+    if fact.status == "completed":
+        return None, {"task_status": fact.status}, {"value": fact.value}
+    return None, {"task_status": fact.status}, {"error": fact.error or ""}
+
+
+_SAID: Mapping[type[Content], Callable[[Any], _Said]] = {
+    MessageHeard: _heard,
+    AgentCreated: lambda fact: (fact.id, {"class": fact.klass}, {}),
+    FrameReturned: _returned,
+    OrderOver: _task_over,
+    ProgramBroken: lambda fact: (None, {}, {"error": fact.why}),
+    TranscriptCompacted: lambda fact: (None, {"turns": fact.turns}, {"summary": fact.summary}),
+    CallReturned: _called,
+}
