@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -98,6 +98,30 @@ async def test_a_schedule_is_said_once_also_when_its_time_passed_while_the_gatew
                 room = Room(page)
                 await room.join()
                 await room.until("I am here.", "bell: ding")
+            made.kill()
+            await made.gone()
+
+
+async def test_a_schedule_made_in_the_chat_is_said_once_after_a_kill(tmp_path: Path) -> None:
+    async with gateway(tmp_path, PROGRAM) as made:
+        async with made.page() as page:
+            room = Room(page)
+            await room.join()
+            await room.say("hello")
+            await room.until("I am here.")
+            due = (SystemClock().now() + timedelta(seconds=20)).isoformat(timespec="seconds")
+            await room.say(f"/schedule {due} ding")
+            shown = f"{due[:10]} {due[11:16]}"
+            added = f"🗓 Schedule 1: {due}. Next: {shown} (UTC). /schedule remove 1 ends it."
+            await room.until("I am here.", added)
+        made.kill()
+        await made.gone()
+        for _ in range(2):
+            await made.start()
+            async with made.page() as page:
+                room = Room(page)
+                await room.join()
+                await room.until("I am here.", added, "Ada: ding")
             made.kill()
             await made.gone()
 
