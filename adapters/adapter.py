@@ -356,5 +356,5 @@ class HoldsConnections(Protocol):
     """The adapter keeps connections open between calls, so that sending works without `connect`."""
 
     async def aclose(self) -> None:
-        """Close the connections. Nothing can be sent after that."""
+        """Close the connections, once nothing more is to be sent."""
         ...

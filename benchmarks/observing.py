@@ -26,7 +26,7 @@ from gateway.observability.tracing.sdk import tracer_of
 from gateway.observability.tracing.spans import Spans
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.core.events import Event
+from runtime.events.happening import Event
 from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.span_tree import told_again

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from traceback import format_exception_only
-from typing import Any
+from typing import Any, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -18,8 +19,9 @@ from evals.talks import PERSON, Call, Line, Talk
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
-from runtime.core.events import Event
 from runtime.core.ids import SessionId
+from runtime.events.frames import FrameStarted, LLMFailed, SandboxFailed
+from runtime.events.sessions import PlaybookFailed, SessionFailed
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
@@ -33,7 +35,8 @@ from runtime.tape.state import SessionState
 
 HERE = Address("evals", "conversation")
 
-_FAILURES = ("playbook.failed", "session.failed", "llm.failed", "sandbox.failed")
+_Failure: TypeAlias = PlaybookFailed | SessionFailed | LLMFailed | SandboxFailed
+_FAILURES: Sequence[type[_Failure]] = (PlaybookFailed, SessionFailed, LLMFailed, SandboxFailed)
 _MOST_MESSAGES = 60
 """A run with more ends: a model that talks for ever costs time and shows nothing new."""
 
@@ -112,9 +115,9 @@ class _Run:
         self._calls: list[Call] = []
         self._over: tuple[How, str] | None = None
         bus = Bus(stage.clock)
-        bus.subscribe("frame.started", self._note_call)
-        for name in _FAILURES:
-            bus.subscribe(name, self._note_failure)
+        bus.hear(FrameStarted, self._note_call)
+        for kind in _FAILURES:
+            bus.hear(kind, self._note_failure)
         self._around = NodeContext(
             {program.name: program},
             self._store,
@@ -196,25 +199,24 @@ class _Run:
             variables.setdefault(agent.klass, {}).update(agent.variables)
         record.variables = variables
 
-    def _note_call(self, event: Event) -> None:
-        data = event.data
-        if data["kind"] == "python":
-            self._calls.append(Call(data["playbook"], self._named(data), data["agent"]))
+    def _note_call(self, what: FrameStarted, _at: datetime) -> None:
+        if what.about.kind == "python":
+            self._calls.append(Call(what.about.playbook, self._named(what), what.about.agent))
             self._meter.course.append(Happening("call", str(self._calls[-1])))
 
-    def _named(self, data: Mapping[str, Any]) -> dict[str, Any]:
+    def _named(self, what: FrameStarted) -> dict[str, Any]:
         """The arguments of a call by name."""
-        given = data["arguments"]
+        given, about = what.arguments, what.about
         if isinstance(given, Mapping):
             return dict(given)
-        found = (spec.playbooks for spec in self._program.agents if spec.name == data["agent"])
-        specs = (playbook for playbooks in found for playbook in playbooks if playbook.name == data["playbook"])
+        found = (spec.playbooks for spec in self._program.agents if spec.name == about.agent)
+        specs = (playbook for playbooks in found for playbook in playbooks if playbook.name == about.playbook)
         with suppress(StopIteration):
             return {param.name: value for param, value in zip(next(specs).params, given, strict=False)}
         return {str(number): value for number, value in enumerate(given)}
 
-    def _note_failure(self, event: Event) -> None:
-        self._stop("failed", str(event.data["error"]))
+    def _note_failure(self, what: _Failure, _at: datetime) -> None:
+        self._stop("failed", what.error)
 
     def _crowded(self) -> None:
         self._stop("too much", f"more than {_MOST_MESSAGES} messages")

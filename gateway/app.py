@@ -170,6 +170,7 @@ async def _start(
         translations=translated_menus(foundation.texts, settings.texts_dir, foundation.routes.commands),
         programs=choosable,
         admits=partial(_admits, platforms),
+        prompts=partial(_prompts, foundation),
     )
     chosen = list(listed(made_from, web))
     check_places(foundation.schedules, [one.adapter.name for one in chosen])
@@ -249,6 +250,11 @@ def _web_adapter(
     news = RedisRoomNews(foundation.connection, holder.node)
     titled = foundation.settings.encryption.keys is None
     return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, titled=titled)
+
+
+def _prompts(foundation: Foundation, platform: str) -> Sequence[str]:
+    program = foundation.programs.get(foundation.routes.first_on(platform) or "")
+    return () if program is None else [prompt for agent in program.agents for prompt in agent.prompts]
 
 
 async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | None:

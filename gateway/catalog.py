@@ -38,7 +38,7 @@ class Ground:
     `records` opens a durable table by its name, such as `marks:discord`. `commands` are the commands for the platform's
     menu with their descriptions, `translations` the descriptions in other languages, by language. `texts` are the
     adapter's own sentences. `programs` are the names of programs that people may choose. `admits` is asked before
-    anything is opened for a person.
+    anything is opened for a person. `prompts` gives the messages that people on a platform are offered to begin with.
     """
 
     settings: Settings
@@ -49,6 +49,7 @@ class Ground:
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     programs: Sequence[str] = ()
     admits: Admits = everybody_may
+    prompts: Callable[[str], Sequence[str]] = lambda _platform: ()
 
 
 Factory = Callable[[Ground], Listed | None]
@@ -104,7 +105,14 @@ def _slack(ground: Ground) -> Listed | None:
     )
     if missing := keys_missing(keys):
         raise ConfigError(f"Slack is only half set up; also set {missing}.")
-    options = SlackOptions(base_url=own.base_url, commands=ground.commands, texts=ground.texts, admits=ground.admits)
+    options = SlackOptions(
+        base_url=own.base_url,
+        commands=ground.commands,
+        texts=ground.texts,
+        admits=ground.admits,
+        direct_threads=own.direct == "threads",
+        prompts=ground.prompts("slack"),
+    )
     adapter = SlackAdapter(keys, clock=ground.clock, options=options)
     return Listed(adapter, _rules(ground.settings, own), exclusive=own.app_token is not None)
 

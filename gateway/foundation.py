@@ -127,6 +127,7 @@ def node_context_of(
         questions_alone=settings.asks_alone,
         alarm=alarm,
         servers=servers,
+        tool_rules=settings.tools.as_rules,
         places=RedisPlaceStore(foundation.connection),
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
         tasks=settings.tasks.limits,

@@ -21,6 +21,8 @@ from gateway.settings.tree import Settings, environment_keys, model_environment
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError, LLMUnavailable, NotInstalled
 from runtime.core.files import FileStore
+from runtime.events.happening import Tell, unheard
+from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubted
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
 from runtime.llm.client import LLMClient
 from runtime.llm.local import NoModelClient
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from gateway.observability.gauges import Gauges
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
-    from runtime.storage.encoding.notice import OnEvent
     from runtime.storage.redis.client.connection import RedisConnection
 
 
@@ -82,9 +83,7 @@ async def open_model(settings: Settings) -> AsyncIterator[LLMClient]:
 
 
 @asynccontextmanager
-async def open_model_if_any(
-    settings: Settings, *, on_event: OnEvent | None = None
-) -> AsyncIterator[tuple[LLMClient, str]]:
+async def open_model_if_any(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[tuple[LLMClient, str]]:
     """The model and a line about it. Where there is none, or what it needs is not installed, one that says so when it
     is asked. Raises ConfigError as `open_model`."""
     choice = await chosen_model(settings)
@@ -101,13 +100,11 @@ async def open_model_if_any(
 
 
 @asynccontextmanager
-async def open_choice(
-    choice: ModelChoice, settings: Settings, *, on_event: OnEvent | None = None
-) -> AsyncIterator[LLMClient]:
+async def open_choice(choice: ModelChoice, settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[LLMClient]:
     """A client of the chosen model, with its process and the server of a GGUF file while they are needed."""
     from runtime.llm.answering import AnsweringClient
     from runtime.llm.options import ModelOptions, ModelTimeouts
-    from runtime.llm.process import ModelProcess, unheard
+    from runtime.llm.process import ModelProcess
 
     timeouts = ModelTimeouts(first_piece_s=settings.limits.model_first_text_s, whole_s=settings.limits.model_answer_s)
     async with AsyncExitStack() as stack:
@@ -125,20 +122,19 @@ async def open_choice(
             api_key_file=str(file) if file else None,
             api_key_variable=choice.api_key_variable,
         )
-        process = ModelProcess(options, model_environment(), SystemClock(), on_event or unheard, keys=hidden_keys())
+        process = ModelProcess(options, model_environment(), SystemClock(), on_event, keys=hidden_keys())
         yield AnsweringClient(await stack.enter_async_context(process), replace(options, api_key=None), SystemClock())
 
 
 @asynccontextmanager
 async def open_storage(
-    settings: Settings, *, on_event: OnEvent | None = None, patience_s: float | None = None
+    settings: Settings, *, on_event: Tell = unheard, patience_s: float | None = None
 ) -> AsyncIterator[RedisConnection]:
     """The database: the Redis of the settings, else the Valkey of the data directory, also while a gateway uses it.
 
     Who wants to hear of events hears of doubts about that Redis first. Raises ConfigError for one that will not do.
     """
     from runtime.storage.embedded.valkey import EmbeddedValkey
-    from runtime.storage.encoding.notice import unheard
     from runtime.storage.redis.client.connection import open_connection
 
     async with AsyncExitStack() as stack:
@@ -146,18 +142,18 @@ async def open_storage(
         if location is None:
             location = await stack.enter_async_context(EmbeddedValkey(settings.data_dir))
         sealing = sealing_of(settings)
-        opened = open_connection(location, on_event=on_event or unheard, patience_s=patience_s, sealing=sealing)
+        opened = open_connection(location, on_event=on_event, patience_s=patience_s, sealing=sealing)
         connection = await stack.enter_async_context(opened)
-        if settings.redis_url is not None and on_event is not None:
+        if settings.redis_url is not None and on_event is not unheard:
             from runtime.storage.redis.client.server_check import examine
 
             for warning in (await examine(connection)).warnings:
-                on_event("storage.doubted", reason=warning)
+                on_event(StorageDoubted(warning))
         yield connection
 
 
 @asynccontextmanager
-async def open_sandbox(settings: Settings, *, on_event: OnEvent | None = None) -> AsyncIterator[MontySandbox]:
+async def open_sandbox(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[MontySandbox]:
     """The workers for what models write, in the limits of the settings, in a jail where the system can.
 
     Who wants to hear of events hears why there is no jail. Raises ConfigError where the settings require one.
@@ -170,8 +166,8 @@ async def open_sandbox(settings: Settings, *, on_event: OnEvent | None = None) -
         wrapping = await wrap_worker(Path(directory))
         if not wrapping.jailed and settings.sandbox.jail == "required":
             raise ConfigError(f"sandbox.jail is required, and {wrapping.reason}. {_JAIL_ADVICE}")
-        if not wrapping.jailed and on_event is not None:
-            on_event("sandbox.unjailed", reason=wrapping.reason)
+        if not wrapping.jailed:
+            on_event(SandboxUnjailed(wrapping.reason))
         async with MontySandbox(max_workers=settings.sandbox.workers, limits=limits, wrapping=wrapping) as sandbox:
             yield sandbox
 
@@ -197,7 +193,7 @@ async def tell_later(connection: RedisConnection, request: Request, text: str) -
 
 
 @asynccontextmanager
-async def open_archive(settings: Settings, *, on_event: OnEvent | None = None) -> AsyncIterator[Archive | None]:
+async def open_archive(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[Archive | None]:
     """The archive of the settings; None where there is none, or what it needs is not installed: who wants to hear of
     events is warned. Raises ConfigError for one that cannot be used."""
     url = settings.retention.archive_url
@@ -216,8 +212,7 @@ async def open_archive(settings: Settings, *, on_event: OnEvent | None = None) -
         try:
             from runtime.storage.archive.postgres import open_postgres
         except ImportError:
-            if on_event is not None:
-                on_event("archive.failed", error=_NO_POSTGRES)
+            on_event(ArchiveFailed(_NO_POSTGRES))
             yield None
             return
         async with open_postgres(url, sealing_of(settings)) as database:

@@ -19,6 +19,7 @@ from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, LLMUnavailable
 from runtime.core.texts import english
+from runtime.events.happening import Happening
 from runtime.llm.choice import NoModel
 from runtime.llm.client import ChatMessage, CompletionRequest
 
@@ -131,8 +132,8 @@ async def _ask_schedules(settings: Settings) -> str | None:
     return "\n".join(schedule.line(now) for schedule in schedules) or None
 
 
-def _refused(_event: str, /, **data: object) -> None:
-    raise ConfigError(str(data["error"]))
+def _refused(what: Happening) -> None:
+    raise ConfigError(str(what.data()["error"]))
 
 
 async def _ask_archive(settings: Settings) -> str | None:
@@ -145,7 +146,7 @@ async def _ask_archive(settings: Settings) -> str | None:
 
 
 async def _ask_valkey(settings: Settings) -> str:
-    from runtime.storage.redis.client.ping import ping
+    from runtime.storage.redis.client.server_check import ping
 
     with anyio.fail_after(_STORAGE_LIMIT_S):
         if settings.redis_url is not None:

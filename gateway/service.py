@@ -16,7 +16,8 @@ from gateway.cluster.node import Node
 from gateway.inbound.router import InboundRouter
 from runtime.bus import Bus
 from runtime.core.errors import AuthFailed
-from runtime.core.talk_events import AdapterConnected
+from runtime.events.service import NodeDrained, NodeDraining
+from runtime.events.talk import AdapterConnected, AdapterFailed
 from runtime.llm.client import LLMClient, warm_up
 from runtime.sessions.registry import Registry
 
@@ -83,13 +84,13 @@ class Service:
         the node that serves their shard then answers them.
         """
         self._waiting_for["draining"] = "the gateway is stopping"
-        self._bus.publish("node.draining", seconds=within_s, busy=sum(self._registry.loads().values()))
+        self._bus.publish(NodeDraining(within_s, sum(self._registry.loads().values())))
         for scope, _ in self._ears:
             scope.cancel()
         await self._node.drain(within_s)
         for _, deaf in self._ears:
             await deaf.wait()
-        self._bus.publish("node.drained")
+        self._bus.publish(NodeDrained())
 
     async def _hold_shards(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         async with anyio.create_task_group() as tasks:
@@ -107,7 +108,7 @@ class Service:
                     await platform.router.run()
         except AuthFailed as error:
             self._waiting_for[name] = f"{name} is off: {error}"
-            self._bus.publish("adapter.failed", platform=name, error=str(error))
+            self._bus.publish(AdapterFailed(name, str(error)))
         finally:
             forget()
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TextIO
+from typing import TextIO, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -23,11 +23,11 @@ from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import SystemClock
-from runtime.core.events import Event
-from runtime.core.frame_events import FrameParked, FrameResumed
 from runtime.core.ids import FIRST_AGENT
 from runtime.core.message import Mark
 from runtime.core.texts import load_texts
+from runtime.events.frames import FrameParked, FrameResumed, LLMFailed, SandboxFailed
+from runtime.events.sessions import PlaybookFailed, ProgramLogged, SessionFailed
 from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
 from runtime.sessions.conversation import Conversation
@@ -39,7 +39,8 @@ from runtime.stores.sessions import Commit, Lease, LeaseHolder
 HERE = Address("terminal", "standalone")
 PERSON = "terminal:person"
 
-_FAILURES = ("playbook.failed", "session.failed", "llm.failed", "sandbox.failed")
+_Failure: TypeAlias = PlaybookFailed | SessionFailed | LLMFailed | SandboxFailed
+_FAILURES: Sequence[type[_Failure]] = (PlaybookFailed, SessionFailed, LLMFailed, SandboxFailed)
 """Events after which a chat would continue with the next message. A command has failed when its entry has."""
 
 _ENTRY = str(FIRST_AGENT)
@@ -78,7 +79,7 @@ async def execute(
     clock = SystemClock()
     bus = Bus(clock)
     masking = Masking(secrets(settings))
-    bus.subscribe("program.logged", lambda event: print(masking.masked(_line(event)), file=terminal.beside))
+    bus.hear(ProgramLogged, lambda what, _: print(masking.masked(_line(what)), file=terminal.beside))
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, HERE.key))
         llm, _ = await stack.enter_async_context(open_model_if_any(settings))
@@ -102,6 +103,7 @@ async def execute(
             bus,
             texts=load_texts(settings.language, settings.texts_dir),
             servers=remote_servers(settings, [program], clock, bus, tasks),
+            tool_rules=settings.tools.as_rules,
             transcript_chars=settings.limits.transcript_chars,
             questions_alone=settings.asks_alone,
             tasks=None,
@@ -113,9 +115,9 @@ async def execute(
     return ended
 
 
-def _line(event: Event) -> str:
+def _line(what: ProgramLogged) -> str:
     """A line for the log about a program's line, for people."""
-    return " ".join([event.data["line"], *(f"{name}={value!r}" for name, value in event.data["values"].items())])
+    return " ".join([what.line, *(f"{name}={value!r}" for name, value in what.values.items())])
 
 
 class _Store(MemorySessionStore):
@@ -158,8 +160,8 @@ class _Standalone:
         """Failures of agents other than the entry's: people read them beside the messages, and the entry continues."""
         self._waits: dict[str, str] = {}
         """The participants for which the frames of the entry's agent wait."""
-        for name in _FAILURES:
-            around.bus.subscribe(name, self._note_failure)
+        for kind in _FAILURES:
+            around.bus.hear(kind, self._note_failure)
         around.bus.hear(FrameParked, self._note_wait)
         around.bus.hear(FrameResumed, self._note_going_on)
 
@@ -198,10 +200,10 @@ class _Standalone:
             self._read = entry.entry_id
             conversation.put(entry)
 
-    def _note_failure(self, event: Event) -> None:
+    def _note_failure(self, what: _Failure, _at: datetime) -> None:
         """A failed command waits for nothing more, timers included."""
-        error = _KIND.sub("", str(event.data["error"]))
-        if _agent_of(event) != _ENTRY:
+        error = _KIND.sub("", what.error)
+        if _agent_of(what) != _ENTRY:
             self._of_others.append(error)
             return
         self._failures.append(error)
@@ -215,16 +217,17 @@ class _Standalone:
         self._waits.pop(what.frame, None)
 
 
-def _agent_of(event: Event) -> str:
+def _agent_of(what: _Failure) -> str:
     """The agent of the playbook of an event: the caller's if others called it, the entry's for an event of the
     session.
     """
-    frame = event.data.get("frame")
-    return str(event.data.get("agent_id", _ENTRY)) if frame is None else _agent_in(str(frame))
+    if isinstance(what, SessionFailed):
+        return _ENTRY
+    return what.agent_id if isinstance(what, PlaybookFailed) else _agent_in(what.frame)
 
 
 def _agent_in(frame: str) -> str:
-    """The agent of the frame that nobody called, below which a frame is."""
+    """The agent of the root frame above a frame."""
     return frame.partition(".")[0]
 
 

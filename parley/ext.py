@@ -1,4 +1,4 @@
-"""What extensions of Parley build on. Names here keep their meaning until `API_VERSION` rises.
+"""The names that extensions of Parley build on. They keep their meaning until `API_VERSION` rises.
 
 See docs/extending.md for a guide to each of them.
 """

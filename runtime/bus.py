@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from fnmatch import translate
-from typing import Any, TypeVar, overload
+from typing import TypeVar
 
 import anyio
 
 from runtime.core.clock import Clock
-from runtime.core.events import Event, Happening
+from runtime.events.happening import Event, Happening
 
 Handler = Callable[[Event], None]
 Kind = TypeVar("Kind", bound=Happening)
@@ -36,24 +36,14 @@ class Bus:
         self.dropped = 0
         """Events that a full `events` iterator did not take."""
 
-    @overload
-    def publish(self, what: Happening, /) -> None: ...
-
-    @overload
-    def publish(self, name: str, /, **data: Any) -> None: ...
-
-    def publish(self, what: Happening | str, /, **data: Any) -> None:
+    def publish(self, what: Happening, /) -> None:
         """Tell everybody what happened. Never waits and never raises what a subscriber raises."""
-        name = what if isinstance(what, str) else what.name
-        subscriptions = self._cache.get(name)
+        subscriptions = self._cache.get(what.name)
         if subscriptions is None:
-            subscriptions = self._match(name)
+            subscriptions = self._match(what.name)
         if not subscriptions:
             return
-        if isinstance(what, str):
-            event = Event(name, self._clock.now(), data)
-        else:
-            event = Event(name, self._clock.now(), what.data(), what)
+        event = Event(what, self._clock.now())
         for subscription in subscriptions:
             if not subscription.active:
                 continue

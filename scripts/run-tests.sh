@@ -21,8 +21,8 @@ part() { # NAME ARGUMENT OF PYTEST…
     echo $? >"$folder/status"
 }
 
-first=$(ls tests/e2e/test_*.py | awk 'NR % 2 == 1')
-second=$(ls tests/e2e/test_*.py | awk 'NR % 2 == 0')
+first=$(ls tests/e2e/*/test_*.py | awk 'NR % 2 == 1')
+second=$(ls tests/e2e/*/test_*.py | awk 'NR % 2 == 0')
 part 1 $first tests/contract >"$parts/1.log" 2>&1 &
 one=$!
 part 2 $second tests/chaos >"$parts/2.log" 2>&1 &

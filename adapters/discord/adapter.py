@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class DiscordOptions:
-    """How to talk to Discord.
+    """The options of the Discord adapter.
 
     `base_url` is a server's address up to and including `/api/v10`; None is Discord's own. `show_names` says how an
     agent's name is shown in servers: webhooks speak under it, and where they may not, or with `headings`, it stands
@@ -74,7 +74,7 @@ class DiscordAdapter:
     """One bot. Sending needs no connection of `connect`; `aclose` ends both, once nothing is on its way any more.
 
     The gateway knows no acknowledgement: what it has delivered it forgets. So the last message taken of each
-    conversation is marked durably (`marks`), and whenever a session begins anew the messages after the marks are read
+    conversation is marked durably (`marks`), and whenever a new session begins the messages after the marks are read
     from history before anything else (`catch_up.py` says what cannot be read). A resumed session is replayed by
     Discord. Commands from the menu are not in any history: their receipt says that they are safe, and without one a
     person sees that they failed. `posts` keeps what webhooks were about to say, so that nothing is said twice.

@@ -24,7 +24,7 @@ class OpenFence:
 
     @property
     def opener(self) -> str:
-        """The line that reopens the fence, without a prefix."""
+        """The line that reopens the fence where nothing precedes it, as at the start of a page."""
         inside = self.inside if ">" in self.inside else self.inside[:_INDENT_MAX]
         return f"{inside}{self.marks}{self.info}"
 

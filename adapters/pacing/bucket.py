@@ -43,7 +43,7 @@ _EPSILON = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What floods taught about a bucket. Times are `Clock.monotonic`, also of a time before this process.
+    """Knowledge about a bucket that floods have given. Times are `Clock.monotonic`, also of a time before this process.
 
     `rate_per_s` is that of the whole bucket, as it was at `clean_since`; no call may be made before `blocked_until`.
     `calls` are those of the bucket's window.

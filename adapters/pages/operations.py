@@ -9,7 +9,7 @@ message is gone on with by edits.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from adapters.adapter import CanEdit
 from adapters.pages.page_file import PageFile
@@ -27,6 +27,7 @@ from runtime.core.errors import (
     ShownDiffers,
     StreamOver,
 )
+from runtime.events.talk import AdapterRateLimited, PageDiverged, PageOrphaned, PageRefused
 
 KEEP_ALIVE_FROM = 0.75
 """A draft is shown again after this part of the time it lasts. Chosen: calls may be slow."""
@@ -257,7 +258,7 @@ class PageOperations:
         try:
             await previewer.preview(self._spec.address, text, speaker=self._spec.speaker, nonce=self._nonce_of(number))
         except RateLimited as error:
-            self.tell("adapter.rate_limited", part=number, retry_after_s=error.retry_after_s)
+            self._stage.tell(AdapterRateLimited(*self.place, number, error.retry_after_s))
             raise
         except (OutcomeUncertain, AuthFailed):
             raise
@@ -295,7 +296,7 @@ class PageOperations:
             self._doubt(number, error)
             raise
         except (NotDelivered, BadMarkup, ShownDiffers) as error:
-            self.tell("page.refused", part=number, reason=str(error))
+            self._stage.tell(PageRefused(*self.place, number, str(error)))
             self.file.fail("out.file_refused")
         except AdapterError as error:
             self._refused(number, error)
@@ -343,7 +344,7 @@ class PageOperations:
         """A post may have landed. Where it is searched for (`searched`), a copy is discovered later."""
         self.parts[number].doubtful = True
         if not self._stage.capabilities.idempotent_send and not searched:
-            self.tell("page.orphaned", part=number, reason=str(error))
+            self._stage.tell(PageOrphaned(*self.place, number, str(error)))
 
     def _look_for_copy(self, number: int) -> None:
         """Report a possible second copy of a part that is now on the platform."""
@@ -351,20 +352,21 @@ class PageOperations:
         if recoverer is None or not self.parts[number].doubtful:
             return
         if recoverer.left_copy(spec.address, self._nonce(number), speaker=spec.speaker):
-            self.tell("page.orphaned", part=number, reason="an earlier try may have landed, and was not found")
+            reason = "an earlier try may have landed, and was not found"
+            self._stage.tell(PageOrphaned(*self.place, number, reason))
 
     def _differs(self, number: int, error: ShownDiffers) -> None:
         """Repeat once as plain text; after that the message stays as it is."""
         part = self.parts[number]
         part.differs += 1
         part.plain = True
-        self.diverges("the platform shows another text or place", part=number, reason=str(error))
+        self.diverges("the platform shows another text or place", number, str(error))
 
     def _refused(self, number: int, error: AdapterError) -> NoReturn:
         """After refused markup, use plain text; report a final refusal. Always raises."""
         part = self.parts[number]
         if isinstance(error, RateLimited):
-            self.tell("adapter.rate_limited", part=number, retry_after_s=error.retry_after_s)
+            self._stage.tell(AdapterRateLimited(*self.place, number, error.retry_after_s))
         elif isinstance(error, BadMarkup) and not part.plain:
             part.plain = True
         elif isinstance(error, BadMarkup | MessageGone | NotDelivered | StreamOver):
@@ -372,16 +374,18 @@ class PageOperations:
         raise error
 
     def _give_up(self, number: int, error: AdapterError) -> NoReturn:
-        self.tell("page.refused", part=number, reason=str(error))
+        self._stage.tell(PageRefused(*self.place, number, str(error)))
         self._stage.begun(self._spec)
         raise NotDelivered(f"page {self._spec.id}, part {number}: {error}") from error
 
-    def diverges(self, what: str, **data: Any) -> None:
+    def diverges(self, what: str, part: int | None = None, reason: str | None = None) -> None:
         self.diverged = True
-        self.tell("page.diverged", cause=what, **data)
+        self._stage.tell(PageDiverged(*self.place, what, part, reason))
 
-    def tell(self, event: str, **data: Any) -> None:
-        self._stage.tell(event, page_id=self._spec.id, conversation=self._spec.address.key, **data)
+    @property
+    def place(self) -> tuple[str, str]:
+        """The page and its conversation, for events."""
+        return self._spec.id, self._spec.address.key
 
     def _wake_at(self, monotonic_s: float) -> None:
         self._stage.wake_at(monotonic_s, lambda: self.on_wake())

@@ -18,6 +18,7 @@ from adapters.pages.operations import SURPLUS, PageOperations
 from adapters.pages.part import Line, Part
 from adapters.pages.platform_context import PlatformContext, Record
 from adapters.pages.stream_rules import ends_at, is_aged, steady
+from runtime.events.talk import PageChecked
 
 
 class Page:
@@ -331,7 +332,7 @@ class Page:
         if not all(part.gone or part.shown == (SURPLUS, True) for part in surplus):
             self._calls.diverges("left over")
         if not self._calls.diverged:
-            self._calls.tell("page.checked", parts=len(cuts), chars=len(said))
+            self._stage.tell(PageChecked(*self._calls.place, len(cuts), len(said)))
 
     def _shown(self, number: int, cut: Cut) -> str:
         part = self._parts.get(number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
 from anyio.abc import TaskGroup
 
@@ -30,6 +30,7 @@ from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock
 from runtime.core.message import Attachment
 from runtime.core.texts import Texts, english
+from runtime.events.happening import Tell
 
 OWNED_MAX = 4096
 """The number of newest messages whose page is remembered."""
@@ -57,16 +58,8 @@ class Record(Protocol):
     async def sent(self, part: int, platform_id: str, /) -> None: ...
 
 
-class OnEvent(Protocol):
-    """Hears events that only the pages know: page.checked, page.orphaned, adapter.rate_limited and similar ones."""
-
-    def __call__(self, name: str, /, **data: Any) -> None: ...
-
-
-class OnVisible(Protocol):
-    """Hears that a part of an answer has become visible."""
-
-    def __call__(self, address: Address, speaker: Speaker, /) -> None: ...
+OnVisible: TypeAlias = Callable[[Address, Speaker], None]
+"""Hears that a part of an answer has become visible."""
 
 
 class Waiting(Protocol):
@@ -87,7 +80,7 @@ class PlatformContext:
         adapter: Adapter,
         scheduler: EditScheduler,
         clock: Clock,
-        tell: OnEvent,
+        tell: Tell,
         tasks: TaskGroup | None,
         file_source: FileSource,
     ) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from anyio.abc import TaskGroup
 
@@ -19,13 +18,10 @@ from adapters.markdown.text_length import measure_of
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
 from adapters.pages.part import NO_EXTRAS, Extras, Line
-from adapters.pages.platform_context import FileSource, OnEvent, OnVisible, PlatformContext, Record
+from adapters.pages.platform_context import FileSource, OnVisible, PlatformContext, Record
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import Clock
-
-
-def _unheard(_name: str, /, **_data: Any) -> None:
-    """No listener."""
+from runtime.events.happening import Tell, unheard
 
 
 class Presenter:
@@ -40,7 +36,7 @@ class Presenter:
         scheduler: EditScheduler,
         clock: Clock,
         *,
-        on_event: OnEvent = _unheard,
+        on_event: Tell = unheard,
         tasks: TaskGroup | None = None,
         file_source: FileSource | None = None,
     ) -> None:

@@ -33,15 +33,12 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed, NotDelivered, OutcomeUncertain, RateLimited
 from runtime.core.texts import Texts, english
 
-COMMANDS: Mapping[str, str] = {name: name for name in ("start", "help", "new", "stop", "status")}
-"""Words that are commands after `/` or `!`, unless commands are configured."""
-
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class SlackKeys:
-    """What opens Slack: how to speak, and how to hear.
+    """The secrets for Slack: one to send with, one to receive with.
 
     To speak, `bot_token` for one workspace, or `app` with the table `installations` for all that install it. To hear,
     `app_token` for Socket Mode, or `signing_secret` for requests of Slack's.
@@ -56,18 +53,22 @@ class SlackKeys:
 
 @dataclass(frozen=True, slots=True)
 class SlackOptions:
-    """How to talk to Slack. `base_url` is the Web API's address up to and including `/api/`; None is Slack's own.
+    """The options of the Slack adapter. `base_url` is the Web API's address up to and including `/api/`; None is
+    Slack's own.
 
     `commands` are ours with what they do, as people are told; `texts` is how we say things. `admits` is asked before a
-    thread or a form is opened.
+    thread or a form is opened. `direct_threads`: each direct message outside of threads begins a conversation in its
+    own, as Slack shows them for an app with an `agent_view`; otherwise all of them are one conversation. `prompts` are
+    messages that people are offered to begin with, before the commands.
     """
 
     base_url: str | None = None
     call_timeout_s: float = 10.0
-    ping_interval_s: float = 5.0
-    commands: Mapping[str, str] = field(default_factory=lambda: COMMANDS)
+    commands: Mapping[str, str] = field(default_factory=dict)
     texts: Texts = field(default_factory=english)
     admits: Admits = everybody_may
+    direct_threads: bool = True
+    prompts: Sequence[str] = ()
 
 
 class SlackAdapter(Sender):
@@ -84,8 +85,22 @@ class SlackAdapter(Sender):
         threads = Threads()
         texts = self._options.texts
         super().__init__(Workspaces(self._transport, keys.bot_token, installations), threads, clock, texts)
-        commanding = Commanding(threads, clock, self._options.commands, texts, self._options.admits)
-        self._hearing = Receiver(self._workspaces, threads, clock, commanding)
+        commanding = Commanding(
+            threads,
+            clock,
+            self._options.commands,
+            texts,
+            self._options.admits,
+            direct_threads=self._options.direct_threads,
+        )
+        self._hearing = Receiver(
+            self._workspaces,
+            threads,
+            clock,
+            commanding,
+            direct_threads=self._options.direct_threads,
+            prompts=self._options.prompts,
+        )
         self._events = None if keys.signing_secret is None else HttpEvents(keys.signing_secret, clock)
         self._deliveries: Deliveries | None = None
         self._door: Door | None = None
@@ -173,13 +188,7 @@ class SlackAdapter(Sender):
         return f"installed in {', '.join(names)}"
 
     def _socket(self, deliveries: Deliveries) -> EventSocket:
-        return EventSocket(
-            self._app.socket_url,
-            deliveries,
-            self._clock,
-            ping_interval_s=self._options.ping_interval_s,
-            call_timeout_s=self._options.call_timeout_s,
-        )
+        return EventSocket(self._app.socket_url, deliveries, self._clock, call_timeout_s=self._options.call_timeout_s)
 
 
 def keys_missing(keys: SlackKeys) -> str | None:

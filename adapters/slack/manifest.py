@@ -32,7 +32,7 @@ AGENT: Final = "assistant:write"
 
 EVENTS: Final = (
     "agent_session_stopped",
-    "assistant_thread_started",
+    "app_home_opened",
     "message.channels",
     "message.groups",
     "message.im",
@@ -40,7 +40,8 @@ EVENTS: Final = (
     "reaction_added",
     "reaction_removed",
 )
-"""The events that Slack must send."""
+"""The events that Slack must send. It sends `app_home_opened` for an `agent_view`, `assistant_thread_started` for an
+`assistant_view`, which new apps cannot be (docs.slack.dev/ai/migrating-to-agent-messaging)."""
 INSTALLATION_EVENTS: Final = ("app_uninstalled", "tokens_revoked")
 """Further events for an app in several workspaces."""
 

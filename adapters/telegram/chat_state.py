@@ -68,7 +68,7 @@ class ChatState:
         return known
 
     async def look_up(self, chat_id: int, topic: int | None) -> None:
-        """Ask for another node's knowledge of a chat and a topic; each is asked for once."""
+        """Ask for another node's knowledge of a chat, once, and of a topic, until it is known."""
         if chat_id <= FIRST_SUPERGROUP and chat_id not in self._came and self._is_news(f"came:{chat_id}"):
             old = await self._records.get(f"came:{chat_id}")
             if old is not None:

@@ -53,6 +53,6 @@ CAPABILITIES = Capabilities(
         "emoji of a fixed set. choices: inline keyboards, callback_data of at most 64 bytes; 24 buttons and labels of "
         "64 characters are ours, what a telephone shows well. files: 50 MB out, 20 MB in (sendDocument, getFile). "
         "threads: topics of forums, and of private chats where the bot has them (createForumTopic). "
-        "preview: a draft lasts 30 s (sendMessageDraft), private chats only, shown anew 10 s before."
+        "preview: a draft lasts 30 s (sendMessageDraft), private chats only, shown again 10 s before."
     ),
 )

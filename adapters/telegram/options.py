@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Literal
 
 from adapters.telegram.codec.markup import Rich
-from runtime.core.texts import english
-
-COMMANDS: Final[Mapping[str, str]] = {
-    name: english()(f"commands.{name}.what") for name in ("start", "help", "stop", "new", "status")
-}
-"""The commands that are shown by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class TelegramOptions:
-    """How to talk to Telegram.
+    """The options of the Telegram adapter.
 
     `base_url` is a Bot API server's address up to and including `/bot`; None is Telegram's own. `show_names` says where
     an agent's name stands above its text, unless it has a bot of its own: `agents` are their tokens by name. With
@@ -34,7 +28,7 @@ class TelegramOptions:
     listen: Literal["sessions", "mentions"] = "sessions"
     drafts: bool = False
     rich: Rich = "auto"
-    commands: Mapping[str, str] = field(default_factory=lambda: COMMANDS)
+    commands: Mapping[str, str] = field(default_factory=dict)
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     chats: Sequence[str] = ()
     call_timeout_s: float = 10.0

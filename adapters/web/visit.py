@@ -42,7 +42,7 @@ CLOSE_TIMEOUT_S = 1.0
 CLOSE_TRY_AGAIN = 1013
 CLOSE_TOO_MUCH = 1008
 CLOSE_TOO_MANY_PAGES = 4429
-"""The close code when a person has too many pages open; the reason says so in words for people."""
+"""The close code when no further page can be opened; the reason says why, in words for people."""
 
 MESSAGES = Budget(rate_per_s=1.0, burst=15)
 """The rate limit of a person's messages."""
@@ -88,7 +88,7 @@ class Visit:
         self._farewell: tuple[int, str] | None = None
 
     async def run(self) -> None:
-        """Serve the page until it leaves. A person with too many pages is told so."""
+        """Serve the page until it leaves. A page too many is told so and closed."""
         refusal = self._house.hub.refusal(self._browser.person)
         if refusal is not None:
             await self._link.close(CLOSE_TOO_MANY_PAGES, refusal)

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 
 import anyio
@@ -24,7 +25,7 @@ from gateway.foundation import renewal_of
 from runtime.bus import Bus
 from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.clock import SystemClock
-from runtime.core.events import Event
+from runtime.events.talk import MessageReceived
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
@@ -111,8 +112,8 @@ async def _answer_questions(stop: anyio.CancelScope) -> None:
     stop.cancel()
 
 
-def _heard(event: Event) -> None:
-    made_at = float(str(event.data["message_id"]).rpartition("@")[2])
+def _heard(what: MessageReceived, _at: datetime) -> None:
+    made_at = float(what.message_id.rpartition("@")[2])
     _tell("heard", f"{(time.time() - made_at) * 1000:.3f}")
 
 
@@ -134,7 +135,7 @@ async def serve(socket: Path, name: str, answer_s: float) -> None:
         store = RedisSessionStore(connection)
         around = NodeContext({program.name: program}, store, _Crowd(), sandbox, _Model(answer_s), clock, bus)
         registry = Registry(around, inbox, tasks)
-        bus.subscribe("message.received", _heard)
+        bus.hear(MessageReceived, _heard)
         holder = LeaseHolder(name)
         roster, renewal = Roster(RedisNodeStore(connection), holder, clock), renewal_of(connection, holder, clock)
         node = Node(RedisLeaseStore(connection), inbox, roster, renewal, bus)

@@ -64,8 +64,8 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """Who may talk on one platform. People, chats and spaces are the platform's ids, without its name; `friends`, who
-    may be on other platforms, with it.
+    """The rules of access to one platform. People, chats and spaces are the platform's ids, without its name;
+    `friends`, who may be on other platforms, with it.
 
     On an `enclosed` platform whoever gets in was asked for a password before: its conversations count as private, and
     the start-up code makes an owner of somebody who may talk already. `visitors` is what those are whom only the chat

@@ -3,7 +3,7 @@
 | role | may |
 | --- | --- |
 | owner | everything: also approve, block and promote others; limits do not hold for owners |
-| member | what guests may; stop, begin anew, choose a program, invite to meetings and end them |
+| member | what guests may; stop, begin again, choose a program, invite to meetings and end them |
 | guest | talk, answer choices, look and leave, where a chat or a space is open to them |
 | blocked | nothing |
 """

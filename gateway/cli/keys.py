@@ -118,7 +118,7 @@ def _written_with(path: Path, line: str, last: bool) -> int:
 
 
 def _say_counts(settings: Settings, found: Counter[str], *, as_json: bool) -> int:
-    """Print how much there is under each key, and how much is not written as the settings now say."""
+    """Print the number of entries under each key; returns the number under other keys than the first."""
     from gateway.encryption import key_ids
 
     secret = settings.encryption.keys

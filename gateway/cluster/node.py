@@ -18,6 +18,7 @@ from anyio.abc import TaskGroup
 from gateway.cluster.renewal import Outcome, Renewal
 from gateway.cluster.roster import Roster
 from runtime.bus import Bus
+from runtime.events.service import NodeBalanced, NodeHandedOver, NodeIsolated, NodeReturned, NodeShardLost
 from runtime.stores.inbox import Inbox, InboxEntry
 from runtime.stores.sessions import SHARDS, Lease, LeaseStore
 
@@ -176,7 +177,7 @@ class Node:
             self._let_go(lease.shard)
             await self._release(lease)
             self._roster.tell()
-            self._bus.publish("node.handed_over", shard=lease.shard)
+            self._bus.publish(NodeHandedOver(lease.shard))
         self._leaving.discard(lease.shard)
 
     def _hear_of(self, lease: Lease, outcome: Outcome) -> None:
@@ -184,7 +185,7 @@ class Node:
             return
         if outcome == "lost":
             self._let_go(lease.shard)
-            self._bus.publish("node.shard_lost", shard=lease.shard)
+            self._bus.publish(NodeShardLost(lease.shard))
             self._told = None
         else:
             self.on_sure()
@@ -235,10 +236,10 @@ class Node:
             if not (silent := self._silent()):
                 continue
             since = self._clock.monotonic()
-            self._bus.publish("node.isolated", shards=silent)
+            self._bus.publish(NodeIsolated(silent))
             while self._silent():
                 await self._renewed.wait()
-            self._bus.publish("node.returned", seconds=self._clock.monotonic() - since)
+            self._bus.publish(NodeReturned(self._clock.monotonic() - since))
 
     def _silent(self) -> int:
         """The number of shards in which nothing is shown."""
@@ -248,7 +249,7 @@ class Node:
         now = (len(self._held), self._roster.nodes)
         if now != self._told:
             self._told = now
-            self._bus.publish("node.balanced", shards=now[0], nodes=now[1])
+            self._bus.publish(NodeBalanced(*now))
 
     async def _hand_over(self) -> None:
         while True:

@@ -149,8 +149,8 @@ class Renewal:
             self._asked_at = None
 
     def _renew_each(self, leases: LeaseStore, tasks: TaskGroup) -> Sequence[anyio.Event]:
-        """Start all renewals independently, so a server that is away delays no lease of the others. `over` is called
-        when each ends.
+        """Start all renewals independently, so a server that is away delays no lease of the others. Returns an event
+        for the end of each.
         """
         with self._lock:
             kept = [one for one in self._kept.values() if not (one.under_way or one.lost)]

@@ -30,7 +30,7 @@ class Command:
     free: bool = False
     as_kind: str = ""
     words: Mapping[str, Role] = field(default_factory=dict)
-    """The lowest role for an argument that starts with this word."""
+    """The lowest role for an argument that contains this word."""
 
     @property
     def kind(self) -> str:

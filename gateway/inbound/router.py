@@ -27,8 +27,9 @@ from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull
 from runtime.core.message import Choice, Mark
-from runtime.core.talk_events import AdapterConnected, MessageAdmitted
 from runtime.core.texts import Texts
+from runtime.events.service import AccessPaired, AccessRefused
+from runtime.events.talk import AdapterConnected, MessageAdmitted
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.meeting_places import HeldMeeting, PlaceStore
 
@@ -163,9 +164,9 @@ class InboundRouter:
         """Tell a person without access about their situation."""
         platform, bus = self._adapter.name, self._entrance.bus
         if judged.verdict is Verdict.PAIRED:
-            bus.publish("access.paired", platform=platform, participant_id=event.person_id)
+            bus.publish(AccessPaired(platform, event.person_id))
         else:
-            bus.publish("access.refused", platform=platform, participant_id=event.person_id)
+            bus.publish(AccessRefused(platform, event.person_id))
         if judged.verdict is Verdict.STRANGER:
             advice = self._texts(self._access.advice(), owners=await self._owners())
             self._entrance.tell_alone(event.address, event.person_id, advice)

@@ -68,6 +68,14 @@ class Routes:
                 return route.name
         return None
 
+    def first_on(self, platform: str) -> str | None:
+        """The program that serves direct messages on a platform, unless a route names their place."""
+        for route in self.routes:
+            anywhere = not route.commands and not route.places.keys() - {"platform"}
+            if anywhere and platform in route.places.get("platform", {platform}):
+                return route.name
+        return None
+
     def choices(self, event: Inbound) -> list[str]:
         """The programs that people may choose here, in the order of the table."""
         return list(dict.fromkeys(route.name for route in self.routes if route.choose and route.holds_at(event)))

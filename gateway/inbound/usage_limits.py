@@ -18,8 +18,8 @@ from gateway.settings.limits import LimitSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import Clock
-from runtime.core.frame_events import LLMAnswered
 from runtime.core.texts import Texts
+from runtime.events.frames import LLMAnswered
 
 MINUTE_S, DAY_S = 60, 86_400
 TOLD_EVERY_S = 3600

@@ -63,7 +63,7 @@ class Erasure:
         return len(found)
 
     async def person(self, person: str, *, force: bool = False) -> Erased:
-        """Delete every session in which the person took part, and all data that names the person.
+        """Delete every session in which the person took part, even with others, and all data that names the person.
 
         A session that continues such a session has the person's words as well, if they came before its branch.
         """

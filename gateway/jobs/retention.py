@@ -13,6 +13,7 @@ from gateway.settings.retention import RetentionSettings
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, SessionBusy
+from runtime.events.service import ArchiveFailed, SessionsRetired
 from runtime.stores.archive import PutsAway
 from runtime.stores.catalog import KnownSession, SessionCatalog
 
@@ -88,10 +89,10 @@ class Retention:
             try:
                 done = await self.apply()
             except ArchiveUnavailable as error:
-                bus.publish("archive.failed", error=str(error))
+                bus.publish(ArchiveFailed(str(error)))
                 raise
             if done.archived or done.deleted:
-                bus.publish("sessions.retired", archived=done.archived, deleted=done.deleted, left=done.left)
+                bus.publish(SessionsRetired(done.archived, done.deleted, done.left))
 
         return every("retention", INTERVAL, run)
 

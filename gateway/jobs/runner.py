@@ -16,6 +16,7 @@ import anyio
 from adapters.records import Records
 from runtime.bus import Bus
 from runtime.core.clock import Clock, until
+from runtime.events.service import JobFailed
 from runtime.stores.sessions import LeaseHolder, LeaseStore
 
 JOBS_TABLE = "jobs"
@@ -117,7 +118,7 @@ class Jobs:
         try:
             await job.run(due)
         except Exception as error:  # noqa: BLE001 - whatever a job raises, it is told and tried again
-            self._bus.publish("job.failed", job=job.name, error=repr(error))
+            self._bus.publish(JobFailed(job.name, repr(error)))
             return RETRY_S
         await self._done.put(job.name, max(now, due).isoformat())
         return 0.0

@@ -14,7 +14,7 @@ import structlog
 
 from gateway.observability.masking import MASK, SECRET_KEY, Masking
 from runtime.bus import Bus
-from runtime.core.events import Event
+from runtime.events.happening import Event
 
 MAX_VALUE_CHARS = 500
 """The longest value; longer ones are cut, so that a line stays a line."""
@@ -26,60 +26,6 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARN
 
 _TEXT_KEYS = frozenset({"text", "content", "prompt", "reply", "statement", "arguments", "value"})
 """Keys with texts of people and models: shown at level debug only."""
-
-_WARNINGS = frozenset(
-    {
-        "channel.watcher_failed",
-        "message.undelivered",
-        "stream.observer_failed",
-        "llm.broke_off",
-        "model.lost",
-        "step.rejected",
-        "page.orphaned",
-        "page.diverged",
-        "page.refused",
-        "adapter.rate_limited",
-        "access.refused",
-        "debugger.attached",
-        "debugger.detached",
-        "debugger.refused",
-        "participant.refused",
-        "remote.lost",
-        "remote.unreachable",
-        "storage.lost",
-        "sandbox.unjailed",
-        "storage.doubted",
-        "session.fenced",
-        "node.shard_lost",
-        "node.isolated",
-        "meeting.placeless",
-        "tracing.failed",
-    }
-)
-_DEBUG = frozenset(
-    {
-        "session.rested",
-        "frame.started",
-        "frame.restored",
-        "frame.parked",
-        "frame.resumed",
-        "frame.returned",
-        "frame.failed",
-        "frame.stopped",
-        "message.admitted",
-        "message.routed",
-        "step.executed",
-        "stream.started",
-        "stream.completed",
-        "page.opened",
-        "page.sent",
-        "page.checked",
-        "remote.progressed",
-        "remote.said",
-        "trigger.fired",
-        "node.handed_over",
-    }
-)
 
 _REMARKS = "adapters"
 """The parent of the adapters' loggers. Adapters know no bus, so their remarks go to the standard library's loggers."""
@@ -122,7 +68,8 @@ class Logs:
 
     def write(self, event: Event) -> None:
         """One line, unless the event is below the level."""
-        self._line(level_of(event.name), event.name, event.at, event.data)
+        if _LEVELS[event.what.level] >= self._threshold:
+            self._line(event.what.level, event.name, event.at, event.data)
 
     def _remark(self, record: logging.LogRecord) -> None:
         data = {key: value for key, value in vars(record).items() if key not in _OF_EVERY_RECORD}
@@ -179,12 +126,3 @@ class _Remarks(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._write(record)
-
-
-def level_of(name: str) -> Literal["debug", "info", "warning", "error"]:
-    """The level of an event: a failure is an error, a refusal or a loss a warning, single steps are debug."""
-    if name in _WARNINGS:
-        return "warning"
-    if name in _DEBUG:
-        return "debug"
-    return "error" if name.endswith((".failed", "_failed")) else "info"

@@ -5,7 +5,7 @@ Labels have few values: platforms, programs, models, rules. Nothing is labelled 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,9 +17,43 @@ from gateway.observability.gauges import Gauges
 from runtime.bus import Bus, Kind
 from runtime.core.address import platform_in
 from runtime.core.errors import ParleyError
-from runtime.core.events import Event
-from runtime.core.frame_events import FrameFailed, FrameStarted, LLMAnswered, LLMRequested, OfFrame, StepRejected
-from runtime.core.talk_events import MessageAdmitted, MessageReceived, PageSent
+from runtime.events.channels import MessageDelivered, MessageUndelivered, ObserverFailed, WatcherFailed
+from runtime.events.frames import (
+    FrameFailed,
+    FrameStarted,
+    LLMAnswered,
+    LLMFailed,
+    LLMRequested,
+    OfFrame,
+    SandboxFailed,
+    StepRejected,
+    TurnCompleted,
+)
+from runtime.events.happening import Happening
+from runtime.events.remote import RemoteLost, RemoteUnreachable
+from runtime.events.service import ArchiveFailed, JobFailed, StorageLost, TracingFailed
+from runtime.events.sessions import (
+    ContentIsLocked,
+    PlaybookFailed,
+    SessionFailed,
+    SessionFenced,
+    SessionRested,
+    SessionRestored,
+    SessionStarted,
+)
+from runtime.events.talk import (
+    AdapterFailed,
+    AdapterRateLimited,
+    MessageAdmitted,
+    MessageReceived,
+    PageClosed,
+    PageDiverged,
+    PageFailed,
+    PageFinished,
+    PageOrphaned,
+    PageRefused,
+    PageSent,
+)
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 MAX_LABELS = 100
@@ -34,29 +68,29 @@ ASKED_WITHIN_S = 2.0
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120)
 
 _OUTCOMES = {
-    "page.finished": "finished",
-    "page.closed": "closed",
-    "page.refused": "refused",
-    "page.failed": "failed",
-    "page.orphaned": "orphaned",
-    "page.diverged": "diverged",
+    PageFinished: "finished",
+    PageClosed: "closed",
+    PageRefused: "refused",
+    PageFailed: "failed",
+    PageOrphaned: "orphaned",
+    PageDiverged: "diverged",
 }
-_LIVES = {"session.started": "started", "session.restored": "restored", "session.rested": "rested"}
-_LOST = ("stream.observer_failed", "channel.watcher_failed")
+_LIVES = {SessionStarted: "started", SessionRestored: "restored", SessionRested: "rested"}
+_LOST = (ObserverFailed, WatcherFailed)
 _FAILED = (
-    "adapter.failed",
-    "archive.failed",
-    "content.locked",
-    "job.failed",
-    "llm.failed",
-    "playbook.failed",
-    "remote.lost",
-    "remote.unreachable",
-    "sandbox.failed",
-    "session.failed",
-    "session.fenced",
-    "storage.lost",
-    "tracing.failed",
+    AdapterFailed,
+    ArchiveFailed,
+    ContentIsLocked,
+    JobFailed,
+    LLMFailed,
+    PlaybookFailed,
+    RemoteLost,
+    RemoteUnreachable,
+    SandboxFailed,
+    SessionFailed,
+    SessionFenced,
+    StorageLost,
+    TracingFailed,
 )
 
 
@@ -70,7 +104,6 @@ class Metrics:
         self._labels: dict[str, set[str]] = {}
         self._came: dict[str, datetime] = {}
         self._unanswered: dict[str, tuple[str, datetime]] = {}
-        self._handlers: dict[str, Callable[[Event], None]] = {}
         self._attach: list[Callable[[Bus], Callable[[], None]]] = []
         self._count_talk()
         self._count_models()
@@ -82,8 +115,7 @@ class Metrics:
         """Count the events of `bus` until the returned function is called."""
         self._bus_dropped.set_function(lambda: bus.dropped)
         self._bus_failures.set_function(lambda: bus.failures)
-        forget = [bus.subscribe(name, handler) for name, handler in self._handlers.items()]
-        forget += [attach(bus) for attach in self._attach]
+        forget = [attach(bus) for attach in self._attach]
 
         def detach() -> None:
             for one in forget:
@@ -141,13 +173,13 @@ class Metrics:
         self._hear(PageSent, self._on_visible)
         self._hear(FrameStarted, on_call(calls))
         self._hear(FrameFailed, on_call(failures))
-        self._handlers |= {
-            "message.delivered": lambda _: delivered.inc(),
-            "message.undelivered": lambda _: undelivered.inc(),
-            "turn.completed": lambda _: turns.inc(),
-        }
-        self._handlers |= {name: _counting(pages, outcome) for name, outcome in _OUTCOMES.items()}
-        self._handlers |= {name: _counting(lives, change) for name, change in _LIVES.items()}
+        self._count((MessageDelivered,), delivered)
+        self._count((MessageUndelivered,), undelivered)
+        self._count((TurnCompleted,), turns)
+        for page, outcome in _OUTCOMES.items():
+            self._count((page,), pages.labels(outcome))
+        for life, change in _LIVES.items():
+            self._count((life,), lives.labels(change))
 
     def _count_models(self) -> None:
         requests = self._counter("model_requests", "Questions to language models.", "model")
@@ -176,13 +208,10 @@ class Metrics:
         limits = self._counter("rate_limits", "Pauses that platforms demanded.", "platform")
         lost = self._counter("observers_lost", "Observers and watchers that raised an exception.")
         self._hear(StepRejected, lambda what, _: rejections.labels(self._label("rule", what.rule)).inc())
-        self._handlers |= {
-            "adapter.rate_limited": lambda event: limits.labels(self._platform(event)).inc(),
-        }
-        self._handlers |= {name: lambda _: lost.inc() for name in _LOST}
-        self._handlers |= {name: _counting(failures, name) for name in _FAILED}
-        for name in _FAILED:
-            failures.labels(name)
+        self._hear(AdapterRateLimited, lambda what, _: limits.labels(self._platform(what.conversation)).inc())
+        self._count(_LOST, lost)
+        for failure in _FAILED:
+            self._count((failure,), failures.labels(failure.name))
 
     def _gauge_levels(self) -> None:
         self._shards = self._gauge("shards", "Shards that this node holds.")
@@ -202,12 +231,16 @@ class Metrics:
     def _hear(self, kind: type[Kind], handler: Callable[[Kind, datetime], None]) -> None:
         self._attach.append(lambda bus: bus.hear(kind, handler))
 
+    def _count(self, kinds: Sequence[type[Happening]], counter: Counter) -> None:
+        for kind in kinds:
+            self._hear(kind, lambda _what, _at: counter.inc())
+
     def _on_admitted(self, counter: Counter, what: MessageAdmitted, at: datetime) -> None:
         counter.labels(self._label("platform", what.platform)).inc()
         _remember(self._came, what.message_id, at)
 
     def _on_received(self, counter: Counter, what: MessageReceived, at: datetime) -> None:
-        platform = self._label("platform", platform_in(what.conversation))
+        platform = self._platform(what.conversation)
         counter.labels(platform).inc()
         came = self._came.pop(what.message_id, at)
         if what.session_id not in self._unanswered:
@@ -230,8 +263,8 @@ class Metrics:
     def _histogram(self, name: str, text: str, *labels: str) -> Histogram:
         return Histogram(name, text, labels, namespace="parley", registry=self.registry, buckets=_SECONDS)
 
-    def _platform(self, event: Event) -> str:
-        return self._label("platform", platform_in(str(event.data["conversation"])))
+    def _platform(self, conversation: str) -> str:
+        return self._label("platform", platform_in(conversation))
 
     def _label(self, name: str, value: object) -> str:
         known = self._labels.setdefault(name, set())
@@ -240,11 +273,6 @@ class Metrics:
             return "other"
         known.add(text)
         return text
-
-
-def _counting(counter: Counter, label: str) -> Callable[[Event], None]:
-    counted = counter.labels(label)
-    return lambda _: counted.inc()
 
 
 def _remember(remembered: dict[str, Any], key: str, value: Any) -> None:

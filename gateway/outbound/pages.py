@@ -48,7 +48,7 @@ class Outbound:
                 presenter.on_visible(typing[name].seen)
 
     def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
-        """See `Outbox`. A page for a platform that is switched off waits."""
+        """See `Outbox`. A page for a platform that is switched off waits without end."""
         presenter = self._presenters.get(spec.address.platform)
         if presenter is None:
             return _Unreachable(spec.address.platform)

@@ -6,7 +6,6 @@ import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -18,6 +17,7 @@ from runtime.bus import Bus
 from runtime.channels.mailbox import START, Found, Mail, Mailboxes, Reader, Seat
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
+from runtime.events.remote import ParticipantConnected, ParticipantLeft
 from runtime.sessions.inbound.participants import Act
 from runtime.stores.inbox import PARTICIPANT, Inbox, InboxEvent
 
@@ -78,7 +78,7 @@ class Visit:
         """Serve the participant until the end of the visit."""
         async with anyio.create_task_group() as tasks:
             await self._until_it_ends(tasks, self._serve)
-        self._publish("participant.left", reason=self._ending.reason)
+        self._office.bus.publish(ParticipantLeft(self._participant, self._ending.reason))
         if self._ending is not _GONE:
             await self._link.send(frames.bye(self._ending.reason))
         await self._link.close(self._ending.code, self._ending.reason[:100])
@@ -108,7 +108,7 @@ class Visit:
         if hello.after is not None:
             await self._acknowledge(hello.after)
         await self._link.send(frames.welcome(self._participant, WINDOW))
-        self._publish("participant.connected")
+        self._office.bus.publish(ParticipantConnected(self._participant))
         async with anyio.create_task_group() as tasks:
             for work in (self._listen, lambda: self._deliver(reader)):
                 tasks.start_soon(self._until_it_ends, tasks, work)
@@ -202,9 +202,6 @@ class Visit:
         event_id = f"{PARTICIPANT}.{self._participant}.{name}"
         now = self._office.clock.now()
         await self._office.inbox.add(InboxEvent(event_id, seat.address, "", "", str(act), now, kind=PARTICIPANT))
-
-    def _publish(self, name: str, **data: Any) -> None:
-        self._office.bus.publish(name, participant=self._participant, **data)
 
 
 class _Pace:

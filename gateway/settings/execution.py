@@ -1,4 +1,4 @@
-"""The settings for the execution of programs, and for its log."""
+"""The settings for the execution of programs: models' code, meetings, tasks, and the log."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Literal
 from pydantic import Field
 
 from gateway.settings.forms import Section
+from runtime.execution.calls.tasks import TaskLimits
+from runtime.meetings.showing import Show
 
 
 class SandboxSettings(Section):
-    """Where model-written code runs; `seconds` and `memory_mib` bound one statement. Without a jail around its workers
-    nothing starts where it is "required"; where it is "preferred", people are warned."""
+    """The sandbox for model-written code; `seconds` and `memory_mib` bound one statement. Without a jail around its
+    workers nothing starts where it is "required"; where it is "preferred", people are warned."""
 
     workers: int = Field(default=4, ge=1, le=64)
     seconds: float = Field(default=2, gt=0)
@@ -23,6 +25,30 @@ class ExecutionSettings(Section):
     """The execution of playbooks: whether a model answers several questions in one reply."""
 
     questions: Literal["auto", "together", "alone"] = "auto"
+
+
+class MeetingSettings(Section):
+    """`threads`: a meeting with people gets a thread, topic or room of its own where one can be opened. `show` is the
+    part of the agents' talk among themselves that people see: "all", "summaries" or "none".
+    """
+
+    threads: bool = True
+    show: Show = "all"
+
+
+class TaskSettings(Section):
+    """The limits of tasks: how deep tasks may order tasks, how many tasks of one orderer may run at once, and how many
+    seconds each may take unless its order says otherwise.
+    """
+
+    depth: int = Field(default=3, ge=1, le=20)
+    at_once: int = Field(default=8, ge=1, le=200)
+    within_s: float = Field(default=600, gt=0)
+
+    @property
+    def limits(self) -> TaskLimits:
+        """The limits in the form that sessions take."""
+        return TaskLimits(self.depth, self.at_once, self.within_s)
 
 
 class LogSettings(Section):

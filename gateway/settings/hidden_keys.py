@@ -1,7 +1,7 @@
 """The keys of model providers, out of the gateway's reach.
 
 A key in the environment can be read in /proc for as long as the process lives, and is copied into its memory. So
-`parley run` begins by writing each into a file without a name and starting itself anew, in the same process, without
+`parley run` begins by writing each into a file without a name and starting itself again, in the same process, without
 them: what runs then has open files that it hands to the model's process and does not read.
 """
 

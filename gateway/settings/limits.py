@@ -20,7 +20,7 @@ class AccessSettings(Section):
 
 
 class LimitSettings(Section):
-    """How much of anything. Texts are counted in characters, times in seconds, spending in US dollars and in tokens.
+    """The limits on amounts. Texts are counted in characters, times in seconds, spending in US dollars and in tokens.
 
     What a person or a conversation may use in a minute or a day (UTC) has no limit while it is 0.
     """
@@ -41,7 +41,7 @@ class LimitSettings(Section):
 
 class NodeSettings(Section):
     """The division of work among nodes. Times are in seconds: how long a silent node keeps its shards, how long a stop
-    waits for running work, and how long an idle conversation stays in memory, and how many of those there are.
+    waits for running work, and how long an idle conversation stays in memory, of which there are at most `resting`.
     """
 
     lease_s: float = Field(default=3, ge=1, le=300)

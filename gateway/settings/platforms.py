@@ -61,7 +61,7 @@ class WebSettings(Section):
 
 
 class PlatformSettings(Section):
-    """Who may talk on a platform. People, chats and spaces (workspaces, servers) are the platform's own ids.
+    """The access to a platform. People, chats and spaces (workspaces, servers) are the platform's own ids.
 
     `owners` are people too. `allow_groups` names lists of people in `access.groups`. Those whom only the chat or the
     space lets in are guests there, or what `visitors` says.
@@ -122,7 +122,8 @@ class SlackSettings(PlatformSettings):
     """One app. `base_url` unset is Slack's own Web API. Without any secret Slack is off.
 
     It speaks with `bot_token` in one workspace, or with `client_id` and `client_secret` in all that install it. It
-    hears by Socket Mode with `app_token`, or by HTTP with `signing_secret`.
+    hears by Socket Mode with `app_token`, or by HTTP with `signing_secret`. `direct` says whether each direct message
+    outside of threads begins a conversation in its own, or all of them are one.
     """
 
     bot_token: SecretStr | None = None
@@ -135,6 +136,7 @@ class SlackSettings(PlatformSettings):
     client_secret: SecretStr | None = None
     client_secret_file: FilePath | None = None
     base_url: str | None = None
+    direct: Literal["threads", "conversation"] = "threads"
 
     def secrets(self) -> tuple[SecretStr, ...]:
         """The secrets that are set."""

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from gateway.settings.forms import FilePath, Section, Words
 from runtime.core.errors import ConfigError
+from runtime.execution.calls.remote import ToolRules
 
 OURS = "PARLEY_"
 """The prefix of this gateway's own variables, which no server is given."""
@@ -49,3 +50,19 @@ class RemoteSettings(Section):
         except (OSError, UnicodeDecodeError) as error:
             text = f"remote.secrets.{name}: {path} cannot be read ({error}); check the path and its permissions."
             raise ConfigError(text) from error
+
+
+class ToolSettings(Section):
+    """Which tools of remote agents programs may call, by patterns such as `Weather.*`. People have `within_s` seconds
+    to allow what they are asked for.
+    """
+
+    allow: Words = ()
+    ask: Words = ()
+    deny: Words = ()
+    within_s: float = Field(default=600, gt=0)
+
+    @property
+    def as_rules(self) -> ToolRules:
+        """In the form that sessions take."""
+        return ToolRules(self.allow, self.ask, self.deny, self.within_s)

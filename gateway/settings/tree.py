@@ -19,15 +19,14 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
-from gateway.settings.execution import ExecutionSettings, LogSettings, SandboxSettings
+from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
 from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
-from gateway.settings.meetings import MeetingSettings
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
-from gateway.settings.remote import INHERITED, RemoteSettings
+from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.retention import RetentionSettings
 from gateway.settings.routes import Busy, RouteSettings, read_routes
 from gateway.settings.schedules import ScheduleSettings
@@ -41,7 +40,6 @@ from gateway.settings.sources import (
     toml_layer,
     variable_name,
 )
-from gateway.settings.tasks import TaskSettings
 from gateway.settings.tracing import MetricsSettings, TracingSettings
 from runtime.core.errors import ConfigError
 
@@ -84,6 +82,7 @@ class Settings(BaseSettings):
     schedules: ScheduleSettings = ScheduleSettings()
     nodes: NodeSettings = NodeSettings()
     remote: RemoteSettings = RemoteSettings()
+    tools: ToolSettings = ToolSettings()
     participants: ParticipantSettings = ParticipantSettings()
     retention: RetentionSettings = RetentionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
@@ -224,10 +223,9 @@ def remote_variables(
     return settings.remote.named(wanted, {**variables, **hidden})
 
 
-def otel_variables(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:
+def otel_variables() -> dict[str, str]:
     """OpenTelemetry's own variables in the environment or .env, by name."""
-    found = _variables(environment, directory)
-    return {name: value for name, value in found.items() if name.startswith("OTEL_")}
+    return {name: value for name, value in _variables(None, None).items() if name.startswith("OTEL_")}
 
 
 def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -19,7 +19,7 @@ from runtime.core.errors import StorageError
 from runtime.core.files import MAX_FILE_BYTES, FileStore, clean_file_name
 
 UPLOADS = Budget(rate_per_s=0.5, burst=30)
-"""The number of files that one person may post."""
+"""The rate at which one person may upload files."""
 
 UPLOAD_TIMEOUT_S = 60.0
 """The time limit of an upload, so that slow ones do not block all others."""

@@ -17,6 +17,7 @@ from runtime.core.errors import PlaybookError
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType
 from runtime.core.plain_text import error_text
+from runtime.events.sessions import PlaybookFailed, PlaybookReturned, PlaybookStarted
 from runtime.execution.calls.builtins import as_they_are
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Executable
@@ -71,7 +72,8 @@ class Agent:
         return self._journal.state.agents[self.id]
 
     def _hear(self, message: Message) -> Awaitable[None] | None:
-        """What comes by a channel. Invitations to an agent at work, and answers to its own, are not for its queue."""
+        """Take a message from a channel. Invitations to an agent at work, and answers to its own, are not for its
+        queue."""
         if message.type == MessageType.MEETING_RESPONSE:
             self._invitations.answered(message)
         elif message.type == MessageType.MEETING_INVITATION and self._works():
@@ -260,7 +262,7 @@ class Agent:
         return frame
 
     async def _run(self, frame: str, executable: Executable) -> None:
-        self._publish("playbook.started", executable)
+        self._bus.publish(PlaybookStarted(*self._of(executable)))
         await self._refuse_invitations()
         failure: Failure | None = None
         with anyio.CancelScope() as running:
@@ -269,14 +271,13 @@ class Agent:
         if running.cancelled_caught or self._journal.state.ended:
             return
         if failure is None:
-            self._publish("playbook.returned", executable)
+            self._bus.publish(PlaybookReturned(*self._of(executable)))
             return
         await self._failed(executable, failure)
 
     async def _failed(self, executable: Executable, failure: Failure) -> None:
         error, place = failure.error, failure.raised_at
-        raised = {"raised_at": str(place), "lines": list(place.lines)}
-        self._publish("playbook.failed", executable, error=error_text(error), **raised)
+        self._bus.publish(PlaybookFailed(*self._of(executable), error_text(error), str(place), place.lines))
         self._journal.note(AgentPaused(self.id))
         again = "_again" if self._library.beginning(self.state.klass) else ""
         why = reason((described(error)[0], error_text(error)), self._pages.texts)
@@ -294,5 +295,5 @@ class Agent:
         self._pages.tell(self._pages.texts(key, **values))
         await self._journal.commit()
 
-    def _publish(self, name: str, executable: Executable, **data: Any) -> None:
-        self._bus.publish(name, session_id=self._journal.session, agent_id=self.id, playbook=executable.name, **data)
+    def _of(self, executable: Executable) -> tuple[str, str, str]:
+        return self._journal.session, self.id, executable.name

@@ -11,6 +11,7 @@ from runtime.channels.registry import Channels
 from runtime.core.errors import QueueFull
 from runtime.core.ids import AgentId, MessageId, PersonId, person_id
 from runtime.core.message import Message, MessageType
+from runtime.events.channels import MessageUndelivered
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.tape.frame_state import counts
@@ -64,8 +65,8 @@ class Dispatcher:
         here = self._agents.get(agent).participant
         await self._channels.direct(self._agents.person(person_id(message.sender_id)), here).send(message)
 
-    def remind(self, agent: AgentId, message: Message) -> bool:
-        """Deliver a reminder; False when the agent no longer exists. Raises QueueFull."""
+    def deliver(self, agent: AgentId, message: Message) -> bool:
+        """Deliver a message that comes by no channel; False when the agent no longer exists. Raises QueueFull."""
         if not self._agents.lives(agent):
             return False
         self._agents.get(agent).accept(message)
@@ -74,14 +75,16 @@ class Dispatcher:
     def notify(self, agent: AgentId, message: Message) -> None:
         """Deliver a notice to an agent. A full queue drops it, which is published."""
         try:
-            self.remind(agent, message)
+            self.deliver(agent, message)
         except QueueFull as error:
             self.not_taken(message, agent, error)
 
     def not_taken(self, message: Message, who: str, error: QueueFull) -> None:
         """Publish that a participant in a meeting had no room for a message."""
-        about = {"meeting_id": message.meeting_id, "participant_id": who, "message_id": message.id}
-        self._bus.publish("message.undelivered", error=str(error), **about)
+        undelivered = MessageUndelivered(
+            str(error), meeting_id=message.meeting_id, participant_id=who, message_id=message.id
+        )
+        self._bus.publish(undelivered)
 
     def forget(self, agent: str, message: str) -> None:
         """Remove a message that was taken back from an agent; the tape has that already."""

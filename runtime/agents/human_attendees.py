@@ -109,7 +109,7 @@ class HumanAttendees:
         return None if meeting is None or self._names_another(meeting, text) else meeting
 
     async def heard(self, meeting: MeetingState, message: Message) -> bool:
-        """What a person said where the meeting is held is heard by everybody in it; who was asked comes in by it.
+        """Bring a person's message to everybody in the meeting; somebody who was asked joins by it.
 
         False when it said no more than whether they come.
         """

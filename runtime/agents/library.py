@@ -220,6 +220,6 @@ class Library:
     def _remote(self, klass: str, name: str) -> Executable:
         agent = self._program.agent(klass)
         assert agent is not None
-        made = RemotePlaybook(agent, name, self._context.servers, Outside(self._context.journal))
+        made = RemotePlaybook(agent, name, self._context)
         self._executables[klass, name] = made
         return made

@@ -17,6 +17,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import MailboxFull, QueueFull, RoutingError
 from runtime.core.ids import AgentId
 from runtime.core.message import Message
+from runtime.events.remote import ParticipantPosted, ParticipantRefused
 from runtime.tape.facts.agents import MessageQueued, MessagesDropped, MessagesFetched, MessagesPosted
 from runtime.tape.journal import Journal
 from runtime.tape.state import AgentState, MeetingState
@@ -120,17 +121,17 @@ class RemoteAgent:
     async def _post(self, message: Message) -> None:
         if all(message.id != queued.id for queued in self.state.queue):
             return  # it was taken back, or dropped by a stop
-        about = {"agent_id": self.id, "message_id": message.id}
         participant = str(self.state.participant)
+        about = (self._journal.session, self.id, message.id, participant)
         try:
             await self._mailboxes.put(participant, Letter(self.seat, message.id, self._content(message)))
         except MailboxFull as error:
             self._journal.note(MessagesDropped(self.id, [message.id]))
             await self._undelivered(message, self.id, str(error))
-            self._publish("participant.refused", **about, participant=participant)
+            self._bus.publish(ParticipantRefused(*about))
         else:
             self._journal.note(MessagesPosted(self.id, [message.id]))
-            self._publish("participant.posted", **about, participant=participant)
+            self._bus.publish(ParticipantPosted(*about))
 
     def fetched(self, message_ids: Collection[str]) -> None:
         """The participant has acknowledged these messages; those that it did before, or that were dropped, are passed
@@ -162,9 +163,6 @@ class RemoteAgent:
             "files": [{"name": file.name, "media_type": file.media_type} for file in message.attachments],
         }
         return _stated(**content)
-
-    def _publish(self, name: str, **data: Any) -> None:
-        self._bus.publish(name, session_id=self._journal.session, **data)
 
 
 def _shared(meeting: MeetingState) -> Mapping[str, Any] | None:

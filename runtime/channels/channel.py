@@ -15,6 +15,8 @@ from runtime.core.errors import RoutingError, UnknownStream
 from runtime.core.ids import ChannelId, MessageId, ParticipantId, StreamId
 from runtime.core.message import Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
+from runtime.events.channels import MessageUndelivered, ObserverFailed, StreamCompleted, StreamStarted, WatcherFailed
+from runtime.events.happening import Happening
 
 _MEETING_PREFIX = "meeting_"
 
@@ -118,7 +120,7 @@ class Channel:
             with anyio.fail_after(timeout_s):
                 await preparation
         except Exception as error:  # noqa: BLE001 - who watches must not harm who speaks
-            self._count("channel.watcher_failed", error)
+            self._count(WatcherFailed(_text(error), self.id))
         finally:
             done.set()
             self._opening.remove(done)
@@ -170,7 +172,7 @@ class Channel:
             try:
                 callback(self, message)
             except Exception as error:  # noqa: BLE001 - who watches must not harm who speaks
-                self._count("channel.watcher_failed", error)
+                self._count(WatcherFailed(_text(error), self.id))
 
     def hand(self, message: Message, to: Participant) -> None:
         """`send` to the one who hears it, an agent of this session: what is said to it directly it takes at once."""
@@ -183,7 +185,8 @@ class Channel:
 
     def _tell_undelivered(self, message: Message, participant: Participant, error: Exception) -> None:
         self.acknowledgements.give_up(message.id, participant.id)
-        self._count("message.undelivered", error, participant_id=participant.id, message_id=message.id)
+        about = {"channel_id": self.id, "participant_id": participant.id, "message_id": message.id}
+        self._count(MessageUndelivered(_text(error), **about))
 
     async def wait_for_ack(
         self, message_id: MessageId, timeout_s: float, *, by: ParticipantId | None = None
@@ -214,7 +217,7 @@ class Channel:
                 await observer.on_stream_start(start)
             except Exception as error:  # noqa: BLE001 - an observer must not harm who speaks
                 self._set_aside(stream, observer, error)
-        self._bus.publish("stream.started", stream_id=start.stream_id, channel_id=self.id, agent_id=start.sender_id)
+        self._bus.publish(StreamStarted(start.stream_id, self.id, start.sender_id))
         return True
 
     async def stream_chunk(self, stream_id: StreamId, text: str) -> None:
@@ -239,14 +242,8 @@ class Channel:
             if message is not None and not corrected and len(message.content) > len(shown):
                 await self._show(stream, message.content[len(shown) :])
             await self._end(stream, StreamComplete(stream_id, message, stream.start.recipient_id, error, corrected))
-        self._bus.publish(
-            "stream.completed",
-            stream_id=stream_id,
-            channel_id=self.id,
-            agent_id=stream.start.sender_id,
-            failed=message is None,
-            corrected=corrected,
-        )
+        failed = message is None
+        self._bus.publish(StreamCompleted(stream_id, self.id, stream.start.sender_id, failed, corrected))
         if message is not None:
             await self.send(message)
 
@@ -269,7 +266,7 @@ class Channel:
         try:
             return participant.observe(start)
         except Exception as error:  # noqa: BLE001 - a participant must not harm who speaks
-            self._count("stream.observer_failed", error, stream_id=start.stream_id)
+            self._count(ObserverFailed(_text(error), self.id, start.stream_id))
             return None
 
     async def _show(self, stream: _Stream, text: str) -> None:
@@ -287,16 +284,20 @@ class Channel:
             try:
                 await observer.on_stream_complete(complete)
             except Exception as error:  # noqa: BLE001 - an observer must not harm who speaks
-                self._count("stream.observer_failed", error, stream_id=complete.stream_id)
+                self._count(ObserverFailed(_text(error), self.id, complete.stream_id))
 
     def _set_aside(self, stream: _Stream, observer: StreamObserver, error: Exception) -> None:
         stream.observers.remove(observer)
         stream.failed.append(observer)
-        self._count("stream.observer_failed", error, stream_id=stream.start.stream_id)
+        self._count(ObserverFailed(_text(error), self.id, stream.start.stream_id))
 
-    def _count(self, event: str, error: Exception, **data: str) -> None:
+    def _count(self, failure: Happening) -> None:
         self.failures += 1
-        self._bus.publish(event, channel_id=self.id, error=f"{type(error).__name__}: {error}", **data)
+        self._bus.publish(failure)
 
     def _unknown(self, stream_id: StreamId) -> UnknownStream:
         return UnknownStream(f"stream {stream_id} is not in progress in {self.id}; it has ended or was never started")
+
+
+def _text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

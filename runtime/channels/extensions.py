@@ -1,4 +1,4 @@
-"""What extensions follow in the channels of every session of a node, each in a task of its own."""
+"""The part of extensions in the channels of every session of a node, each in a task of its own."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from runtime.core.errors import QueueFull
 from runtime.core.ids import GuestId, ParticipantId, StreamId
 from runtime.core.message import Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
+from runtime.events.channels import MessageUndelivered, ObserverFailed, WatcherFailed
 
 MAX_WAITING = 10_000
 """Calls that wait for one function of an extension; further ones are left out, and that is published."""
@@ -42,7 +43,9 @@ class Guest:
 
 @dataclass(frozen=True, slots=True)
 class ChannelExtension:
-    """What one extension follows. Functions may be plain or async; `on_channel` is called before anything is said."""
+    """The functions and participants of one extension. Functions may be plain or async; `on_channel` is called before
+    anything is said.
+    """
 
     name: str
     observers: Sequence[StreamObserver] = ()
@@ -156,6 +159,9 @@ class _GuestParticipant:
             raise QueueFull(f"{MAX_WAITING:,} messages wait for {self.klass} already; it takes no more now")
 
 
+_Failed = type[ObserverFailed] | type[WatcherFailed] | type[MessageUndelivered]
+
+
 class ExtendedChannels:
     """The extensions of a node at the channels of its sessions."""
 
@@ -169,15 +175,15 @@ class ExtendedChannels:
         """The participants that extensions add, by name."""
         for one in extensions:
             self._on_created += one.on_channel
-            self._followers += [_Follower(o, self._calls(one, "stream.observer_failed")) for o in one.observers]
-            self._followers += [_StreamCallback(f, self._calls(one, "stream.observer_failed")) for f in one.on_stream]
-            self._on_message += [(f, self._calls(one, "channel.watcher_failed")) for f in one.on_message]
+            self._followers += [_Follower(o, self._calls(one, ObserverFailed)) for o in one.observers]
+            self._followers += [_StreamCallback(f, self._calls(one, ObserverFailed)) for f in one.on_stream]
+            self._on_message += [(f, self._calls(one, WatcherFailed)) for f in one.on_message]
             for name, guest in one.guests.items():
-                calls = self._calls(one, "message.undelivered", guest.parallel)
+                calls = self._calls(one, MessageUndelivered, guest.parallel)
                 self.guests[name] = _GuestParticipant(name, guest.deliver, calls)
 
-    def _calls(self, extension: ChannelExtension, event: str, parallel: int = 1) -> _Calls:
-        calls = _Calls(lambda error: self._bus.publish(event, extension=extension.name, error=error), parallel)
+    def _calls(self, extension: ChannelExtension, failed: _Failed, parallel: int = 1) -> _Calls:
+        calls = _Calls(lambda error: self._bus.publish(failed(error, extension=extension.name)), parallel)
         self._queues.append(calls)
         return calls
 

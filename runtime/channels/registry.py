@@ -13,6 +13,7 @@ from runtime.channels.channel import Channel
 from runtime.channels.participant import Participant
 from runtime.core.clock import SystemClock
 from runtime.core.ids import ChannelId, MeetingId, direct_channel_id, meeting_channel_id
+from runtime.events.channels import ChannelCreated, WatcherFailed
 
 OnCreated = Callable[[Channel], Awaitable[None] | None]
 
@@ -23,8 +24,8 @@ OPENING_LIMIT_S = 5.0
 class Channels:
     """One channel for any two, whoever speaks first, and one for each meeting.
 
-    Those who asked with `on_created` are told of a channel once, before anything is said in it; what they raise is
-    counted in `failures` and stops nobody. What an async one returns is awaited in `tasks`, and who speaks waits for it
+    The callbacks of `on_created` get each channel once, before anything is said in it; what they raise is counted in
+    `failures` and stops nobody. What an async one returns is awaited in `tasks`, and who speaks waits for it
     in `Channel.opened`.
     """
 
@@ -73,10 +74,8 @@ class Channels:
                 self._prepare(channel, callback(channel))
             except Exception as error:  # noqa: BLE001 - who watches must not harm who speaks
                 self.failures += 1
-                self._bus.publish(
-                    "channel.watcher_failed", channel_id=channel_id, error=f"{type(error).__name__}: {error}"
-                )
-        self._bus.publish("channel.created", channel_id=channel_id, participants=len(channel.participants))
+                self._bus.publish(WatcherFailed(f"{type(error).__name__}: {error}", channel_id))
+        self._bus.publish(ChannelCreated(channel_id, len(channel.participants)))
         return channel
 
     def _prepare(self, channel: Channel, preparation: Awaitable[None] | None) -> None:

@@ -5,8 +5,7 @@ ParleyError
 │   └── NotInstalled             what it needs is an optional part, and not there
 ├── ProgramError                 the author can fix it; carries the diagnostics
 │   ├── ParseError
-│   ├── CompileError
-│   └── LinkError
+│   └── CompileError
 ├── ExecutionError
 │   ├── PlaybookError            a playbook failed; the text is for its caller and, at the top, the person
 │   │   └── SharedStateConflict  somebody else wrote a value of a meeting meanwhile; it was not written
@@ -19,6 +18,7 @@ ParleyError
 │   ├── QueueFull                the queue is at its bound; the message was not taken
 │   ├── OutcomeUnknown           an outside effect may or may not have happened
 │   ├── RemoteError              a playbook of a remote agent gave no result
+│   │   ├── NotAllowed           the settings forbid it, or whoever was asked did not allow it
 │   │   ├── ToolFailed           its server says that it failed, and why
 │   │   ├── RemoteFault          its server refused the request, or answered what cannot be read
 │   │   ├── RemoteTimeout        it took too long; it may be called again
@@ -86,9 +86,6 @@ class ParseError(ProgramError): ...
 class CompileError(ProgramError): ...
 
 
-class LinkError(ProgramError): ...
-
-
 class ExecutionError(ParleyError): ...
 
 
@@ -123,6 +120,9 @@ class OutcomeUnknown(ExecutionError): ...
 
 
 class RemoteError(ExecutionError): ...
+
+
+class NotAllowed(RemoteError): ...
 
 
 class ToolFailed(RemoteError): ...

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.extensions import ExtensionCall
-from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
+from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
 from runtime.execution.prompt.context_window import ContextWindow
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
@@ -23,7 +23,7 @@ MayAsk = Callable[[str | None], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class ExecutionContext(SessionContext):
-    """What executing a session needs.
+    """The parts that execute a session.
 
     `steers`: what people say to an agent at work is shown to the work. A past of more than `transcript_chars` is summed
     up.
@@ -36,6 +36,7 @@ class ExecutionContext(SessionContext):
     may_ask: MayAsk
     steers: bool = False
     servers: RemoteServers = field(default_factory=NoRemoteServers)
+    tool_rules: ToolRules = field(default_factory=ToolRules)
     transcript_chars: int = TRANSCRIPT_CHARS
     window: ContextWindow = field(default_factory=ContextWindow)
     alone: bool = False

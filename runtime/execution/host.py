@@ -23,7 +23,7 @@ from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.tape.facts.calls import CallDropped, CallReturned
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
-from runtime.tape.frame_state import CallSite, FrameState
+from runtime.tape.frame_state import CallKey, CallSite, FrameState
 from runtime.tape.journal import as_data
 from runtime.tape.talk import told
 
@@ -49,8 +49,8 @@ async def _nothing(_when: When, _frame: Frame) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Triggers:
-    """What a program wants done before and after its playbooks, and the playbooks that are started when variables of an
-    agent change so."""
+    """Work around a program's playbooks: before and after each, and the playbooks that changed variables of an agent
+    start."""
 
     around: Callable[[When, Frame], Awaitable[None]] = _nothing
     fired_by: Callable[[AgentId, Mapping[str, Any]], list[str]] = lambda _agent, _variables: []
@@ -78,7 +78,7 @@ class Host:
         self._calls = calls
         self._triggers = triggers
         self._events = events
-        self._scopes: dict[tuple[str, str], anyio.CancelScope] = {}
+        self._scopes: dict[CallKey, anyio.CancelScope] = {}
         self.returned = Listeners[Collection[AgentId]]()
         """Told, when a frame is no more, of the agents on which it and what it called were executed."""
 
@@ -95,8 +95,9 @@ class Host:
                 self._journal.hurry()
                 return
         if later is not None:
-            scope = self._scopes[frame.id, call.pos] = anyio.CancelScope()
-            self._running.calls.add((frame.id, call.pos))
+            key = CallKey(frame.id, call.pos)
+            scope = self._scopes[key] = anyio.CancelScope()
+            self._running.calls.add(key)
             self._tasks.start_soon(self._execute, frame, call, later, scope)
 
     def _begin(self, frame: Frame, call: Call) -> Later:
@@ -117,8 +118,9 @@ class Host:
         if not frame.alive or call.pos in frame.state.records:
             return
         await self.reap(f"{frame.id}:{call.pos}")
-        self._running.calls.discard((frame.id, call.pos))
-        scope = self._scopes.pop((frame.id, call.pos), None)
+        key = CallKey(frame.id, call.pos)
+        self._running.calls.discard(key)
+        scope = self._scopes.pop(key, None)
         if scope is not None:
             scope.cancel()
         agents = self._executing(f"{frame.id}:{call.pos}")
@@ -127,10 +129,10 @@ class Host:
 
     async def reap(self, frame: str) -> None:
         """Stop every call below `frame` and close the pages it left open."""
-        for owner, pos in list(self._scopes):
-            if owner == frame or owner.startswith(frame + ":"):
-                self._running.calls.discard((owner, pos))
-                self._scopes.pop((owner, pos)).cancel()
+        for key in list(self._scopes):
+            if key.frame == frame or key.frame.startswith(frame + ":"):
+                self._running.calls.discard(key)
+                self._scopes.pop(key).cancel()
         await self._pages.close_own(frame)
 
     async def _execute(
@@ -144,9 +146,10 @@ class Host:
             except Exception as error:  # noqa: BLE001 - whatever a call raises is its result, for the code that made it
                 self._journal.note(CallReturned(*site(frame, call), error=described(error)))
                 await self._journal.commit()
-        if self._scopes.get((frame.id, call.pos)) is scope:
-            del self._scopes[frame.id, call.pos]
-            self._running.calls.discard((frame.id, call.pos))
+        key = CallKey(frame.id, call.pos)
+        if self._scopes.get(key) is scope:
+            del self._scopes[key]
+            self._running.calls.discard(key)
             self._journal.settle()
 
     async def _call_playbook(self, frame: Frame, call: Call) -> None:
@@ -276,7 +279,7 @@ class Host:
         return replace(outcome, kept=kept, artifacts=artifacts)
 
     def _accounted(self, outcome: FrameReturned, frame: FrameState, caller: FrameState | None) -> FrameReturned:
-        """What happened in a frame: what its playbook wrote of it, else for a model the last of what was said in it.
+        """An account of a frame: what its playbook wrote of it, else for a model the last of what was said in it.
 
         The words stay with the agent. A playbook that shows a person what was said to them tells nothing new.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.core.errors import LLMError, PlaybookError
-from runtime.core.frame_events import AtWork, LLMAnswered, LLMBrokeOff, LLMRequested
+from runtime.events.frames import AtWork, LLMAnswered, LLMBrokeOff, LLMRequested
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import Place, at_work
 from runtime.execution.frames.frame import Frame

@@ -177,6 +177,11 @@ class AgentSpec:
         """Whether it exists from the start even without a start trigger."""
         return self.metadata.get("startup_mode") == "standby"
 
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """Messages that people are offered to begin with."""
+        return tuple(self.metadata.get("prompts") or ())
+
     def playbook(self, name: str) -> PlaybookSpec | None:
         """The playbook of this name."""
         return next((playbook for playbook in self.playbooks if playbook.name == name), None)

@@ -29,7 +29,7 @@ _NO_SECRET = "A program names a secret, the settings know it: auth: WEATHER_TOKE
 
 @dataclass(frozen=True, slots=True)
 class RemoteSpec:
-    """How a server of remote playbooks is reached.
+    """The way to a server of remote playbooks.
 
     "stdio" starts `command`, or the Python file `url`, with `args` in `directory`, with the variables named in `env`;
     "streamable-http" calls `url`, with the secret named `secret` in `header`; "memory" runs the server of the Python

@@ -56,8 +56,8 @@ class NoModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """What the settings say: litellm's name, the address of an OpenAI-compatible server, a GGUF file, and the key, or
-    the file or the variable that has it, which only the model's process reads."""
+    """The settings of the model: litellm's name, the address of an OpenAI-compatible server, a GGUF file, and the key,
+    or the file or the variable that has it, which only the model's process reads."""
 
     name: str | None = None
     base_url: str | None = None

@@ -17,7 +17,7 @@ class ModelTimeouts:
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """Which model, and how it is asked.
+    """A model and the way to ask it.
 
     `name` is litellm's (`openai/gpt-…`, `anthropic/claude-…`). `base_url` ends before `/chat/completions`; with it a
     missing key is sent as a placeholder. Where only the model's process is to know the key, `api_key_file` has it, or

@@ -21,7 +21,7 @@ from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Protocol, Self
+from typing import IO, Self
 
 import anyio
 from anyio.abc import ByteReceiveStream, Process, UNIXSocketStream
@@ -31,6 +31,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 from runtime.core.background import beside
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMUnavailable
+from runtime.events.happening import Tell, unheard
+from runtime.events.service import ModelLost, ModelReady
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.llm.frames import Frame, FrameReader, error_from, packed, usage_from
 from runtime.llm.options import ModelOptions
@@ -53,16 +55,6 @@ _SHOWN_CHARS = 300
 _GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
-class OnEvent(Protocol):
-    """Takes "model.ready" and "model.lost", with flat data. Must neither raise nor block."""
-
-    def __call__(self, name: str, /, **data: object) -> None: ...
-
-
-def unheard(_name: str, /, **_data: object) -> None:
-    """No listener."""
-
-
 class ModelProcess:
     """A provider whose requests are made by a process of its own, as long as the block lasts.
 
@@ -75,7 +67,7 @@ class ModelProcess:
         options: ModelOptions,
         environment: Mapping[str, str],
         clock: Clock,
-        on_event: OnEvent = unheard,
+        on_event: Tell = unheard,
         *,
         keys: Mapping[str, int] | None = None,
     ) -> None:
@@ -142,7 +134,7 @@ class ModelProcess:
         while True:
             begun_s = self._clock.monotonic()
             why = await self._live(begun_s)
-            self._on_event("model.lost", model=self._model, reason=why)
+            self._on_event(ModelLost(self._model, why))
             lived_s = self._clock.monotonic() - begun_s
             pause_s = _FIRST_PAUSE_S if lived_s > _LONG_LIFE_S else min(2 * pause_s, _LONGEST_PAUSE_S)
             await self._clock.sleep_until(self._clock.monotonic() + pause_s)
@@ -194,7 +186,7 @@ class ModelProcess:
     async def _tell_ready(self, link: _Link, begun_s: float) -> None:
         await link.settled.wait()
         if link.is_ready:
-            self._on_event("model.ready", model=self._model, seconds=self._clock.monotonic() - begun_s)
+            self._on_event(ModelReady(self._model, self._clock.monotonic() - begun_s))
 
     def _note(self) -> None:
         changed, self._changed = self._changed, anyio.Event()

@@ -25,8 +25,8 @@ def meeting_of_page(state: SessionState, page: PageState) -> MeetingState | None
 
 
 def place_of(state: SessionState, frame: str, to: str) -> Address | None:
-    """Where what a frame says to a target is shown, by the frame's id and the target's key; None for the session's own
-    conversation.
+    """The place where a frame's messages to a target are shown, by the frame's id and the target's key; None for
+    the session's own conversation.
 
     What is said to a meeting is shown where that is held. Anything else that is said in a meeting is shown there too,
     unless the person who was heard last wrote in the session's own conversation.

@@ -42,7 +42,7 @@ class MeetingPlaybook:
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
-        """What every meeting takes is kept beside the playbook's own arguments."""
+        """Bind the arguments that every meeting takes beside the playbook's own."""
         declared = {param.name for param in self.spec.params}
         own = {name: kwargs[name] for name in AUTOMATIC if name in kwargs and name not in declared}
         inner = {name: value for name, value in kwargs.items() if name not in own}

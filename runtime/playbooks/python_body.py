@@ -219,7 +219,7 @@ class PythonBody:
         elif future.cancelled():
             return
         elif result.error is not None:
-            future.set_exception(rebuilt(result.error))
+            future.set_exception(rebuilt(result.error, self._function.__globals__))
         else:
             future.set_result(seen_by_code(name, result.value))
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.core.errors import (
+    NotAllowed,
     PlaybookError,
     RemoteError,
     RemoteFault,
@@ -13,47 +14,67 @@ from runtime.core.errors import (
     RemoteUnavailable,
     ToolFailed,
 )
-from runtime.execution.calls.remote import RemoteServers, RemoteTool
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.calls.remote import RemoteTool
+from runtime.execution.execution_context import ExecutionContext
+from runtime.execution.frames.drive import check_call
+from runtime.execution.frames.frame import Call, Frame, shortened
+from runtime.execution.frames.outcomes import rebuilt
 from runtime.execution.frames.outside import Effect, Outside
+from runtime.execution.prompt.situation import shown_value
 from runtime.language.program import AgentSpec
 from runtime.tape.journal import as_data
 
-REMOTE_ERRORS = (RemoteError, ToolFailed, RemoteFault, RemoteTimeout, RemoteUnavailable)
+REMOTE_ERRORS = (RemoteError, NotAllowed, ToolFailed, RemoteFault, RemoteTimeout, RemoteUnavailable)
 """What calls may raise, besides OutcomeUnknown and PlaybookError; an author's code knows them by name."""
 
 _REPEATABLE = "repeatable"
+_ASKED_FOR = "asked for"
+_ARGUMENT_CHARS = 500
+"""The length of an argument in the question whether a call may be made."""
+
+_QUESTION = "may"
+"""The position of the question whether a call may be made."""
 
 
 class RemotePlaybook:
     """One tool. A call that a restart interrupted is repeated where that does no harm, else its outcome is unknown.
 
-    That is decided when the call begins: its frame has the one positional argument "repeatable", or none.
+    That, and whether people are asked first, is decided when the call begins: "repeatable" and "asked for" are then
+    positional arguments of its frame.
     """
 
     version = "remote - -"
     """The same for all: what a server's tools do is not the program's."""
     kind = "remote"
 
-    def __init__(self, agent: AgentSpec, name: str, servers: RemoteServers, outside: Outside) -> None:
+    def __init__(self, agent: AgentSpec, name: str, context: ExecutionContext) -> None:
         self.name = f"{agent.name}.{name}"
         self._agent = agent
         self._tool_name = name
-        self._servers = servers
-        self._outside = outside
+        self._context = context
+        self._servers = context.servers
+        self._outside = Outside(context.journal)
 
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
-        """Raises PlaybookError for arguments that do not fit, and RemoteUnavailable while the tools are not known."""
+        """Raises PlaybookError for arguments that do not fit, RemoteUnavailable while the tools are not known, and
+        NotAllowed where the settings say so."""
         tool = self._tool()
-        return [_REPEATABLE] if tool.repeatable else [], self._arguments(tool, args, kwargs), {}
+        in_task = self._context.journal.state.order is not None
+        verdict = self._context.tool_rules.verdict(self.name, tool, in_task=in_task)
+        if verdict == "deny":
+            raise NotAllowed(f"{self.name} may not be called here: [tools] in the settings says so")
+        how = [_REPEATABLE] * tool.repeatable + [_ASKED_FOR] * (verdict == "ask")
+        return how, self._arguments(tool, args, kwargs), {}
 
     async def adopt(self, frame: Frame, /) -> None:
         """Nothing of it is written in the program."""
 
     async def run(self, frame: Frame, /) -> Any:
         state = frame.state
+        if _ASKED_FOR in state.args:
+            await self._be_allowed(frame)
         call = Call("0", self.name, (), dict(state.kwargs))
 
         async def happen(key: str) -> Any:
@@ -62,6 +83,30 @@ class RemotePlaybook:
 
         effect = Effect(self.name, happen, repeatable=_REPEATABLE in state.args)
         return await self._outside.value(frame, call, effect)
+
+    async def _be_allowed(self, frame: Frame) -> None:
+        """Ask people whether the call may be made, once, and wait for the answer. Raises NotAllowed."""
+        texts = self._context.pages.texts
+        given = ", ".join(f"{name}={shown_value(value, _ARGUMENT_CHARS)}" for name, value in frame.state.kwargs.items())
+        question = texts("tools.may", tool=self.name, arguments=given)
+        yes, no = texts("tools.yes"), texts("tools.no")
+        asked = Call(_QUESTION, "Ask", (), {})
+        rules = self._context.tool_rules
+        call = Call(_QUESTION, "Ask", (question, [yes, no]), {"within_s": rules.within_s}, answers=asked)
+        check_call(frame, call)
+        if _QUESTION not in frame.state.records:
+            frame.expect_change()
+            frame.host.start(frame, call)
+        while _QUESTION not in frame.state.records:
+            await frame.change()
+            frame.expect_change()
+        record = frame.state.records[_QUESTION]
+        if record.error is not None:
+            raise rebuilt(record.error)
+        said = str(record.value or "").strip()
+        if said.rstrip(".!").casefold() not in {yes.casefold(), *texts("tools.yes_in_words").split(", ")}:
+            why = f"the answer was {shortened(said)}" if said else f"nobody answered in {rules.within_s:g} s"
+            raise NotAllowed(f"{self.name} was not allowed: {why}")
 
     def _tool(self) -> RemoteTool:
         tool = self._servers.tool(self._agent, self._tool_name)

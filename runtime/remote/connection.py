@@ -56,7 +56,7 @@ _SESSION_GONE = "Session terminated"
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """What a connection needs besides its spec: values of the variables, and who hears what.
+    """A connection's needs besides its spec: values of the variables, and who hears what.
 
     `variables` are those that the spec names, `environment` what every process gets. `progressed` hears how far a call
     is, in the server's words.

@@ -12,6 +12,14 @@ import anyio
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import OutcomeUnknown, RemoteError, RemoteFault, RemoteTimeout, RemoteUnavailable, ToolFailed
+from runtime.events.remote import (
+    RemoteConnected,
+    RemoteListed,
+    RemoteLost,
+    RemoteProgressed,
+    RemoteSaid,
+    RemoteUnreachable,
+)
 from runtime.execution.calls.remote import RemoteTool
 from runtime.language.program import AgentSpec
 from runtime.language.remote import RemoteSpec
@@ -35,7 +43,7 @@ PYTHON = "python"
 
 @dataclass(frozen=True, slots=True)
 class RemoteOptions:
-    """What the operator says. `commands` are those that programs may start, "*" is any.
+    """The operator's settings. `commands` are those that programs may start, "*" is any.
 
     `environment` is what every started process sees, `variables` the values of what programs name. `result_chars`
     bounds what one call gives.
@@ -92,7 +100,7 @@ class RemoteServer:
         try:
             async with open_connection(self._spec, self._wiring()) as connection:
                 await self._list_in_time(connection)
-                self._publish("remote.connected", tools=len(self.tools or ()))
+                self._bus.publish(RemoteConnected(*self._which, len(self.tools or ())))
                 self._use(connection)
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._relist, connection)
@@ -107,7 +115,7 @@ class RemoteServer:
 
     def _fail(self, why: str, pause_s: float) -> None:
         self.trouble = self._hidden(f"{why} ({self._last_said})" if self._last_said else why)
-        self._publish("remote.unreachable", error=self.trouble, retry_after_s=pause_s)
+        self._bus.publish(RemoteUnreachable(*self._which, self.trouble, pause_s))
         self._settle()
 
     def _settle(self) -> None:
@@ -128,7 +136,8 @@ class RemoteServer:
         self._schemas = {tool.name: tool.output_schema for tool in listed}
         self.tools = {tool.spec.name: tool for tool in tools}
         if len(tools) < len(listed):
-            self._publish("remote.said", text=f"{len(listed) - len(tools)} of its {len(listed)} tools are left out")
+            left_out = f"{len(listed) - len(tools)} of its {len(listed)} tools are left out"
+            self._bus.publish(RemoteSaid(*self._which, left_out))
 
     async def _relist(self, connection: Connection) -> None:
         while True:
@@ -137,10 +146,10 @@ class RemoteServer:
             try:
                 await self._list_in_time(connection)
             except RemoteError as error:
-                self._publish("remote.unreachable", error=self._hidden(str(error)))
+                self._bus.publish(RemoteUnreachable(*self._which, self._hidden(str(error))))
                 connection.closed.set()
                 return
-            self._publish("remote.listed", tools=len(self.tools or ()))
+            self._bus.publish(RemoteListed(*self._which, len(self.tools or ())))
 
     async def asked(self) -> None:
         """Return when the server was asked for its tools, even in vain."""
@@ -176,7 +185,7 @@ class RemoteServer:
         except RemoteFault as error:
             raise RemoteFault(self._hidden(f"{what}: {error}")) from error
         if isinstance(came, Lost):
-            self._publish("remote.lost", playbook=what, error=came.why)
+            self._bus.publish(RemoteLost(*self._which, what, came.why))
             return came
         if came.is_error:
             raise ToolFailed(self._hidden(f"{what}: {error_of(came)}"))
@@ -210,12 +219,12 @@ class RemoteServer:
             self._options.environment,
             self._options.variables,
             said=self._hear,
-            progressed=lambda text: self._publish("remote.progressed", text=text),
+            progressed=lambda text: self._bus.publish(RemoteProgressed(*self._which, text)),
         )
 
     def _hear(self, text: str) -> None:
         self._last_said = text
-        self._publish("remote.said", text=self._hidden(text))
+        self._bus.publish(RemoteSaid(*self._which, self._hidden(text)))
 
     def _hidden(self, text: str) -> str:
         """A text of the server without the secrets that it was given."""
@@ -225,8 +234,10 @@ class RemoteServer:
                 text = text.replace(secret, MASK)
         return text
 
-    def _publish(self, name: str, **data: Any) -> None:
-        self._bus.publish(name, agent=self._agent.name, server=self._spec.shown, **data)
+    @property
+    def _which(self) -> tuple[str, str]:
+        """The agent and its server, for events."""
+        return self._agent.name, self._spec.shown
 
 
 def _unknown(what: str, why: str) -> str:

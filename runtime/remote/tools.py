@@ -84,7 +84,7 @@ def _remote_tool(tool: Tool, name: str, span: Span, told_chars: int) -> RemoteTo
         one_line(" ".join(part for part in described if part), max(told_chars, MAX_DESCRIPTION_CHARS // 6)),
         {"public": True},
     )
-    return RemoteTool(spec, tool.name, arguments, _checker(tool.input_schema), _repeatable(tool))
+    return RemoteTool(spec, tool.name, arguments, _checker(tool.input_schema), _repeatable(tool), _only_reads(tool))
 
 
 def _properties(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -173,7 +173,11 @@ def wraps(schema: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 def _repeatable(tool: Tool) -> bool:
     hints = tool.annotations
     takes_key = (tool.meta or {}).get(KEY) is True
-    return takes_key or (hints is not None and bool(hints.read_only_hint or hints.idempotent_hint))
+    return takes_key or _only_reads(tool) or (hints is not None and bool(hints.idempotent_hint))
+
+
+def _only_reads(tool: Tool) -> bool:
+    return tool.annotations is not None and bool(tool.annotations.read_only_hint)
 
 
 def _checker(schema: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], str | None]:

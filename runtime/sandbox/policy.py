@@ -111,7 +111,7 @@ class _Place:
 def check(tree: ast.AST, *, protected: frozenset[str] = HOST_FUNCTIONS) -> Violation | None:
     """The first violation of one statement (as a Module or by itself), or None when it may run.
 
-    `protected` are names that it may not bind anew.
+    `protected` are names that it may not bind again.
     """
     text_chars = 0
     for nodes, place in enumerate(_walk(tree), start=1):

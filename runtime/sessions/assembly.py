@@ -130,13 +130,14 @@ def assembled(
         may_ask=lambda person: around.allowance(payer(record.address, journal.state), person),
         steers=busy == "steer",
         servers=around.servers,
+        tool_rules=around.tool_rules,
         transcript_chars=around.transcript_chars,
         alone=around.questions_alone,
         calls=around.calls,
     )
     library = Library(context, agents, meeting_host)
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
-    reminders = Reminders(journal, dispatcher.remind, around.clock, times, _zone_of(record, around))
+    reminders = Reminders(journal, dispatcher.deliver, around.clock, times, _zone_of(record, around))
     logs = LogCalls(journal, around.bus, record.program)
     task_calls = TaskCalls(session, builtins, around.tasks)
     calls = calls_of(
@@ -156,7 +157,7 @@ def assembled(
     )
     binding = Binding(journal, agents.humans, agents.classes(), around.clock)
     meeting_commands = MeetingCommands(session, agents, meeting_host, human_attendees, pages)
-    task_orders = TaskOrders(record, journal, around, inbox, dispatcher.remind)
+    task_orders = TaskOrders(record, journal, around, inbox, dispatcher)
     task_work = TaskWork(session, agents, library, builtins, around, inbox)
     journal.noted.subscribe(
         *(loops.noted, frame_events.noted, event_handler.noted, utterances.receipts.noted, delivery.noted),

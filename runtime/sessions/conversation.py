@@ -22,6 +22,8 @@ from runtime.core.errors import (
 )
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
+from runtime.events.service import ArchiveFailed
+from runtime.events.sessions import ContentIsLocked, SessionFailed, SessionFenced
 from runtime.sessions.commands.fork import forked, why_lost
 from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
@@ -154,8 +156,10 @@ class Conversation:
                 raise self._locked[1]
         except (ArchiveUnavailable, ContentLocked) as error:
             locked = isinstance(error, ContentLocked)
-            event, text = ("content.locked", "content_locked") if locked else ("archive.failed", "archive_away")
-            self._around.bus.publish(event, conversation=self._key, error=str(error))
+            text = "content_locked" if locked else "archive_away"
+            self._around.bus.publish(
+                ContentIsLocked(self._key, str(error)) if locked else ArchiveFailed(str(error), self._key)
+            )
             while (entry := self._backlog.take()) is not None and entry.event.kind != "new":
                 await self._inbox.discard(entry, self._lease().token, reason=str(error))
                 await self._tell(entry, f"session.{text}")
@@ -269,9 +273,7 @@ class Conversation:
 
     def _note_fenced(self, session: Session, refused: BaseExceptionGroup[LeaseLost]) -> None:
         """Another node has the shard: what this session wanted to write was refused."""
-        self._around.bus.publish(
-            "session.fenced", session_id=session.record.id, conversation=self._key, reason=str(_leaves(refused)[0])
-        )
+        self._around.bus.publish(SessionFenced(session.record.id, self._key, str(_leaves(refused)[0])))
 
     async def _kept(self, session: Session) -> SessionRecord | None:
         """The session that a failed one continues; None when it was deleted meanwhile, or a new one is wanted."""
@@ -304,9 +306,7 @@ class Conversation:
         """Write a failure down; after too many the session only says why it cannot go on."""
         errors = _leaves(group)
         cause = next((e for e in errors if isinstance(e, JournalError)), errors[0])
-        self._around.bus.publish(
-            "session.failed", session_id=session.record.id, conversation=self._key, error=repr(cause), cause=cause
-        )
+        self._around.bus.publish(SessionFailed(session.record.id, self._key, repr(cause), cause))
         locked = next((error for error in errors if isinstance(error, ContentLocked)), None)
         if locked is not None:
             self._locked = (session.record.id, locked)

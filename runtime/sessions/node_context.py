@@ -15,7 +15,7 @@ from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.files import Files
-from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
+from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
@@ -44,7 +44,7 @@ async def unlimited(_address: Address, _person: str | None, /) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class NodeContext:
-    """What every session of a node shares.
+    """The parts that all sessions of a node share.
 
     `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
     is by the same name, "queue" where it says nothing. The past of a playbook is summed up when it has more than
@@ -67,6 +67,7 @@ class NodeContext:
     busy: Mapping[str, Busy] = field(default_factory=dict)
     allowance: Allowance = unlimited
     servers: RemoteServers = field(default_factory=NoRemoteServers)
+    tool_rules: ToolRules = field(default_factory=ToolRules)
     alarm: Alarm | None = None
     schedules: Schedules | None = None
     """Those of conversations; None where nobody can make any."""

@@ -16,6 +16,7 @@ from runtime.core.address import GATEWAY, platform_in
 from runtime.core.errors import AdapterError, LeaseLost
 from runtime.core.ids import SessionId
 from runtime.core.signals import Signal
+from runtime.events.sessions import ContentIsLocked
 from runtime.sessions.conversation import UNRECORDED, Conversation
 from runtime.sessions.node_context import NodeContext
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEntry
@@ -135,7 +136,7 @@ class Registry:
     async def _put_aside(self, entry: InboxEntry, lease: Lease) -> None:
         """Keep an event that cannot be opened, for its owner to replay, and say so."""
         event = entry.event
-        self._around.bus.publish("content.locked", conversation=event.address.key, error=event.text)
+        self._around.bus.publish(ContentIsLocked(event.address.key, event.text))
         with suppress(LeaseLost):  # then the next node does
             await self._inbox.discard(entry, lease.token, reason=event.text)
             page = self._around.outbox.page(PageSpec(uuid.uuid4().hex, event.address, GATEWAY), UNRECORDED)

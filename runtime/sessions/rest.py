@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from runtime.events.sessions import SessionRested
 from runtime.execution.speech.pages import Pages
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
@@ -52,7 +53,7 @@ class Rest:
             return Outcome.RESTING
         if not await alarm.set(self._lease(), Timer(self._record.id, due_s), state.seq):
             return Outcome.STIRRED
-        self._publish(until=datetime.fromtimestamp(due_s, UTC).isoformat())
+        self._publish(datetime.fromtimestamp(due_s, UTC).isoformat())
         return Outcome.RESTING
 
     async def end(self) -> None:
@@ -61,6 +62,5 @@ class Rest:
         if alarm is not None and state.next_due() is not None:
             await alarm.cancel(self._lease(), self._record.id, state.seq)
 
-    def _publish(self, **data: str) -> None:
-        key = self._record.address.key
-        self._around.bus.publish("session.rested", session_id=self._record.id, conversation=key, **data)
+    def _publish(self, until: str | None = None) -> None:
+        self._around.bus.publish(SessionRested(self._record.id, self._record.address.key, until))

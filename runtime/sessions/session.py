@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -14,7 +13,8 @@ from runtime.agents.loops import begins
 from runtime.core.background import OnDemand
 from runtime.core.errors import TapeConflict
 from runtime.core.signals import Signal
-from runtime.core.talk_events import MessageReceived
+from runtime.events.sessions import SessionRestored, SessionStarted
+from runtime.events.talk import MessageReceived
 from runtime.language.pbasm.versions import listed, outline
 from runtime.language.program import AgentKind
 from runtime.sessions.assembly import assembled
@@ -203,7 +203,7 @@ class Session:
             self._parts.loops.restore()
             self._parts.continuity.dismiss()
             self._parts.event_handler.restore()
-        self._publish("session.restored")
+        self._around.bus.publish(SessionRestored(*self._where))
 
     def _go_on(self, succession: Succession, first: InboxEntry) -> None:
         """Begin where another session stood: all of it is for the commit that makes it so."""
@@ -239,7 +239,7 @@ class Session:
         else:
             self._parts.pages.tell(self._say("ready", program=program.name))
         await self._taken(entry)
-        self._publish("session.started")
+        self._around.bus.publish(SessionStarted(*self._where))
 
     async def _serve(self, backlog: Backlog, first: InboxEntry | None) -> Outcome:
         heard: Outcome | None = None
@@ -390,9 +390,8 @@ class Session:
 
     def _tell_received(self, event: InboxEvent) -> None:
         if event.kind in ("message", "edit"):
-            where = (self.record.id, self.record.address.key, self.record.program)
-            self._around.bus.publish(MessageReceived(*where, f"in.{event.id}", event.person_id))
+            self._around.bus.publish(MessageReceived(*self._where, f"in.{event.id}", event.person_id))
 
-    def _publish(self, name: str, **data: Any) -> None:
-        about = {"conversation": self.record.address.key, "program": self.record.program}
-        self._around.bus.publish(name, session_id=self.record.id, **about, **data)
+    @property
+    def _where(self) -> tuple[str, str, str]:
+        return self.record.id, self.record.address.key, self.record.program

@@ -15,14 +15,15 @@ from runtime.tape.snapshot import Snapshot, rules_version, snapshot_of, state_fr
 from runtime.tape.tape import Branch, opened
 
 FACTS_BETWEEN = 500
-"""A snapshot is taken after so many facts: to fold these takes about as long as to read the snapshot."""
+"""The number of facts between snapshots: to fold these takes about as long as to read a snapshot."""
 
 AT_WORK = 4
-"""After so many times as many it is taken even though the session is at work, which waits for it then."""
+"""After this many times `FACTS_BETWEEN` a snapshot is taken although the session is at work, which waits for it then.
+"""
 
 LARGE_CHARS = 256 * 1024
-"""For every so many characters of the last one the next one is taken later, by as many facts again: however large the
-state becomes, each fact costs the same."""
+"""The next snapshot is taken `FACTS_BETWEEN` facts later for each of these in the last one, so that each fact costs the
+same however large the state becomes."""
 
 
 class Snapshots:

@@ -47,7 +47,7 @@ TASK_OVER = "task_over"
 `runtime.sessions.tasks.letters.Result` writes."""
 
 CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
-"""The kinds of events of which only so many may wait in one conversation. Commands, a stop above all, always may."""
+"""The kinds of events of which a limited number may wait in one conversation. Commands always may, a stop above all."""
 
 CONVERSATION_BOUND = 200
 """So many of them."""
@@ -85,7 +85,7 @@ class InboxEvent:
 
     @property
     def author(self) -> PersonId:
-        """Who did it, as sessions know them."""
+        """The person of the event, as sessions know them."""
         return person_id(self.person_id)
 
 

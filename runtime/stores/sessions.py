@@ -26,7 +26,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """What is known of a session without reading its tapes. `seq` is the last fact's number.
+    """A session as it is known without reading its tapes. `seq` is the last fact's number.
 
     `parent` is what it goes on from, `replaced_by` the session that went on in its place. The facts of an `archived`
     one are in the archive. `taken_in` is the mark of the insertion by which it came into the store, "" for one that
@@ -87,7 +87,7 @@ class SessionStore(TapeStore, Protocol):
     async def commit(self, commit: Commit, /) -> None:
         """Make `commit` true. Repeating one that was applied (its answer was lost) succeeds and changes nothing.
 
-        Raises TapeConflict also for a session that was replaced or taken in anew, for one that begins from facts that
+        Raises TapeConflict also for a session that was replaced or taken in again, for one that begins from facts that
         are not there, and for an event that is no longer in the inbox.
         """
         ...

@@ -153,7 +153,7 @@ class FrameState:
     trail: list[tuple[str, dict[str, dict[str, Any]]]] = field(default_factory=list)
     """The latest instructions that were come to, each with the loops as they were before it."""
     heard: str = ""
-    """What was heard last: the messages of the present exchange, as a model is told of them."""
+    """What was heard last: the messages of the present exchange, as a model reads them."""
     notes: list[str] = field(default_factory=list)
     """What happened since then, for the model."""
     said: list[str] = field(default_factory=list)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from anyio.abc import TaskGroup
 
@@ -26,7 +26,7 @@ from runtime.tape.state import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
 
 MAX_PENDING = 100
-"""While so many facts wait to be written, calls wait for the store."""
+"""While this number of facts waits to be written, calls wait for the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,8 @@ class Batch:
     ended: bool
 
 
-class Committer(Protocol):
-    """Makes a batch durable, or raises StorageError: then the session must go, its state is ahead of the tape."""
-
-    async def __call__(self, batch: Batch, /) -> None: ...
+Committer: TypeAlias = Callable[[Batch], Awaitable[None]]
+"""Makes a batch durable, or raises StorageError: then the session must go, its state is ahead of the tape."""
 
 
 def as_data(value: Any) -> Any:

@@ -127,7 +127,7 @@ class ClosedQuestion:
 
 @dataclass(slots=True)
 class ExchangeState:
-    """What somebody did while nothing went on, and all that came of it until nothing went on again.
+    """An act of somebody while nothing went on, and all its consequences until nothing went on again.
 
     `seq` is the last fact before it. `message` is the platform's id of what was said, `also` those of what was said
     while it was being answered.

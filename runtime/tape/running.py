@@ -17,8 +17,8 @@ class RunningCode:
         self._state = state
         self.frames: set[str] = set()
         """The frames whose code does not wait for a fact."""
-        self.calls: set[tuple[str, str]] = set()
-        """The calls of which it is not known that they wait, by frame and position."""
+        self.calls: set[CallKey] = set()
+        """The calls of which it is not known that they wait."""
         self.hidden: dict[str, set[str]] = {}
         """The playbooks in execution of which the code that they are executed for does not know, by frame."""
 
@@ -33,11 +33,11 @@ class RunningCode:
             return False
         return not any(child in state.frames for child in self.hidden.get(frame, ()))
 
-    def _performs(self, made: tuple[str, str]) -> bool:
-        frame, pos = made
+    def _performs(self, made: CallKey) -> bool:
+        """Whether a call is carried out now: it waits for nothing, and executes no playbook."""
         state = self._state
-        made_by = state.frames.get(frame)
-        if made_by is None or pos in made_by.records or CallKey(frame, pos) in state.waits:
+        made_by = state.frames.get(made.frame)
+        if made_by is None or made.pos in made_by.records or made in state.waits:
             self.calls.discard(made)
             return False
-        return next(state.below(f"{frame}:{pos}"), None) is None
+        return next(state.below(f"{made.frame}:{made.pos}"), None) is None

@@ -326,6 +326,10 @@ class SessionState:
         waits_for_us = self.come() is not None or bool(self.intents) or self.owes_tasks()
         return waits_for_us or self._frame_at_work() or self._idle_with_work()
 
+    def tasks_at_work(self) -> list[TaskState]:
+        """The tasks that it has ordered and that have not ended."""
+        return [task for task in self.tasks.values() if not task.over]
+
     def owes_tasks(self) -> bool:
         """Whether a task is to hear something, or its orderer is."""
         answers = self.order is not None and (self.order.over or self.ended) and not self.order.answered

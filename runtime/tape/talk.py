@@ -52,7 +52,7 @@ def speaker_of(message: Message) -> str:
 
 
 def hand_on(frame: FrameState, above: FrameState | None, did: str | None) -> None:
-    """What happened in a frame that is no more goes to the one that called it: what was said there, when it is the same
+    """Hand what happened in a frame that is no more to the one that called it: what was said there, when it is the same
     agent's, and for a model what it `did`."""
     if above is None:
         return

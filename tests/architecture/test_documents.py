@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from runtime.core import errors, events, frame_events, talk_events
+from runtime.core import errors
 from runtime.core.errors import ParleyError
-from runtime.core.texts import english
 from tests.architecture.source_tree import ROOT, modules
+from tests.fakes.happenings import KINDS
 
 DOCS = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"])
 WORDS = (
@@ -102,51 +102,26 @@ def test_the_drawing_of_the_architecture_shows_every_room_in_the_order_of_the_la
         assert drawn[package] == [set(layer.split(" | ")) for layer in layers[package]]
 
 
-def _published() -> set[str]:
-    """Event names in the code: the texts of that form that stand as the first argument of a call.
+def _documented() -> dict[str, str]:
+    """Each event in the table of the document, with its level there."""
+    rows = re.findall(r"^\| (`[^|]+`) \| ([a-z, ]+) \|", (ROOT / "docs" / "logging.md").read_text(), re.MULTILINE)
+    found: dict[str, str] = {}
+    for names, levels in rows:
+        events, each = re.findall(r"`([a-z]+\.[a-z_]+)`", names), levels.split(", ")
+        found |= zip(events, each * len(events) if len(each) == 1 else each, strict=True)
+    return found
 
-    The keys of what people are told have the same form; such a name is an event only where it is published.
-    """
-    known_areas = {name.partition(".")[0] for name in _named_events()}
-    return _happenings() | {
-        node.args[0].value
+
+def test_events_in_the_code_are_those_of_the_document_at_their_levels() -> None:
+    assert _documented() == {name: kind.level for name, kind in KINDS.items()}
+
+
+def test_every_kind_of_event_is_made_somewhere() -> None:
+    made = {
+        node.attr if isinstance(node, ast.Attribute) else node.id
         for path in modules()
+        if path.parent != ROOT / "runtime" / "events"
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
-        if isinstance(node.args[0].value, str) and re.fullmatch(r"[a-z]+\.[a-z_]+", node.args[0].value)
-        if node.args[0].value.partition(".")[0] in known_areas
-        if node.args[0].value not in english() or getattr(node.func, "attr", "") == "publish"
+        if isinstance(node, ast.Attribute | ast.Name)
     }
-
-
-def _happenings() -> set[str]:
-    """The names of the kinds of events that are classes."""
-    return {
-        kind.name
-        for kind in (*vars(frame_events).values(), *vars(talk_events).values())
-        if isinstance(kind, type) and issubclass(kind, events.Happening) and kind.name
-    }
-
-
-def _named_events() -> set[str]:
-    return set(re.findall(r"[a-z]+\.[a-z_]+", events.__doc__ or "")) - {"logging.md"}
-
-
-def test_events_in_the_code_are_those_of_the_vocabulary() -> None:
-    assert _published() == _named_events()
-
-
-def test_an_event_that_is_a_class_is_published_by_no_other_name() -> None:
-    named = {
-        (path.name, node.args[0].value)
-        for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and "publish" in ast.unparse(node.func)
-        if node.args and isinstance(node.args[0], ast.Constant) and node.args[0].value in _happenings()
-    }
-    assert named == set()
-
-
-def test_events_in_the_code_are_those_of_the_document() -> None:
-    text = (ROOT / "docs" / "logging.md").read_text()
-    assert _published() == set(re.findall(r"`([a-z]+\.[a-z_]+)`", text)) - {"logs.format"}
+    assert {kind.__name__ for kind in KINDS.values()} <= made

@@ -36,7 +36,7 @@ IN_WORDS = {
 }
 """Only in docstrings and help: these lines can be left out and the code does the same."""
 
-SHARED_SUITE = sorted((ROOT / "tests" / "contract").glob("test_adapter_*.py"))
+SHARED_SUITE = sorted((ROOT / "tests" / "contract" / "adapters").glob("test_adapter_*.py"))
 
 
 def _code() -> Iterator[Path]:

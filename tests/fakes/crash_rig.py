@@ -26,6 +26,7 @@ from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unhear
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, MessageGone, OutcomeUncertain, StorageUnavailable, StreamOver
 from runtime.core.message import Mark
+from runtime.events.happening import Happening
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.sandbox.executor import Sandbox
@@ -291,8 +292,8 @@ class RigOutbox:
         scheduler = EditScheduler(_FAST, rig.clock, tasks)
         self._presenter = Presenter(rig.platform, scheduler, rig.clock, on_event=self._hear, tasks=tasks)
 
-    def _hear(self, name: str, /, **_data: Any) -> None:
-        self._rig.events[name] += 1
+    def _hear(self, what: Happening) -> None:
+        self._rig.events[what.name] += 1
 
     def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
         if spec.choices:

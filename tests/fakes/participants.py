@@ -23,8 +23,8 @@ from runtime.bus import Bus
 from runtime.channels.mailbox import Letter, Mailboxes, Seat
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
-from runtime.core.events import Event
 from runtime.core.ids import AgentId, MessageId, SessionId
+from runtime.events.happening import Event
 from runtime.sessions.inbound.participants import Act
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import InboxEvent, shard_of

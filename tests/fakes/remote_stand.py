@@ -14,7 +14,7 @@ import anyio
 
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.core.events import Event
+from runtime.events.happening import Event
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.remote.pool import RemotePool

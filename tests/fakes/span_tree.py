@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from runtime.bus import Bus, Kind
-from runtime.core.events import Event
+from runtime.events.happening import Event
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,7 @@ def _lines(span: Seen, spans: Sequence[Seen], depth: int) -> list[str]:
 
 def told_again(bus: Bus, event: Event) -> None:
     """Publish an event of another bus once more."""
-    if event.what is not None:
-        bus.publish(event.what)
-    else:
-        bus.publish(event.name, **event.data)
+    bus.publish(event.what)
 
 
 @dataclass

@@ -13,8 +13,8 @@ import anyio.lowlevel
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import LLMError
-from runtime.core.events import Event
 from runtime.core.message import Attachment
+from runtime.events.happening import Event
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient, Usage
 from runtime.sandbox.executor import Sandbox

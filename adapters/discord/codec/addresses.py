@@ -28,7 +28,7 @@ _REFUSED_IN_NAMES = (("discord", "disc-ord"), ("clyde", "cl-yde"))
 
 @dataclass(frozen=True, slots=True)
 class BotIdentity:
-    """Who we are on Discord; the ids of a bot and of its application are often, but not always, the same.
+    """The identity of a bot on Discord; the ids of a bot and of its application are often, but not always, the same.
 
     `commands` are the words that are commands also where people talk with each other and other bots.
     """

@@ -33,7 +33,7 @@ _PART, _TEXT, _PERSON = 1, 3, 6
 _Json: TypeAlias = Mapping[str, Any]
 
 Kind = Literal["command", "start", "invite", "choice", "suggestion"]
-"""The act of a person: gave a command, started a session, invited somebody, pressed a choice, is typing a program."""
+"""What the person is doing: giving a command, starting a session, inviting somebody, choosing, typing a program."""
 
 _PARTS: Mapping[str | None, Kind] = {"start": "start", "invite": "invite"}
 """The parts of /session that are not just commands."""

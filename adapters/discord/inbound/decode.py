@@ -15,7 +15,7 @@ from runtime.core.address import Address
 from runtime.core.message import Attachment, Quote
 
 QUOTED_CHARS = 300
-"""The number of characters told of a quoted message."""
+"""The number of characters that are kept of a quoted message."""
 
 _WRITTEN_BY_PEOPLE = frozenset({0, 19})
 """Message types: an ordinary message and a reply. All others are said by Discord, or are bots' answers to commands."""
@@ -28,7 +28,7 @@ _Json: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a message does not say about where it is.
+    """The part of a message's place that the message does not state.
 
     `parent`: the channel a thread belongs to, None outside threads. `ours`: a thread that we opened or speak in.
     `opens`: what is addressed to us here is answered in a thread that begins with it. `begun`: such a thread is there.

@@ -185,7 +185,7 @@ class _Client(discord.Client):
         )
 
     def _get_state(self, **options: Any) -> Any:
-        """The first object that is made with the HTTP client, which allows to replace that client here."""
+        """The first object that is made with the HTTP client, where that client can be replaced."""
         self.http = self._rest
         return super()._get_state(**options)
 

@@ -60,7 +60,7 @@ class Utterance:
 
 
 class Sender:
-    """All visible calls of ours. Raises as the methods of the port with the same purpose."""
+    """The calls that post, change and delete our messages. Raises as the methods of the port with the same purpose."""
 
     def __init__(
         self,

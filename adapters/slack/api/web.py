@@ -137,8 +137,9 @@ class WebApi:
         with self._calls.call("assistant.threads.setTitle"):
             await self._calls.client.assistant_threads_setTitle(channel_id=channel, thread_ts=thread, title=title)
 
-    async def suggest(self, channel: str, thread: str, prompts: Mapping[str, str]) -> None:
-        """Offer messages in an assistant's thread, by the labels of their buttons."""
+    async def suggest(self, channel: str, thread: str | None, prompts: Mapping[str, str]) -> None:
+        """Offer messages by the labels of their buttons, above the composer. `thread` is for an app with an
+        `assistant_view` alone: with an `agent_view` Slack ignores a call that has it."""
         with self._calls.call("assistant.threads.setSuggestedPrompts"):
             await self._calls.client.assistant_threads_setSuggestedPrompts(
                 channel_id=channel,
@@ -147,7 +148,7 @@ class WebApi:
             )
 
     async def open_form(self, trigger_id: str, view: Mapping[str, Any]) -> None:
-        """Show a form to the person who caused `trigger_id`, at most 3 s before."""
+        """Show a form to the person who caused `trigger_id`, which is valid for 3 s."""
         with self._calls.call("views.open"):
             await self._calls.client.views_open(trigger_id=trigger_id, view=dict(view))
 

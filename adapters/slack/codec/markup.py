@@ -83,7 +83,7 @@ class _Writer(MarkdownWriter):
         self._write("```\n" + escape(code.replace("```", f"`{_EDGE}`{_EDGE}`")) + "\n```")
 
     def _plain(self, text: str) -> None:
-        """The text with addresses as links, which Slack would not create in a text that notifies nobody."""
+        """Write text with addresses as links, which Slack does not create itself in a text that notifies nobody."""
         position = 0
         for found in () if self._links else _BARE_URL.finditer(text):
             self._write(escape(text[position : found.start()]) + f"<{link_target(found.group())}>")
@@ -91,7 +91,7 @@ class _Writer(MarkdownWriter):
         self._write(escape(text[position:]))
 
     def _code(self, code: str) -> None:
-        """Code, with a grave accent for each backtick, since a backtick would end it."""
+        """Write code with a grave accent for each backtick, since a backtick would end it."""
         self._before_mark()
         self._write("`" + escape(code.replace("`", "\u02cb")) + "`")
         self._at_edge = True

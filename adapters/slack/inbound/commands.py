@@ -38,11 +38,20 @@ Answer = tuple[Inbound | None, Mapping[str, Any] | None]
 
 
 class Commanding:
-    """Commands and forms. Slack does not repeat them, so the person is told of a failure and may try again."""
+    """Commands and forms. Slack does not repeat them, so the person reads of a failure and may try again."""
 
     def __init__(
-        self, threads: Threads, clock: Clock, commands: Mapping[str, str], texts: Texts, admits: Admits
+        self,
+        threads: Threads,
+        clock: Clock,
+        commands: Mapping[str, str],
+        texts: Texts,
+        admits: Admits,
+        *,
+        direct_threads: bool,
     ) -> None:
+        """`direct_threads` as SlackOptions has it."""
+        self._direct_threads = direct_threads
         self._threads = threads
         self._clock = clock
         self.commands = commands
@@ -56,13 +65,13 @@ class Commanding:
         if given.name == "help":
             lines = [f"`{SLASH_COMMAND} {name}` {what}" for name, what in self.commands.items()]
             return None, only_you("\n".join(lines))
-        direct = given.channel.startswith("D")
+        threaded = self._direct_threads or not given.channel.startswith("D")
         refusal = await self._refusal(given, delivery, workspace.bot)
         if refusal is not None:
             return None, only_you(refusal)
         conversation = f"{workspace.bot.team_id}:{given.channel}"
-        at = None if direct else self._threads.latest(conversation, given.user)
-        if not direct and (given.name in ("start", "") or (given.name == "new" and at is None)):
+        at = self._threads.latest(conversation, given.user) if threaded else None
+        if threaded and (given.name in ("start", "") or (given.name == "new" and at is None)):
             return await self._beginning(given, delivery, workspace)
         at = at or Address(PLATFORM, conversation)
         return self._inbound(given, delivery, workspace.bot, at, given.name or None), only_you(DONE)
@@ -95,7 +104,7 @@ class Commanding:
         return True
 
     async def _said(self, given: SlashCommand, delivery: Delivery, workspace: Workspace, sent: Submission) -> Inbound:
-        """A person's answer, shown to the others below the question."""
+        """A person's answer, shown to the others in the question's channel or thread."""
         said = blocks_of(with_mentions(given.argument, {}), given.user_name)
         answer = await workspace.api.send(given.channel, sent.thread, said, None, delivery.event_id)
         at = Address(PLATFORM, f"{workspace.bot.team_id}:{given.channel}", sent.thread)

@@ -23,6 +23,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import AuthFailed
 
 CLOSING_TAKES_S: Final = 1.0
+PING_INTERVAL_S: Final = 5.0
 SHORT_LIFE_S: Final = 5.0
 """A connection that ends earlier than this is followed by another at once only the first time, then after a pause."""
 
@@ -38,7 +39,6 @@ class EventSocket:
         deliveries: Deliveries,
         clock: Clock,
         *,
-        ping_interval_s: float,
         call_timeout_s: float,
     ) -> None:
         self._open_url = open_url
@@ -46,7 +46,6 @@ class EventSocket:
         self._clock = clock
         self._patience = Retrying(clock)
         self._short_lives = 0
-        self._ping_interval_s = ping_interval_s
         self._call_timeout_s = call_timeout_s
         self._socket: aiohttp.ClientWebSocketResponse | None = None
 
@@ -87,7 +86,7 @@ class EventSocket:
         timeout = aiohttp.ClientWSTimeout(ws_close=CLOSING_TAKES_S)
         async with aiohttp.ClientSession() as session:
             with anyio.fail_after(self._call_timeout_s):
-                socket = await session.ws_connect(url, heartbeat=self._ping_interval_s, timeout=timeout)
+                socket = await session.ws_connect(url, heartbeat=PING_INTERVAL_S, timeout=timeout)
             async with socket:
                 self._socket = socket
                 try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -22,12 +22,16 @@ from adapters.slack.inbound.deliveries import Deliveries, Delivery
 from adapters.slack.outbound.threads import REMEMBERED, Threads
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
+from runtime.core.plain_text import one_line
 
 AFTERWARDS_WITHIN_S: Final = 2.0
 """The time that work after an event, such as a thread's title, may delay the next event."""
 MAX_TITLE: Final = 80
 MAX_PROMPTS: Final = 4
 """The number of prompts in an assistant's thread (assistant.threads.setSuggestedPrompts)."""
+
+_BEGINNING: Final = ("new", "start")
+"""Commands that begin a conversation. Others, written where each message begins one, are about the last one."""
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +48,21 @@ class Heard:
 class Receiver:
     """Reads deliveries."""
 
-    def __init__(self, workspaces: Workspaces, threads: Threads, clock: Clock, commanding: Commanding) -> None:
+    def __init__(
+        self,
+        workspaces: Workspaces,
+        threads: Threads,
+        clock: Clock,
+        commanding: Commanding,
+        *,
+        direct_threads: bool,
+        prompts: Sequence[str],
+    ) -> None:
+        """`direct_threads` and `prompts` as SlackOptions has them."""
+        self._direct_threads = direct_threads
+        own = {_title(prompt): prompt for prompt in prompts}
+        commands = {what: f"!{name}" for name, what in commanding.commands.items()}
+        self._prompts = dict(list((own | commands).items())[:MAX_PROMPTS])
         self._workspaces = workspaces
         self._threads = threads
         self._clock = clock
@@ -104,6 +122,8 @@ class Receiver:
     async def _event(self, delivery: Delivery, workspace: Workspace) -> Heard:
         event = delivery.body["event"]
         match event.get("type"):
+            case "app_home_opened":
+                return self._opened(event, workspace)
             case "assistant_thread_started":
                 return self._assistant_thread(event["assistant_thread"], workspace)
             case "agent_session_stopped":
@@ -112,12 +132,20 @@ class Receiver:
                 happening = happening_in(event, workspace.bot)
                 return Heard() if happening is None else await self._happened(delivery, happening, workspace)
 
+    def _opened(self, event: Mapping[str, Any], workspace: Workspace) -> Heard:
+        """Somebody looks at the app: at its messages, or at its home, which it has none."""
+        return self._suggesting(event["channel"], None, workspace) if event.get("tab") == "messages" else Heard()
+
     def _assistant_thread(self, thread: Mapping[str, Any], workspace: Workspace) -> Heard:
+        """Somebody opened the panel of an app that is still an `assistant_view`: a thread that has no words yet."""
         channel, ts = thread["channel_id"], thread["thread_ts"]
         conversation = f"{workspace.bot.team_id}:{channel}"
         self._threads.untitled.keep(self._threads.placed(conversation, ts, ts).key, True)
-        prompts = {what: f"!{name}" for name, what in list(self._commands.items())[:MAX_PROMPTS]}
-        return Heard(afterwards=partial(workspace.api.suggest, channel, ts, prompts) if prompts else None)
+        return self._suggesting(channel, ts, workspace)
+
+    def _suggesting(self, channel: str, thread: str | None, workspace: Workspace) -> Heard:
+        offer = partial(workspace.api.suggest, channel, thread, self._prompts)
+        return Heard(afterwards=offer if self._prompts else None)
 
     async def _stopped(self, delivery: Delivery, event: Mapping[str, Any], workspace: Workspace) -> Heard:
         happening = Happening(
@@ -140,20 +168,27 @@ class Receiver:
         bot = workspace.bot
         if not happening.thread_told:
             happening = await self._placed(happening, workspace)
+        begins = self._direct_threads and happening.direct and happening.thread_told and happening.thread is None
+        if begins:
+            happening = replace(happening, thread=happening.ts)
         addressed = await self._is_addressed(happening, workspace, fresh=not delivery.again)
         people = await self._people_in(happening, workspace)
         inbound = inbound_of(happening, delivery.event_id, bot, people, self._commands, addressed=addressed)
         if happening.act != "message":
             return Heard(inbound)
+        if begins and inbound.command not in (None, *_BEGINNING):
+            at = self._threads.latest(inbound.address.conversation, happening.user)
+            return Heard(inbound if at is None else replace(inbound, address=at))
         self._threads.heard(
             inbound.address, happening.ts, Recipient(happening.user, happening.user_team or bot.team_id)
         )
         key = inbound.address.key
-        if key not in self._threads.untitled or happening.thread is None or not inbound.text:
+        titled = not begins and key not in self._threads.untitled
+        if titled or happening.thread is None or not inbound.text:
             return Heard(inbound)
         self._threads.untitled.forget(key)
-        title = " ".join(inbound.text.split())[:MAX_TITLE]
-        return Heard(inbound, afterwards=partial(workspace.api.set_title, happening.channel, happening.thread, title))
+        name = partial(workspace.api.set_title, happening.channel, happening.thread, _title(inbound.text))
+        return Heard(inbound, afterwards=name)
 
     async def _placed(self, happening: Happening, workspace: Workspace) -> Happening:
         """The event with its thread, from memory or from Slack."""
@@ -161,7 +196,7 @@ class Receiver:
         place = self._threads.place(conversation, happening.ts)
         if place is None:
             thread = await workspace.api.thread_of(happening.channel, happening.ts)
-            root = happening.direct and thread == happening.ts
+            root = happening.direct and thread == happening.ts and not self._direct_threads
             place = self._threads.placed(conversation, happening.ts, None if root else thread)
         return replace(happening, thread=place.thread)
 
@@ -214,3 +249,7 @@ class Receiver:
 
 def _without_us(people: Iterable[str], bot: BotIdentity) -> Iterable[str]:
     return (user for user in dict.fromkeys(people) if user != bot.user_id)
+
+
+def _title(text: str) -> str:
+    return one_line(text, MAX_TITLE)

@@ -13,8 +13,11 @@ from adapters.telegram.codec.entities import Names
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The message that an update is about: its chat, topic and number. `is_new` where it has just been posted; `sender`
-    is the user name, in lower case, and the name of the person who wrote it."""
+    """The message that an update is about: its chat, topic and number.
+
+    `is_new`: it has just been posted. `sender` is the user name, in lower case, and the name of the person who wrote
+    it.
+    """
 
     chat_id: int
     topic: int | None
@@ -27,9 +30,9 @@ class Envelope:
 class Known:
     """Our knowledge of an update's chat.
 
-    `home` is the chat's first id, None where that is the update's own. `speaks`: we speak in its topic. `post` is the
-    topic and the agent's bot of the message that was marked or has the button, where it is ours. `people` are names by
-    user name in lower case.
+    `home` is the chat's first id; None if that is the update's own. `speaks`: we speak in its topic. `post` is the
+    topic and the agent's bot of the message with the reaction or the button, if it is ours. `people` are names by
+    lower-case user name.
     """
 
     now: datetime

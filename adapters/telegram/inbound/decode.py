@@ -34,8 +34,9 @@ CUSTOM_EMOJI = "\N{WHITE MEDIUM STAR}"
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """The bot that was sent an update, among all our bots. With `hears_topics` everything in a topic where we speak is
-    addressed to us."""
+    """The bot that received an update, among all our bots. With `hears_topics` everything in a topic where we speak is
+    addressed to us.
+    """
 
     bot: BotIdentity
     us: OurBots
@@ -57,7 +58,7 @@ class Pressed:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A group has become a supergroup. Both chats are told."""
+    """A group has become a supergroup. Telegram tells both chats."""
 
     old: int
     new: int
@@ -73,7 +74,7 @@ class TopicClosed:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The bot was let into a chat or given other rights there; not `present`: it was taken out."""
+    """The bot was added to a chat or got other permissions there; without `present` it was removed."""
 
     chat_id: int
     present: bool
@@ -81,7 +82,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """An update that is nothing to us, and why. `detail` says what could not be read."""
+    """An update without news for us, and the reason. `detail` says what could not be read."""
 
     reason: Literal["another kind", "no person", "no content", "for another bot", "not understood"]
     detail: str = ""

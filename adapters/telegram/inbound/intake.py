@@ -98,7 +98,9 @@ class Intake:
                 await bot.api.close_polling()
 
     async def receive(self, bot: OurBot, receiver: Receiver, request: HttpRequest) -> HttpAnswer:
-        """Take the update in a request. One that cannot be read is refused for good."""
+        """Take the update in a request. Answers 400 to a body that is no update, and 503 to an update that was not
+        taken in time, which Telegram sends again.
+        """
         try:
             update = json.loads(request.body)
             int(update["update_id"])

@@ -28,9 +28,8 @@ _Answer = TypeVar("_Answer")
 class Sender:
     """The messages of one adapter.
 
-    Formatting that is refused is left out. What a server does not know is remembered while the process lives. An edit
-    that was not answered is repeated with one space of another kind: if it had been done, the same once more would be
-    refused.
+    Refused formatting is left out. Features that a server lacks are remembered while the process lives. An edit without
+    an answer is repeated with one space of another kind, because Telegram refuses an edit that changes nothing.
     """
 
     def __init__(self, memory: ChatState, numbers: MessageIds, rich: Rich) -> None:
@@ -57,7 +56,7 @@ class Sender:
         return await self._posted(bot, to, nonce, call)
 
     async def upload(self, bot: OurBot, to: Address, file: File, caption: Rendered, *, reply_to: str | None) -> str:
-        """Post a file and return the message's id. It is not looked for when the answer is lost."""
+        """Post a file and return the message's id. It is not searched for when the answer is lost."""
 
         async def call(chat_id: int) -> int:
             answer = await bot.api.upload(_target(bot, chat_id, to, reply_to), file, caption)
@@ -70,8 +69,8 @@ class Sender:
         await self.at_current(to, lambda chat_id: self._change(bot.api, to, chat_id, message, page, final=final))
 
     async def find(self, bot: OurBot, to: Address, nonce: str, page: RenderedPage) -> str | None:
-        """Try one number for a lost message, by changing the message with that number to the page; None if it is
-        another's.
+        """Search once for a lost message, by editing the message with a possible number; returns its id, or None if
+        that message is another one.
         """
         spot = self._spot(bot, to)
         async with self._numbers.turn(spot):
@@ -103,7 +102,7 @@ class Sender:
             return await call(moved.new_chat_id)
 
     async def _posted(self, bot: OurBot, to: Address, nonce: str | None, call: Callable[[int], Awaitable[int]]) -> str:
-        """Post, and remember where. Without a nonce it cannot be looked for."""
+        """Post, and remember the place. A post without a nonce cannot be searched for."""
 
         async def posted(chat_id: int) -> int:
             spot = Spot(chat_id, thread_id_of(to), bot.id)

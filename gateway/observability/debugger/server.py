@@ -19,6 +19,7 @@ from gateway.observability.debugger.threads import Threads
 from gateway.observability.debugger.wire import Wire
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError, DebugProtocolError
+from runtime.events.service import DebuggerAttached, DebuggerDetached, DebuggerRefused
 from runtime.execution.frames.step_watcher import StepWatcher, Watched
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
@@ -108,7 +109,7 @@ class Debugger:
 
     def reserve(self, editor: Editor, /) -> bool:
         if self._closed or self._reserved is not None:
-            self._bus.publish("debugger.refused", reason="another editor is debugging")
+            self._bus.publish(DebuggerRefused("another editor is debugging"))
             return False
         self._reserved = editor
         return True
@@ -119,7 +120,7 @@ class Debugger:
             editor.wishes.stop_on_entry |= self._waits
             self._waits = False
             self._came.set()
-            self._bus.publish("debugger.attached")
+            self._bus.publish(DebuggerAttached())
 
     def detach(self, editor: Editor, /) -> None:
         if self._reserved is not editor:
@@ -128,7 +129,7 @@ class Debugger:
         for watch in self.threads.watches:
             watch.go_on()
         if attached:
-            self._bus.publish("debugger.detached")
+            self._bus.publish(DebuggerDetached())
 
     def close(self) -> None:
         """Let every stopped session continue and end debugging, because the gateway stops."""
@@ -177,7 +178,7 @@ class Debugger:
             except DebugProtocolError as error:
                 text = f"Not the Debug Adapter Protocol: {error}.\n"
                 wire.event("output", category="important", output=text)
-                self._bus.publish("debugger.refused", reason=str(error))
+                self._bus.publish(DebuggerRefused(str(error)))
             finally:
                 self.detach(editor)
             wire.finish()

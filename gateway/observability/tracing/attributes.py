@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.observability.tracing import names
-from runtime.core.frame_events import FrameAbout
+from runtime.events.frames import FrameAbout
 
 
 def title_of(about: FrameAbout) -> str:

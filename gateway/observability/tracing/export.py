@@ -8,12 +8,14 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Protocol
 
 import anyio
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+
+from runtime.events.happening import Tell
+from runtime.events.service import TracingFailed, TracingResumed
 
 MAX_WAITING = 4_096
 """The number of waiting spans; further ones are dropped."""
@@ -26,12 +28,6 @@ FLUSHED_WITHIN_S = 3.0
 """The time for the remaining spans at the end."""
 
 _LIBRARY = "opentelemetry"
-
-
-class Tell(Protocol):
-    """Publishes an event."""
-
-    def __call__(self, name: str, /, **data: Any) -> None: ...
 
 
 class Shipping(SpanProcessor):
@@ -86,12 +82,12 @@ class Shipping(SpanProcessor):
             return
         if await self._exported(batch):
             if self._failing:
-                self._tell("tracing.resumed", dropped=self.dropped)
+                self._tell(TracingResumed(self.dropped))
             self._failing = False
             return
         self.dropped += len(batch)
         if not self._failing:
-            self._tell("tracing.failed", error=self._remarks.last or "nobody took them", dropped=self.dropped)
+            self._tell(TracingFailed(self._remarks.last or "nobody took them", self.dropped))
         self._failing = True
 
     async def _exported(self, batch: Sequence[ReadableSpan]) -> bool:

@@ -10,7 +10,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanContext, Status, StatusCode, set_span_in_context
 
 from gateway.observability.tracing import names
-from runtime.core.frame_events import FrameAbout
+from runtime.events.frames import FrameAbout
 
 MAX_REMEMBERED = 1_000
 """The number of pages on their way and of ended frames that are remembered."""

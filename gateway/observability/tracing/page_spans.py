@@ -13,7 +13,7 @@ from gateway.observability.tracing import names
 from gateway.observability.tracing.attributes import whose
 from gateway.observability.tracing.open_spans import Key, OpenFrame, make_room, nanoseconds, within
 from runtime.bus import Kind
-from runtime.core.talk_events import OfPage, PageClosed, PageFailed, PageFinished, PageOpened
+from runtime.events.talk import OfPage, PageClosed, PageFailed, PageFinished, PageOpened
 
 _ENDS: Sequence[type[OfPage]] = (PageFinished, PageFailed, PageClosed)
 

@@ -12,6 +12,7 @@ from gateway.settings.tree import otel_variables
 from gateway.web.scrape import Scrape
 from runtime.bus import Bus
 from runtime.core.errors import ConfigError
+from runtime.events.service import TracingFailed
 
 
 @asynccontextmanager
@@ -31,7 +32,7 @@ async def telling_spans(settings: TracingSettings, bus: Bus, masking: Masking, n
         from gateway.observability.tracing.sdk import TracingOptions, traced
     except ImportError as error:
         why = f'tracing.on needs the extra "otel": pip install "parley-gateway[otel]" ({error}). No spans are sent.'
-        bus.publish("tracing.failed", error=why, dropped=0)
+        bus.publish(TracingFailed(why, 0))
         yield
         return
     headers = settings.sent_headers(variables)

@@ -35,7 +35,7 @@ from gateway.observability.tracing.open_spans import (
     within,
 )
 from gateway.observability.tracing.page_spans import PageSpans, Publisher
-from runtime.core.frame_events import (
+from runtime.events.frames import (
     FrameFailed,
     FrameParked,
     FrameRestored,
@@ -66,7 +66,7 @@ SHORT_WAIT_S = 60.0
 Noted = TypeVar("Noted", bound=OfFrame | InFrame)
 
 _MARKS: Sequence[type[InFrame]] = (SandboxFailed, StepExecuted, StepRejected, TriggerFired, TurnCompleted)
-"""What is shown as a mark in the span of its frame."""
+"""The events that are marks in the spans of their frames."""
 
 
 class Spans:
@@ -111,7 +111,7 @@ class Spans:
     # -- events
 
     def _known(self, handler: Callable[[Key, OpenFrame, Noted, datetime], None]) -> Callable[[Noted, datetime], None]:
-        """`handler`, for what happens in frames that are known."""
+        """`handler`, for the events of known frames only."""
 
         def hear(what: Noted, at: datetime) -> None:
             known = self._frames.get(what.key)
@@ -202,7 +202,7 @@ class Spans:
         self._end_chat(known, at)
 
     def _chat_told_of(self, key: Key, known: OpenFrame, what: LLMAnswered | LLMBrokeOff, at: datetime) -> Span:
-        """The span of the call whose end is told of; nobody tells when a summary is asked for."""
+        """The span of the call that has ended. It is made here for a summary, whose start is no event."""
         if known.chat is None:
             known.chat_model = what.model
             began = datetime.fromtimestamp(at.timestamp() - what.seconds, UTC)

@@ -141,7 +141,7 @@ class Questions:
         self._pages.tell(self._pages.texts(key, name=who, **count), place)
 
     async def _answer(self, frame: Frame, call: Call, within_s: float | None) -> list[Message] | None:
-        """What somebody answers, or the notice that one of several has left; None when the time is over, who was asked
+        """Somebody's answer, or the notice that one of several has left; None when the time is over, who was asked
         has left, or the meeting has ended in which it was asked. Of notices the next wait hears."""
         taken = await self._builtins.receive(frame, call.pos, at_most=1, within_s=within_s)
         if taken is None or not (taken[0].ends_meeting or taken[0].gone):

@@ -13,10 +13,10 @@ import anyio
 
 from runtime.core.clock import LOOK_S, until
 from runtime.core.errors import QueueTimeout
-from runtime.core.frame_events import StepExecuted, TriggerFired
 from runtime.core.ids import AgentId
 from runtime.core.message import Message, MessageType, message_to_data
 from runtime.core.signals import Listeners
+from runtime.events.frames import StepExecuted, TriggerFired
 from runtime.execution.frames.events import FrameEvents, at_work
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
@@ -200,14 +200,11 @@ class Builtins:
         """Waits for a time; a restart does not start it again."""
         key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.waits:
-            due = self._clock.now().timestamp() + seconds
-            self._journal.note(WaitBegun(*site(frame, call), None, due))
+            self._journal.note(WaitBegun(*site(frame, call), None, self.now_s() + seconds))
         await self._journal.commit()
         wait = self._journal.state.waits[key]
-        self._events.waits(frame, wait)
-        with self._pages.presence.waiting(frame.id):
+        with self.waiting(frame, wait):
             await until(self._clock, wait.due or 0.0, at_most_s=seconds)
-        self._events.goes_on(frame)
         self._journal.note(WaitEnded(*site(frame, call), messages=[]))
 
     async def receive(
@@ -218,15 +215,14 @@ class Builtins:
         That is by the calendar, or `within_s` from now if the calendar is set back. A turn is given with it, in order,
         the notices of its meeting that woke nobody, and when it waits for an agent also what others said meanwhile.
         """
-        self._events.waits(frame, self._journal.state.waits[CallKey(frame.id, pos)])
-        with self._pages.presence.waiting(frame.id):
-            taken = await self._receive(frame, pos, at_most, within_s)
-        self._events.goes_on(frame)
-        return taken
-
-    async def _receive(self, frame: Frame, pos: str, at_most: int, within_s: float | None) -> list[Message] | None:
-        last_s = self._clock.monotonic() + (inf if within_s is None else within_s)
         wait = self._journal.state.waits[CallKey(frame.id, pos)]
+        with self.waiting(frame, wait):
+            return await self._receive(frame, pos, wait, at_most, within_s)
+
+    async def _receive(
+        self, frame: Frame, pos: str, wait: WaitState, at_most: int, within_s: float | None
+    ) -> list[Message] | None:
+        last_s = self._clock.monotonic() + (inf if within_s is None else within_s)
         await self._journal.commit()
         source, taken = wait.source or {}, list[Message]()
         while not taken:
@@ -302,7 +298,8 @@ def _ends(wait: WaitState, message: Message, agent: AgentState) -> bool:
 
 
 def as_they_are(messages: Sequence[Message], agent: AgentState) -> list[Message]:
-    """What a queue gave, as the tape has it by now: in order, changed, and without what was taken back or dropped."""
+    """The messages that a queue gave, as the tape has them by now: in order, changed, and without what was taken back
+    or dropped."""
     given = {message.id for message in messages}
     return [message for message in agent.queue if message.id in given]
 

@@ -33,7 +33,7 @@ class ExtensionCall:
     timeout_s: float = CALL_LIMIT_S
 
     async def happen(self, arguments: Mapping[str, Any]) -> Any:
-        """What the function gives. Raises what it raises, and PlaybookError when it takes too long."""
+        """The function's result. Raises what it raises, and PlaybookError when it takes too long."""
         try:
             with anyio.fail_after(self.timeout_s):
                 if inspect.iscoroutinefunction(self.function):

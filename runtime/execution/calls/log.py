@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from runtime.bus import Bus
 from runtime.core.errors import PlaybookError
+from runtime.events.sessions import ProgramLogged
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
@@ -23,7 +23,7 @@ class LogCalls:
         self._journal = journal
         self._bus = bus
         self._program = program
-        self._lines: list[tuple[int, Mapping[str, Any]]] = []
+        self._lines: list[tuple[int, ProgramLogged]] = []
         """What is on the tape with the fact of this number, and is not written yet."""
 
     @call("Log", example='await Log("text", name=value)', form='Log("sold", pieces=3)', reads=True)
@@ -38,13 +38,12 @@ class LogCalls:
             data = as_data(values)
         except (TypeError, ValueError) as error:
             raise PlaybookError(f"a value that Log was given is not data: {error}") from error
-        about = {"frame": frame.id, "agent_id": frame.state.agent, "agent": frame.agent.klass}
-        about |= {"playbook": frame.state.playbook, "program": self._program}
+        where = (self._journal.session, frame.id, frame.state.agent, frame.agent.klass, frame.state.playbook)
         seq = self._journal.note(CallReturned(*site(frame, call)))
-        self._lines.append((seq, {**about, "line": text, "values": data}))
+        self._lines.append((seq, ProgramLogged(*where, self._program, text, data)))
         self._journal.hurry()
 
     def durable(self, seq: int) -> None:
         """The facts up to this one are on the tape: a line is written once, or in a crash just now never."""
         while self._lines and self._lines[0][0] <= seq:
-            self._bus.publish("program.logged", session_id=self._journal.session, **self._lines.pop(0)[1])
+            self._bus.publish(self._lines.pop(0)[1])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from fnmatch import fnmatchcase
+from typing import Any, Literal, Protocol
 
 from runtime.core.errors import RemoteUnavailable
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
@@ -16,7 +17,7 @@ class RemoteTool:
 
     `tool` is the server's own name for it, `arguments` its names for the parameters. `mismatch` says what is wrong
     with arguments by the tool's schema, None when nothing is. `repeatable`: doing it again does no harm, or the server
-    does it once under one key.
+    does it once under one key. `only_reads`: the server says that it changes nothing.
     """
 
     spec: PlaybookSpec
@@ -24,6 +25,36 @@ class RemoteTool:
     arguments: Mapping[str, str]
     mismatch: Callable[[Mapping[str, Any]], str | None]
     repeatable: bool
+    only_reads: bool
+
+
+Verdict = Literal["allow", "ask", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRules:
+    """Which tools programs may call, by patterns of their names, such as `Weather.*`.
+
+    Of the patterns that fit the longest decides, of equally long ones the strictest. Where none fits a tool may be
+    called, but in a task people are asked first, unless it only reads. No answer within `within_s` seconds is a no.
+    """
+
+    allow: Sequence[str] = ()
+    ask: Sequence[str] = ()
+    deny: Sequence[str] = ()
+    within_s: float = 600.0
+
+    def verdict(self, name: str, tool: RemoteTool, *, in_task: bool) -> Verdict:
+        """What becomes of a call of `Agent.tool`."""
+        rules: tuple[tuple[Verdict, Sequence[str]], ...] = (
+            ("deny", self.deny),
+            ("ask", self.ask),
+            ("allow", self.allow),
+        )
+        fitting = [(len(one), verdict) for verdict, patterns in rules for one in patterns if fnmatchcase(name, one)]
+        if fitting:
+            return max(fitting, key=lambda found: found[0])[1]
+        return "ask" if in_task and not tool.only_reads else "allow"
 
 
 class RemoteServers(Protocol):

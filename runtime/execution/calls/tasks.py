@@ -36,7 +36,8 @@ _TASK_CHARS = 32
 
 @dataclass(frozen=True, slots=True)
 class TaskLimits:
-    """How deep tasks may order tasks, how many of one orderer are at work at once, and how long each may take."""
+    """The limits of tasks: how deep tasks may order tasks, how many of one orderer are at work at once, and how long
+    each may take."""
 
     depth: int = 3
     at_once: int = 8
@@ -80,7 +81,9 @@ class TaskCalls:
         limits = self._limits
         if limits is None:
             raise PlaybookError("tasks need a gateway: here is one conversation alone")
-        self._check(frame.agent.klass, agent, playbook)
+        spec = self._spec(agent, playbook)
+        if not spec.public and agent != frame.agent.klass:
+            raise UnknownTarget(f"{playbook} of {agent} is not public, so other agents cannot order it")
         if deliver not in (CALLER, NOBODY):
             raise PlaybookError(f'Spawn delivers to "{CALLER}" or to "{NOBODY}", not to {deliver!r}')
         state = self._journal.state
@@ -92,7 +95,7 @@ class TaskCalls:
             task_id(self._journal.session, state.seq + 1),
             agent,
             playbook,
-            _named(arguments, self._spec(agent, playbook)),
+            _named(arguments, spec),
             due,
             deliver,
             1 if state.order is None else state.order.depth + 1,
@@ -106,6 +109,7 @@ class TaskCalls:
         return state.tasks[number].name
 
     def _spec(self, klass: str, playbook: str) -> PlaybookSpec:
+        """The playbook of a class. Raises UnknownTarget."""
         agent = self._program.agent(klass)
         if agent is None:
             raise UnknownTarget(f"there is no agent class {klass!r}")
@@ -114,14 +118,9 @@ class TaskCalls:
             raise UnknownTarget(f"{klass} has no playbook {playbook!r}")
         return spec
 
-    def _check(self, own: str, klass: str, playbook: str) -> None:
-        """Raises UnknownTarget for what cannot be ordered."""
-        if not self._spec(klass, playbook).public and klass != own:
-            raise UnknownTarget(f"{playbook} of {klass} is not public, so other agents cannot order it")
-
     def _over_a_limit(self, ordered: TaskOrdered, limits: TaskLimits) -> str:
         """The limit that an order is over, in words; "" for none."""
-        at_work = sum(not task.over for task in self._journal.state.tasks.values())
+        at_work = len(self._journal.state.tasks_at_work())
         if ordered.depth > limits.depth:
             return f"it would be a task {ordered.depth} deep; the limit is {limits.depth}"
         if at_work >= limits.at_once:
@@ -229,7 +228,7 @@ def message_id(task: TaskState) -> MessageId:
 
 
 def ended_in_words(task: TaskState) -> str:
-    """How a task ended that has no result."""
+    """The end of a task without a result, in words."""
     how = {"canceled": "was cancelled", "rejected": "was rejected"}.get(task.status, "failed")
     return f"{how}: {task.error}" if task.error else how
 

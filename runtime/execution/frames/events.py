@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runtime.bus import Bus
-from runtime.core import frame_events
-from runtime.core.frame_events import FrameAbout
+from runtime.events import frames as frame_events
+from runtime.events.frames import FrameAbout
 from runtime.execution.frames.frame import Frame
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameReturned, FrameStarted

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from runtime.core.errors import (
     LLMKeyRefused,
@@ -19,6 +20,7 @@ from runtime.core.errors import (
 from runtime.core.plain_text import error_text
 from runtime.core.texts import Texts
 from runtime.execution.frames.frame import Call, Frame
+from runtime.tape.facts.content import NOTHING
 
 _PLACE = re.compile(r"\b\w+:\d+(?:\.\d+)*:[A-Z]{3}: ")
 """The location of a step at the start of an error, as in `Main:02.01:QUE: `."""
@@ -69,16 +71,40 @@ class RaisedByPlaybook(PlaybookError):
     """An exception from another playbook: its type's name and text, as in the journal."""
 
     def __init__(self, type_name: str, text: str) -> None:
-        super().__init__(text if type_name in _TOLD_BARE else f"{type_name}: {text}")
+        # not `super()`: the type that `rebuilt` adds may be an author's, which takes other arguments
+        Exception.__init__(self, text if type_name in _TOLD_BARE else f"{type_name}: {text}")
         self.type_name = type_name
         self.text = text
 
+    def __str__(self) -> str:
+        return str(self.args[0])
 
-def rebuilt(error: tuple[str, str]) -> Exception:
-    """The exception in a record: a built-in type or one of ours if it exists, else RaisedByPlaybook."""
+
+def rebuilt(error: tuple[str, str], known: Mapping[str, object] = NOTHING) -> Exception:
+    """The exception in a record: one of ours or a frequent built-in one, else RaisedByPlaybook.
+
+    That is of the exception's own type too, where Python or the code that gets it, with the names `known`, has one of
+    that name: `except` finds it by either. What it had beside its text is lost.
+    """
     name, text = error
     kind = _EXCEPTIONS.get(name)
-    return kind(text) if kind is not None else RaisedByPlaybook(name, text)
+    if kind is not None:
+        return kind(text)
+    own = known.get(name, getattr(builtins, name, None))
+    if not isinstance(own, type) or not issubclass(own, Exception) or issubclass(own, _STOPS_ITERATION):
+        return RaisedByPlaybook(name, text)
+    return _both(own)(name, text)
+
+
+_STOPS_ITERATION = (StopIteration, StopAsyncIteration)
+"""Python takes them for something else when a coroutine raises them."""
+
+
+def _both(own: type[Exception]) -> type[RaisedByPlaybook]:
+    try:
+        return type(own.__name__, (RaisedByPlaybook, own), {"__module__": own.__module__})
+    except TypeError:  # one of its bases cannot be combined
+        return RaisedByPlaybook
 
 
 def unwrapped(type_name: str, text: str) -> tuple[str, str]:

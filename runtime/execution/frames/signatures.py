@@ -45,9 +45,9 @@ class CallShape:
     """Whether further names may be given."""
 
     @classmethod
-    def of(cls, params: Sequence[Param]) -> CallShape:
-        """The shape of a playbook with these parameters."""
-        return cls(tuple(p.name for p in params), sum(p.default is None for p in params))
+    def of(cls, params: Sequence[Param], *, more: bool = False) -> CallShape:
+        """The shape of a call with these parameters."""
+        return cls(tuple(p.name for p in params), sum(p.default is None for p in params), more)
 
     def argument(self, node: ast.Call, index: int) -> ast.expr | None:
         """The argument for the parameter at `index`; None when the text of the call does not show it."""
@@ -64,7 +64,7 @@ class CallShape:
         return self.misfit(len(node.args), [k.arg for k in node.keywords if k.arg])
 
     def misfit(self, positional: int, named: Sequence[str]) -> str | None:
-        """What is wrong with so many arguments in order and these by name; None when they fit."""
+        """The error in a call with this number of arguments in order and these by name; None when they fit."""
         if positional > len(self.names):
             many = "argument" if len(self.names) == 1 else "arguments"
             return f"takes {len(self.names)} {many} ({', '.join(self.names)}), not {positional}"
@@ -122,7 +122,7 @@ class Signature:
 
     @property
     def told(self) -> str:
-        """What it does, for models: an example and the first paragraph of the docstring."""
+        """The call's purpose, for models: an example and the first paragraph of the docstring."""
         does = self.does.partition("\n\n")[0].rstrip(".")
         return f"`{self.example}` {does[:1].lower()}{does[1:]}"
 
@@ -180,13 +180,21 @@ def call(
         own = own[:-1] if more else own
         params = parameters(names[0], own)
         readers = {one.name: reader for one in own if (reader := _reader(one)) is not None}
-        shape = CallShape(tuple(p.name for p in params), sum(p.default is None for p in params), more)
+        shape = CallShape.of(params, more=more)
         does = "\n\n".join(one.replace("\n", " ") for one in (inspect.getdoc(function) or "").split("\n\n"))
         _DECLARED[function] = [
             Signature(
-                *(name, params, shape, readers, function, hosted),
-                *(gives == Later, gives not in (None, Later), does),
-                *(example, form),
+                name=name,
+                params=params,
+                shape=shape,
+                readers=readers,
+                function=function,
+                hosted=hosted,
+                begins=gives == Later,
+                returns=gives not in (None, Later),
+                does=does,
+                example=example,
+                form=form,
                 reads=reads,
                 sends=sends,
                 whole=whole,

@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer, NoWorker, VerificationError
-from runtime.core.frame_events import LLMFailed, SandboxFailed, StepRejected, TurnCompleted
 from runtime.core.message import Message, MessageType
+from runtime.events.frames import LLMFailed, SandboxFailed, StepRejected, TurnCompleted
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
@@ -341,7 +341,7 @@ class Interpreter:
         return self._statement_scope.value_of(name)
 
     def position(self) -> Position:
-        """Where the frame is now, for the verifier."""
+        """The frame's present position, for the verifier."""
         return replace(self._statement_scope.position(), may_end_program=self._may_end_program, fenced=self._fenced())
 
     def _fenced(self) -> Fenced | None:

@@ -42,7 +42,7 @@ class AuthorsPython(Protocol):
         ...
 
     async def value_of(self, frame: Frame, source: str, values: Mapping[str, Any], prefix: str) -> Any:
-        """What an expression comes to, with `values` by name. The positions of its calls begin with `prefix`.
+        """The value of an expression, with `values` by name. The positions of its calls begin with `prefix`.
 
         Raises whatever the author's code raises.
         """
@@ -89,7 +89,7 @@ class Description:
         return bool(unknown) and self._has_python(unknown)
 
     async def in_python(self, source: str, prefix: str) -> str:
-        """What an expression comes to in the agent's Python, as text. The positions of its calls begin with `prefix`.
+        """The value of an expression in the agent's Python, as text. The positions of its calls begin with `prefix`.
 
         Raises whatever the author's code raises.
         """

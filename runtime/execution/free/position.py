@@ -42,7 +42,7 @@ _ADDRESSED = frozenset({"Say", "SendMessage", "CreateAgent", "IdleAgent", "CallA
 
 @dataclass(slots=True)
 class Position:
-    """What can be named and called where a statement stands.
+    """The names and calls that a statement may use where it stands.
 
     `steps` are the lines of the playbook with their codes, for `Step`, which says at which of them the model is.
     `types` are declared types of state variables by name, `variables` the names of all of them. `triggers` are the

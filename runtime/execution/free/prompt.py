@@ -183,7 +183,8 @@ def rejection_text(rejection: dict[str, Any], step: str | None = None) -> str:
 
 
 def system_text(program: Program, agent: AgentSpec, executes: str) -> str:
-    """What stays the same from turn to turn: the rules for what the program uses, and the program as the agent sees it.
+    """The part of the prompt that is the same in every turn: the rules for what the program uses, and the program as
+    the agent sees it.
 
     It is the same for all that an agent executes that is neither hidden nor walked.
     """

@@ -251,7 +251,7 @@ def _check_fence(tree: ast.AST, position: Position) -> Rejected | None:
 
 
 def owed(names: Sequence[str]) -> str:
-    """What a step lacks before it ends."""
+    """The error of a step that ends without a value for these variables."""
     return f"the step is not done: {' and '.join(f'${name}' for name in names)} has no value yet"
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import LLMError
-from runtime.core.frame_events import LLMFailed, TurnCompleted
 from runtime.core.message import Message, MessageType, message_from_data, message_to_data
+from runtime.events.frames import LLMFailed, TurnCompleted
 from runtime.execution.compaction import Compaction, transcript_chars
 from runtime.execution.frames.frame import Call as HostCall
 from runtime.execution.frames.outcomes import site, waits_by
@@ -153,7 +153,7 @@ class Exchange:
         return text
 
     def _stands(self, to: str) -> str:
-        """What people see of the words that the present instruction has begun to say to a target."""
+        """The words of the present instruction to a target that people can see already."""
         page = self.context.journal.state.open_page(self.frame.id, to)
         began = page is not None and int(page.id) > self.frame.state.at_seq
         return self.context.pages.standing(page) if page is not None and began else ""

@@ -9,7 +9,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from runtime.core.errors import PlaybookError
-from runtime.core.frame_events import StepExecuted
+from runtime.events.frames import StepExecuted
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import at_work
 from runtime.execution.frames.frame import Frame

@@ -173,7 +173,7 @@ STANDARD: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """What was asked of somebody, and what they wrote, for the `attempt`-th time.
+    """A question to somebody and their answer, for the `attempt`-th time.
 
     `types` are the values that are wanted, `until` says when the talk is done. `triggers` are texts, and parameters
     with their types, by the names of the playbooks that they start. `correctable` are values given before; `unread`:

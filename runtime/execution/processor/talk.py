@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runtime.core.errors import PlaybookError
-from runtime.core.frame_events import HumanRequested
 from runtime.core.message import Message
+from runtime.events.frames import HumanRequested
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.calls import Calls
 from runtime.execution.processor.course import Course
@@ -49,7 +49,7 @@ class Withdrawn(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AgentFacts:
-    """What of an agent matters to all of its frames: the declared types of its variables, the triggers that a model
+    """The facts of an agent for all of its frames: the declared types of its variables, the triggers that a model
     judges, and the playbooks that handle what people say instead of an answer, by the pattern."""
 
     types: Mapping[str, str]
@@ -151,7 +151,7 @@ class Talk:
         return any(message.ends_meeting for message in heard)
 
     async def _understand(self, line: str, part: Ask, heard: Sequence[Message], now: _Attempt) -> Understood:
-        """What was meant by what was heard."""
+        """The meaning of the words that were heard."""
         triggers, names = self._by_message(heard), self._work.names()
         types = {want.name: self._questioner.type_of(want) for want in part.wants}
         correctable = self._correctable(types)
@@ -375,7 +375,7 @@ class _Attempt:
 
 
 def _counted(asked_again: int, missing: Sequence[str]) -> int:
-    """How often a person was asked again by now. Raises PlaybookError where that is too often."""
+    """The number of times that a person was asked again. Raises PlaybookError where that is too often."""
     if missing and asked_again == MAX_ASKED_AGAIN:
         raise PlaybookError(f"nobody gave {' and '.join(f'${name}' for name in missing)}")
     return asked_again + bool(missing)

@@ -18,7 +18,7 @@ MAX_VALUE_CHARS = 2000
 """A value longer than this is shown to the model by its beginning and its length."""
 
 MAX_LISTED_FILES = 10
-"""The number of people's files that the model is told of."""
+"""The number of people's files that the model reads about."""
 
 MAX_LISTED = 40
 """The number of agents, people, or participants of a meeting in the prompt; of the others only their number."""

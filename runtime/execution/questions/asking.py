@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from runtime.core.errors import ContextTooLong, LLMError, NoUsableAnswer
-from runtime.core.frame_events import StepRejected
+from runtime.events.frames import StepRejected
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.model_calls import ModelCalls
@@ -36,7 +36,7 @@ Prompt = Callable[[str], tuple[ChatMessage, ...]]
 
 @dataclass(frozen=True, slots=True)
 class AskingHooks:
-    """What stands around the questions of a frame.
+    """Hooks around the questions of a frame.
 
     `prompt` is the whole prompt around the text of the questions. `parked` is called with the error when the model
     cannot be reached, and returns when the question is to be asked again. `shortened` shortens the prompt, False when

@@ -50,7 +50,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Understand:
-    """What a person means by what they wrote while something was awaited.
+    """The meaning of a person's words that came while something was awaited.
 
     `outcomes` are what it may be, each with what it means; `types` are the values that an answer gives;
     `arguments` are those of the playbooks among the outcomes. `told_by`: see `Choice`.

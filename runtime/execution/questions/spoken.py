@@ -183,8 +183,8 @@ class Spoken:
 
 
 def _begins(pattern: re.Pattern[str], text: str) -> int:
-    """Where the text ends, or something that may end there begins. Blanks before that are not looked through: there may
-    be many of them."""
+    """The position where the text ends, or something that may end there begins. Blanks before that are not looked
+    through: there may be many of them."""
     found = pattern.search(text, max(0, len(text) - _TAIL))
     return len(text) if found is None else found.start()
 

@@ -233,7 +233,7 @@ def addressed(text: str, name: str | None) -> str:
 
 
 def surely_addressed(text: str, name: str | None) -> str:
-    """What `addressed` surely begins with of a text that is still being written."""
+    """The sure beginning of `addressed` for a text that is still being written."""
     tag = f"@{name}".casefold()
     undecided = name is not None and len(text) <= len(tag) and tag.startswith(text.casefold())
     return "" if undecided else addressed(text, name)

@@ -11,7 +11,7 @@ from runtime.channels.outbox import LivePage
 from runtime.core.address import Address
 from runtime.core.errors import NotDelivered
 from runtime.core.stream import StreamChunk, StreamComplete, StreamStart
-from runtime.core.talk_events import PageOpened, PageSent
+from runtime.events.talk import PageOpened, PageSent
 from runtime.tape.facts.pages import PageGrew, PartOpening, PartSent
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PageState

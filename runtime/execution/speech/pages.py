@@ -10,7 +10,6 @@ from typing import Any
 import anyio
 
 from runtime.channels.outbox import LivePage, Outbox, PageSpec
-from runtime.core import talk_events
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError
 from runtime.core.ids import AgentId, MessageId, StreamId
@@ -18,6 +17,7 @@ from runtime.core.message import Attachment, Choice, Message
 from runtime.core.signals import Signal
 from runtime.core.stream import StreamObserver, StreamStart
 from runtime.core.texts import Texts
+from runtime.events import talk as talk_events
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.indicators import Indicators
 from runtime.execution.speech.mentions import mentioned
@@ -144,7 +144,8 @@ class Pages:
         return self._journal.state.pages[str(seq)]
 
     def standing(self, page: PageState) -> str:
-        """What people may have read of an open page, and what of it came since then, in this process."""
+        """The text of an open page that people may have read, and the part of it that came since then, in this
+        process."""
         known, came = page.stands or page.opened.get(0, ""), self._texts.get(page.id, "")
         return known if known.startswith(came) else came
 

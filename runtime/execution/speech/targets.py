@@ -186,7 +186,7 @@ def _ended_unread(text: str, state: SessionState, agent: AgentId, current: str |
 def wait_source(
     text: str, state: SessionState, population: Population, *, agent: AgentId, meeting: str | None
 ) -> dict[str, Any]:
-    """What `Yld(text)` or `WaitForMessage(text)` waits for, as data for the tape.
+    """The source that `Yld(text)` or `WaitForMessage(text)` waits for, as data for the tape.
 
     Keys: `human` (a person; only `person`, an id, or the `declared` human of that name when given), `agents` (ids),
     `meeting` (id), `any` (everybody), `notices` (true for `meeting notice`: who comes and goes ends the wait too).

@@ -18,6 +18,7 @@ from runtime.core.ids import AgentId, GuestId, ParticipantId, PersonId, new_mess
 from runtime.core.message import ACK_WITHIN_S, HUMAN_CLASS, Message, MessageType
 from runtime.core.plain_text import whole_characters
 from runtime.core.stream import StreamStart
+from runtime.events.channels import MessageDelivered, MessageRouted
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Later, OwnType, call
@@ -316,19 +317,12 @@ class Utterances:
         return True
 
     def _tell_delivered(self, frame: Frame, message: Message) -> None:
-        about: dict[str, Any] = {"agent_id": frame.state.agent, "playbook": frame.state.playbook}
-        about |= {"message_id": message.id, "chars": len(message.content)}
-        self._bus.publish("message.delivered", session_id=self._journal.session, **about)
+        where = (self._journal.session, frame.state.agent, frame.state.playbook)
+        self._bus.publish(MessageDelivered(*where, message.id, len(message.content)))
 
     def _tell_routed(self, saying: Saying, channel: Channel, text: str) -> None:
-        about = {"frame": saying.frame.id, "channel_id": channel.id, "sender_id": saying.frame.state.agent}
-        self._bus.publish(
-            "message.routed",
-            session_id=self._journal.session,
-            **about,
-            receiver_spec=saying.to,
-            message_length=len(text),
-        )
+        where = (self._journal.session, saying.frame.id, channel.id, saying.frame.state.agent)
+        self._bus.publish(MessageRouted(*where, saying.to, len(text)))
 
     def _note_said(
         self, saying: Saying, message: Message, channel: Channel, target: Target, shown: PageFinished | PageHeld | None

@@ -8,8 +8,8 @@ from typing import Any
 
 from runtime.bus import Bus
 from runtime.core.errors import PlaybookError
-from runtime.core.frame_events import TriggerFired
 from runtime.core.ids import AgentId
+from runtime.events.frames import TriggerFired
 from runtime.execution.frames.events import at_work
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
@@ -134,7 +134,7 @@ def automatic(agent: AgentSpec, sharing: Sequence[AgentSpec]) -> Iterator[tuple[
 
 
 class VariableRules:
-    """What happens when a variable is set: its declared type is checked, and triggers that become true are run."""
+    """Rules for setting a variable: its declared type is checked, and triggers that become true are run."""
 
     def __init__(
         self,

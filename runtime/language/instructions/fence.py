@@ -37,7 +37,7 @@ _MADE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """What the statements of one free step may do.
+    """The bounds of the statements of one free step.
 
     `playbooks` may be called, `others` may not; those of other agents are written `Agent.Playbook`. `strangers` are the
     agents and declared humans that are not spoken to, by class. `reasons` are the built-in calls that there is a reason

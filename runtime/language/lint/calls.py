@@ -25,7 +25,7 @@ _MOST_CLOSINGS = 50
 
 @dataclass(frozen=True, slots=True)
 class _Callable:
-    """What a name stands for when it is called.
+    """The target of a call, by its name.
 
     `params` is None where nobody knows them, `positional` is how many can be given without their names. `open` when
     further named arguments are taken, `why` is the reason for which it cannot be called.

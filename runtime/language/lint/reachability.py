@@ -73,7 +73,7 @@ def _texts(playbook: PlaybookSpec, lines: SourceLines) -> list[str]:
 
 
 def _python(agent: AgentSpec) -> Iterator[str]:
-    """The names and texts in the agent's Python, except the definitions of functions."""
+    """The names and texts in the agent's Python. The definition of a function does not name it."""
     for fence in agent.fences:
         for node in ast.walk(parse_python(fence.source)):
             match node:

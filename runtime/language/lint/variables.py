@@ -107,7 +107,7 @@ def _may_follow(free: list[tuple[int, str]], use: _Use) -> bool:
 
 
 def _swapped(name: str, counts: Mapping[str, int]) -> str:
-    """The variable whose name differs by two swapped letters, if this name is used only once."""
+    """The variable whose name differs by two neighbouring letters swapped, if this name is used only once."""
     if counts[name] != 1 or any(char.isdigit() for char in name):
         return ""
     made = (name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in range(len(name) - 1))

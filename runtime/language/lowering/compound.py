@@ -216,7 +216,9 @@ class Compound:
         )
 
     def _lasting(self, found: Instruction, text: str) -> Instruction | None:
-        """A conversation that a person ends, or a repeated message: "Tell jokes until they laugh"."""
+        """A conversation that a person ends, or a message repeated until something is true: "Tell jokes until they
+        laugh".
+        """
         if found.talk is None or found.talk.asks:
             return None
         cut = phrases.LASTS.search(unquoted(text))

@@ -129,7 +129,7 @@ class ModelLowerer:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the prompt and the model."""
+        """A text that changes with the prompt and the model."""
         prompt = "\0".join(message.content for message in _PROMPT)
         return f"model-{_VERSION} {self._llm.model} {hashlib.sha256(prompt.encode()).hexdigest()}"
 

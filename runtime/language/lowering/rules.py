@@ -36,7 +36,7 @@ class RulesLowerer:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the rules."""
+        """A text that changes with the rules."""
         return f"rules-{_VERSION}"
 
     async def lower(self, source: ParsedAgent, program: ParsedProgram) -> Lowered:

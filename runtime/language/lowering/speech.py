@@ -278,7 +278,7 @@ def _before_what(text: str) -> str:
 
 
 def _perhaps_over(text: str, said: str) -> Instruction | None:
-    """Whether a step such as "Tell the user how to save and quit" might mean that the program ends."""
+    """A free step for "Tell the user how to save and quit", which may or may not end the program; None for others."""
     over = phrases.AND_END.search(said)
     if over is None or " " in over[0].strip(" ,;.").removeprefix("and ").removeprefix("then "):
         return None

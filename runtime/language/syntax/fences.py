@@ -24,7 +24,7 @@ def is_python(fence: Fence) -> bool:
 
 
 def is_code(fence: Fence) -> bool:
-    """Whether the fence is code rather than prose."""
+    """Whether the fence is meant for the machine, and no part of the prose."""
     return is_python(fence) or fence.language == PUBLIC_JSON
 
 

@@ -35,7 +35,7 @@ _ELSEWHERE = frozenset({"remote"})
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPreferences:
-    """How what agents say reaches a person.
+    """A person's preferences for the messages of agents.
 
     "streaming" grows while it is written, in pieces of at least `streaming_chunk_size` characters; "buffered" is shown
     whole, together with what follows within `buffer_timeout_s`; "custom" is given to the playbook `handler` instead.

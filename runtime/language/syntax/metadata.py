@@ -26,7 +26,7 @@ AGENT_KEYS = frozenset(
     {
         *_COMMON,
         *("name", "startup_mode", "remote", "delivery_channel", "streaming_enabled", "streaming_chunk_size"),
-        *("buffer_messages", "buffer_timeout", "meeting_notifications", "delivery_handler", "participant"),
+        *("buffer_messages", "buffer_timeout", "meeting_notifications", "delivery_handler", "participant", "prompts"),
     }
 )
 _MODES = {"playbook": "playbook", "react": "react", "iterative": "react", "raw": "raw", "single-shot": "raw"}
@@ -82,7 +82,7 @@ class Preamble:
 
 
 def read_preamble(blocks: Sequence[Block], keys: frozenset[str], problems: Problems) -> Preamble:
-    """What stands below a heading.
+    """Read the lines below a heading.
 
     Metadata is a `metadata:` block of YAML that `---` ends, or `key: value` lines with these keys, anywhere in the
     prose. Keys of the author's own are metadata where a paragraph has nothing but keys and begins what stands below the
@@ -124,6 +124,8 @@ def check_values(metadata: dict[str, Any], lines: dict[str, SourceLine], problem
             metadata[key] = chosen
         elif key in MEETING_KEYS and isinstance(value, str):
             metadata[key] = [part.strip() for part in value.split(",")]
+        elif key == "prompts" and isinstance(value, str):
+            metadata[key] = [value]
         elif wanted := _wanted(key, value):
             problems.at(line, f"`{key}` cannot be {value!r}", hint=f"Expected {wanted}.")
     handler = metadata.get("delivery_handler") or metadata.get("custom_handler")
@@ -140,6 +142,9 @@ def _wanted(key: str, value: Any) -> str:
         return "" if isinstance(value, bool) else "true or false"
     if key in MEETING_KEYS:
         return "" if isinstance(value, list) else "a list of agents, for example [Host, Guest]"
+    if key == "prompts":
+        texts = isinstance(value, list) and all(isinstance(one, str) and one.strip() for one in value)
+        return "" if texts else "a list of messages, one a line, for example - Order a cake"
     if key == "remote":
         return "" if isinstance(value, dict) else "a block with type, transport and url"
     if key in _LEAST:

@@ -222,7 +222,7 @@ def _expand(given: str) -> list[Path]:
 
 
 def _read(path: Path, *, regular: bool) -> tuple[bytes, int]:
-    """What a file has, one byte more than it may have at most, and its size. Raises OSError, ValueError.
+    """A file's content, at most one byte more than it may have, and its size. Raises OSError, ValueError.
 
     `regular`: devices and pipes are refused, which may have no end or never begin.
     """

@@ -25,8 +25,8 @@ OPENED_WITHIN_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a fork goes on from, and where it was asked for, as the text of its event has it; `link` leads there where
-    links do."""
+    """The branch that a fork goes on from, and the place where it was asked for, as the text of its event has them;
+    `link` leads there where links do."""
 
     branch: Branch
     home: Address
@@ -54,7 +54,7 @@ class Forks:
         self._inbox = inbox
 
     async def open(self, event: InboxEvent) -> str:
-        """Open a place and have a session begin there that goes on from here; what people here are told of it.
+        """Open a place and have a session begin there that goes on from here; returns the text for the people here.
 
         Done again after a crash it comes to the same: what was opened is on the tape before anything begins there.
         """

@@ -28,7 +28,7 @@ Deed = Literal["fetched", "say", "answer", "leave", "share"]
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What a participant does in its seat.
+    """An act of a participant in its seat.
 
     "fetched": it has acknowledged `messages`; "say": `text` to whom `to` names, as programs name them; "answer": to the
     invitation into `meeting`, `text` is JOINED or REJECTED with a reason; "leave" `meeting`; "share" in `meeting` under

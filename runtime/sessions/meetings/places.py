@@ -10,6 +10,7 @@ import anyio
 from runtime.core.address import Address
 from runtime.core.errors import AdapterError, InboxFull
 from runtime.core.ids import ANYONE
+from runtime.events.sessions import MeetingPlaceless
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.placement import meeting_held_at
 from runtime.sessions.node_context import NodeContext
@@ -85,9 +86,7 @@ class MeetingPlaces:
             with anyio.fail_after(OPENED_WITHIN_S):
                 return await self._around.outbox.open_thread(self._record.address, title, nonce=nonce)
         except (AdapterError, TimeoutError) as error:
-            self._around.bus.publish(
-                "meeting.placeless", session_id=self._record.id, meeting_id=meeting.id, error=str(error) or "no answer"
-            )
+            self._around.bus.publish(MeetingPlaceless(self._record.id, meeting.id, str(error) or "no answer"))
             return None
 
     def _invite(self, meeting: MeetingState, people: Sequence[str], place: Address, there: str | None) -> None:
@@ -151,15 +150,10 @@ class MeetingPlaces:
             self._tell("meeting_place_ended", self._going_on.pop(meeting))
 
     def _tell_lost(self, meeting: MeetingState) -> None:
-        """What is said to the meeting is shown where the session lives from now on. What somebody still writes in the
+        """Tell that the meeting is shown where the session lives from now on. What somebody still writes in the
         place is heard."""
         self._pages.tell(self._say("meeting_place_lost", topic=words_within(meeting.topic)))
-        self._around.bus.publish(
-            "meeting.placeless",
-            session_id=self._record.id,
-            meeting_id=meeting.id,
-            error="nothing can be shown there now",
-        )
+        self._around.bus.publish(MeetingPlaceless(self._record.id, meeting.id, "nothing can be shown there now"))
 
     @property
     def all(self) -> list[Address]:

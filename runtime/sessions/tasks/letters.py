@@ -1,4 +1,4 @@
-"""What orderers and tasks tell each other, as the texts of inbox events."""
+"""Letters between orderers and tasks, as the texts of inbox events."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class _Letter:
 
 @dataclass(frozen=True, slots=True)
 class Order(_Letter):
-    """What is to be done: number `number` of the session `orderer`, which is in the conversation `home`. `place` is
-    where people see what the task says, both as `address_data` has them."""
+    """The order with number `number` of the session `orderer`, which is in the conversation `home`. People see the
+    task's messages at `place`; both addresses are as `ADDRESS` writes them."""
 
     number: int
     orderer: SessionId
@@ -48,7 +48,7 @@ class Order(_Letter):
 
 @dataclass(frozen=True, slots=True)
 class Result(_Letter):
-    """How task `number` of the session `orderer` has ended. The facts `first` to `last` of the session `task` say how
+    """The end of task `number` of the session `orderer`. The facts `first` to `last` of the session `task` say how
     it came about."""
 
     number: int
@@ -59,12 +59,6 @@ class Result(_Letter):
     error: str | None
     first: int
     last: int
-
-
-def as_address(data: list[str | None]) -> Address:
-    """The address that `address_data` was made of."""
-    platform, conversation, thread = data
-    return Address(str(platform), str(conversation), thread)
 
 
 def session_of(address: Address) -> SessionId | None:

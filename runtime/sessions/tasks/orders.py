@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
 from anyio.abc import TaskGroup
 
+from runtime.agents.dispatcher import Dispatcher
 from runtime.core.address import address_data
 from runtime.core.background import OnDemand
 from runtime.core.errors import ArchiveUnavailable, InboxFull, QueueFull
-from runtime.core.ids import AgentId
 from runtime.core.message import Message
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
+from runtime.events.sessions import TaskUntold
 from runtime.execution.calls.tasks import ended_in_words, message_id
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
@@ -33,21 +33,18 @@ from runtime.tape.task_state import CALLER, TaskState
 RETRY_S = 1.0
 """The pause before another try with a full inbox."""
 
-Deliver = Callable[[AgentId, Message], bool]
-"""Delivers a message to an agent's queue; False when the agent does not live now. Raises QueueFull."""
-
 
 class TaskOrders:
     """The orders of one session in memory. They are brought to the tasks after `start`."""
 
     def __init__(
-        self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox, deliver: Deliver
+        self, record: SessionRecord, journal: Journal, around: NodeContext, inbox: Inbox, dispatcher: Dispatcher
     ) -> None:
         self._record = record
         self._journal = journal
         self._around = around
         self._inbox = inbox
-        self._deliver = deliver
+        self._dispatcher = dispatcher
         self._posting = OnDemand(self._post)
         self._posted = Signal()
 
@@ -157,34 +154,34 @@ class TaskOrders:
             recipient_id=task.agent,
         )
         try:
-            if not self._deliver(task.agent, message):
+            if not self._dispatcher.deliver(task.agent, message):
                 self._journal.note(MessageQueued(task.agent, message))
         except QueueFull:
-            self._around.bus.publish("task.untold", session_id=self._record.id, task=task.number)
+            self._around.bus.publish(TaskUntold(self._record.id, task.number))
 
     def asked_by_task(self, event: InboxEvent) -> bool:
         """Whether an event answers a question that a task may have asked, and not this session."""
         asker = (event.choice or "").partition(".")[0]
-        at_work = any(not task.over for task in self._journal.state.tasks.values())
-        return bool(asker) and at_work and not self._record.id.startswith(asker)
+        at_work = self._journal.state.tasks_at_work()
+        return bool(asker and at_work) and not self._record.id.startswith(asker)
 
     async def forward(self, event: InboxEvent) -> None:
         """Bring an answer to the task that asked, or to all that are at work when one that they ordered did."""
         asker = (event.choice or "").partition(".")[0]
-        at_work = [task for task in self._journal.state.tasks.values() if not task.over]
+        at_work = self._journal.state.tasks_at_work()
         for task in [task for task in at_work if task.id.startswith(asker)] or at_work:
             with suppress(InboxFull):  # the press comes to nothing, and may be made again
                 await self._inbox.add(replace(event, address=address_of(task.id), place=None))
 
     async def catch_up(self) -> None:
         """Learn of the tasks that ended in what was undone: no event will tell of them again."""
-        for task in [task for task in self._journal.state.tasks.values() if not task.over]:
+        for task in self._journal.state.tasks_at_work():
             result = await self._result_of(task)
             if result is not None:
                 self._over(task, result)
 
     async def _result_of(self, task: TaskState) -> Result | None:
-        """What a task has come to, by its own tape; None while it is at work."""
+        """The result of a task, by its own tape; None while it is at work."""
         store, id_ = self._around.store, task.id
         try:
             if await store.session(shard_of(address_of(task.id).key), id_) is None:
@@ -202,14 +199,14 @@ class TaskOrders:
 
 def cancel_tasks(journal: Journal, *, after: int = 0) -> bool:
     """End the tasks that are at work and were ordered after a fact; whether there are some."""
-    at_work = [task for task in journal.state.tasks.values() if not task.over and task.seq > after]
+    at_work = [task for task in journal.state.tasks_at_work() if task.seq > after]
     for task in at_work:
         journal.note(TaskCancelled(task.number))
     return bool(at_work)
 
 
 def told_late(event: InboxEvent, texts: Texts) -> str | None:
-    """What people are told of a result whose orderer has gone; None of a task that came to none."""
+    """The text for people about a result whose orderer has gone; None of a task that came to none."""
     result = Result.read(event.text)
     if result.status != "completed":
         return None

@@ -13,11 +13,11 @@ from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.outcomes import reason
 from runtime.execution.session_context import SessionContext
 from runtime.sessions.node_context import NodeContext
-from runtime.sessions.tasks.letters import Order, Result, as_address
+from runtime.sessions.tasks.letters import Order, Result
 from runtime.sessions.tasks.orders import RETRY_S
 from runtime.stores.inbox import TASK_OVER, Inbox, InboxEvent
 from runtime.tape.facts.agents import AgentPaused
-from runtime.tape.facts.content import Content
+from runtime.tape.facts.content import ADDRESS, Content
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.facts.tasks import OrderAnswered, OrderBegun, OrderOver, OrderTaken
 from runtime.tape.state import SessionState
@@ -49,7 +49,7 @@ class TaskWork:
         """Take an order, and have its playbook executed; an order that cannot be executed is rejected. `broken` says
         why the program cannot go on."""
         order = Order.read(event.text)
-        home, place = as_address(order.home), as_address(order.place)
+        home, place = ADDRESS.read(order.home), ADDRESS.read(order.place)
         self._journal.note(OrderTaken(order.number, order.orderer, home, place, order.due, order.depth))
         try:
             if broken is None:
@@ -94,7 +94,7 @@ class TaskWork:
         if order is None or self._journal.state.ended:
             return
         if broken is not None:
-            self._fail(broken)
+            self._break_off("failed", broken)
         if order.over:
             self._ending.wake()
         else:
@@ -102,18 +102,17 @@ class TaskWork:
 
     async def _end_in_time(self, due_s: float) -> None:
         await until(self._around.clock, due_s)
-        self._fail(self._around.texts("session.task_late"))
-
-    def _fail(self, error: str) -> None:
-        order = self._journal.state.order
-        if order is not None and not order.over and not self._journal.state.ended:
-            self._over("failed", error=error)
+        self._break_off("failed", self._around.texts("session.task_late"))
 
     def cancel(self) -> None:
         """The orderer does not need it any more. Waits for nothing: the end follows the commit that takes the event."""
+        self._break_off("canceled")
+
+    def _break_off(self, status: TaskStatus, error: str | None = None) -> None:
+        """End the task without a result, if it has not ended."""
         order = self._journal.state.order
         if order is not None and not order.over and not self._journal.state.ended:
-            self._over("canceled")
+            self._over(status, error=error)
 
     async def _end_if_over(self) -> None:
         order = self._journal.state.order

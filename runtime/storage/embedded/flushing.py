@@ -15,14 +15,15 @@ from pathlib import Path
 import anyio.to_thread
 
 from runtime.core.clock import Clock
-from runtime.storage.encoding.notice import OnEvent
+from runtime.events.happening import Tell
+from runtime.events.service import StorageDoubted
 
 FLUSH_EVERY_S = 1.0
 
 _Seen = dict[Path, tuple[int, int]]
 
 
-async def keep_flushed(folder: Path, clock: Clock, on_event: OnEvent) -> None:
+async def keep_flushed(folder: Path, clock: Clock, on_event: Tell) -> None:
     """Flush those files of `folder` that have changed, once a second, until cancelled.
 
     A disk that refuses is told as storage.doubted when it begins to.
@@ -36,7 +37,7 @@ async def keep_flushed(folder: Path, clock: Clock, on_event: OnEvent) -> None:
         except OSError as error:
             reason = f"{folder} cannot be flushed ({error.strerror}): losing power would lose more than a second."
             if reason != refused:
-                on_event("storage.doubted", reason=reason)
+                on_event(StorageDoubted(reason))
             refused = reason
         else:
             refused = ""

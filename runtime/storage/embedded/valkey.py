@@ -24,12 +24,13 @@ from anyio.abc import Process, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from runtime.core.background import beside
-from runtime.core.clock import Clock, SystemClock
+from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, StorageUnavailable
+from runtime.events.happening import Tell, unheard
+from runtime.events.service import StorageBack, StorageLost
 from runtime.storage.embedded.data_directory import prepare, socket_path
 from runtime.storage.embedded.flushing import keep_flushed
 from runtime.storage.embedded.server_binary import find_server_binary
-from runtime.storage.encoding.notice import OnEvent, unheard
 
 RESTARTS_PER_MINUTE = 5
 
@@ -86,10 +87,10 @@ class EmbeddedValkey(AbstractAsyncContextManager[Path]):
     nothing to start, StorageUnavailable when it does not start or dies too often.
     """
 
-    def __init__(self, data_dir: Path, *, on_event: OnEvent = unheard, clock: Clock | None = None) -> None:
+    def __init__(self, data_dir: Path, *, on_event: Tell = unheard) -> None:
         self._data_dir = data_dir
         self._on_event = on_event
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock()
         self._running = self._run()
         self._server: _OwnServer | _OtherServer
 
@@ -118,7 +119,7 @@ class EmbeddedValkey(AbstractAsyncContextManager[Path]):
         restarts: deque[float] = deque(maxlen=RESTARTS_PER_MINUTE)
         while True:
             why = await self._server.ended()
-            self._on_event("storage.lost", server=str(socket), reason=why)
+            self._on_event(StorageLost(why, str(socket)))
             now = self._clock.monotonic()
             if len(restarts) == RESTARTS_PER_MINUTE and now - restarts[0] < 60:
                 raise StorageUnavailable(
@@ -127,7 +128,7 @@ class EmbeddedValkey(AbstractAsyncContextManager[Path]):
                 )
             restarts.append(now)
             self._server = await _obtain(data_dir, socket)
-            self._on_event("storage.back", server=str(socket), seconds=self._clock.monotonic() - now)
+            self._on_event(StorageBack(self._clock.monotonic() - now, str(socket)))
 
 
 class _OwnServer:
@@ -274,7 +275,7 @@ async def _serves(connection: SocketStream, data_dir: Path) -> bool:
 
 
 def _close_to_others(folder: Path) -> None:
-    """Close files that a server wrote before it was told to keep them private."""
+    """Make files private that a server wrote before it was told to keep them so."""
     if folder.is_dir():
         folder.chmod(0o700)
         for path in folder.iterdir():

@@ -1,4 +1,4 @@
-"""Facts about agents: their variables, their queues, and when they are to be told of something."""
+"""Facts about agents: their variables, their queues, and their reminders."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class AgentPaused(Content):
 
 @fact("stop")
 class AgentStopped(Content):
-    """What an agent does was stopped. `dropped` messages are not handled any more, `past` is what its next playbook
+    """The work of an agent was stopped. `dropped` messages are not handled any more, `past` is what its next playbook
     knows of this one; `idle`: it did nothing."""
 
     agent: AgentId = key("agent")

@@ -1,4 +1,4 @@
-"""What a fact says: a frozen dataclass for each kind, and its stored form, which is generated from the class once.
+"""The content of facts: a frozen dataclass for each kind, and its stored form, which is generated from the class once.
 
 A class names each field's key on the tape. Reading takes what older versions wrote: keys that are not there have a
 default, or another name that they once had. Keys that are not known are passed over.
@@ -39,7 +39,7 @@ NOTHING: Mapping[str, Any] = _Nothing()
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a value that is no JSON data is written and read."""
+    """The stored form of a value that is no JSON data."""
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
@@ -83,7 +83,7 @@ def _id_of(part: Field[Any]) -> Callable[[str], Any] | None:
 
 
 class Content:
-    """What a fact says. `data` is the stored form, JSON data once `as_data` has gone through it."""
+    """The content of a fact. `data` is the stored form, JSON data once `as_data` has gone through it."""
 
     __slots__ = ()
 
@@ -120,11 +120,11 @@ class Content:
         return None
 
     def owes(self) -> str | None:
-        """What the outbox gains by it."""
+        """The page that the outbox gains by it, if any."""
         return None
 
     def pays(self) -> str | None:
-        """What the outbox loses by it."""
+        """The page that the outbox loses by it, if any."""
         return None
 
 
@@ -134,7 +134,7 @@ KINDS: dict[str, type[Content]] = {}
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """How a field is stored; see `key`."""
+    """The stored form of a field; see `key`."""
 
     name: str
     form: Form | None

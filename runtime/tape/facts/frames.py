@@ -100,7 +100,7 @@ class TranscriptCompacted(Content):
 
 @fact("park")
 class FrameParked(Content):
-    """What a frame waits for from now on."""
+    """A frame waits from now on."""
 
     frame: str = key("f")
     waits: Mapping[str, Any] | None = key("waits")
@@ -108,7 +108,7 @@ class FrameParked(Content):
 
 @fact("steer")
 class FrameSteered(Content):
-    """Messages came to a frame while it was working. `heard` is how a model is told of them."""
+    """Messages came to a frame while it was working. `heard` is their text for a model."""
 
     frame: str = key("f")
     messages: Sequence[str] = key("mids")

@@ -46,7 +46,7 @@ class ParticipantAsked(Content):
 
 @fact("invite")
 class InvitationAnswered(Content):
-    """What somebody answers who was asked, and whether they are asked `again`. In old tapes one without an answer is
+    """The answer of somebody who was asked, and whether they are asked `again`. In old tapes one without an answer is
     the question."""
 
     id: str = key("id", first=True)

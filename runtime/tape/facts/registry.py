@@ -12,10 +12,10 @@ from runtime.tape.tape import Fact
 
 
 def content_of(kind: str, data: Mapping[str, Any]) -> Content:
-    """What a stored fact of this kind says. Raises LookupError for an unknown kind, or where a key is missing."""
+    """The content of a stored fact of this kind. Raises LookupError for an unknown kind, or where a key is missing."""
     return KINDS[kind].read(data)
 
 
 def read_as(fact_: Fact, wanted: type[Kind]) -> Kind | None:
-    """What a stored fact says, if it is of this kind."""
+    """The content of a stored fact, if it is of this kind."""
     return wanted.read(fact_.data) if fact_.kind == wanted.kind else None

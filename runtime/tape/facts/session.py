@@ -101,14 +101,14 @@ class ThreadOpened(Content):
 
 @fact("forked", session=True)
 class ForkSettled(Content):
-    """Whoever asked for a fork was told of it."""
+    """Whoever asked for a fork knows its result."""
 
     event: str = key("event")
 
 
 @fact("merged")
 class ForkMerged(Content):
-    """What came of another session, as one message; its facts `first` to `last` say how it came about."""
+    """The result of another session, as one message; its facts `first` to `last` say how it came about."""
 
     agent: AgentId = key("agent")
     message: Message = key("message", form=MESSAGE)

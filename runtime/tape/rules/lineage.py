@@ -26,7 +26,7 @@ MAX_DURING = 50
 
 @rule(SessionBranched)
 def _branch(state: SessionState, seq: int, fact: SessionBranched) -> None:
-    """What the other session was about to show is its own affair; what can be asked again is. What it heard in another
+    """Leave to the other session what it was about to show; ask again what can be asked again. What it heard in another
     place is not to be marked in this one."""
     state.pages, state.closed, state.marks, state.threads = {}, {}, {}, {}
     state.broken = None
@@ -54,9 +54,8 @@ def _hold_meetings_here(state: SessionState) -> None:
 
 def _leave_tasks_there(state: SessionState) -> None:
     """The results of tasks go to who ordered them, and not to a copy of it."""
-    for task in state.tasks.values():
-        if not task.over:
-            task.status, task.error, task.to_post = "canceled", "it went on in the conversation that was copied", []
+    for task in state.tasks_at_work():
+        task.status, task.error, task.to_post = "canceled", "it went on in the conversation that was copied", []
 
 
 @rule(ExchangeBegun)

@@ -1,8 +1,15 @@
-"""The fold's rules about a turn that a model answers in statements: each of them, and how the turn ends."""
+"""The fold's rules about the turns of a model: their statements, how they end, and how the oldest are summarized."""
 
 from __future__ import annotations
 
-from runtime.tape.facts.frames import EndReached, StatementAccepted, StatementDone, StatementFailed, StatementRejected
+from runtime.tape.facts.frames import (
+    EndReached,
+    StatementAccepted,
+    StatementDone,
+    StatementFailed,
+    StatementRejected,
+    TranscriptCompacted,
+)
 from runtime.tape.frame_state import SHARED, Ending, StatementState
 from runtime.tape.rules.registry import rule
 from runtime.tape.state import SessionState
@@ -44,3 +51,11 @@ def _end(state: SessionState, _: int, fact: EndReached) -> None:
     frame.ending = Ending(fact.how, fact.value)
     if frame.statements:
         frame.statements[-1].done = True
+
+
+@rule(TranscriptCompacted)
+def _compact(state: SessionState, _: int, fact: TranscriptCompacted) -> None:
+    """The first `turns` turns are told by `summary` from now on, in front of those that are left. The facts stay."""
+    frame = state.frames[fact.frame]
+    first, *rest = frame.transcript[fact.turns :]
+    frame.transcript = [{"heard": f"{fact.summary}\n\n{first['heard']}", "said": first["said"]}, *rest]

@@ -14,6 +14,7 @@ from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
 from adapters.pages.presenter import Presenter
 from runtime.core.address import Address, Speaker
+from runtime.events.happening import Happening
 from tests.contract.discord.speaking import general, private
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord.limits import DiscordLimits
@@ -85,8 +86,8 @@ class Stage:
     async def _finish(self, page: Page, text: str) -> None:
         self.finished[page.spec.id] = await page.finish(text)
 
-    def _hear(self, name: str, /, **_data: Any) -> None:
-        self.events.append(name)
+    def _hear(self, what: Happening) -> None:
+        self.events.append(what.name)
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ import pytest
 
 from adapters.slack.adapter import SlackAdapter, SlackOptions
 from tests.contract.slack.speaking import new_adapter
+from tests.contract.stands.stand import COMMANDS
 from tests.fakes.clock import FakeClock
 from tests.fakes.slack.platform import SlackPlatform
 from tests.fakes.slack.server import serving
@@ -28,7 +29,7 @@ def platform(anyio_backend: str, clock: FakeClock) -> SlackPlatform:
 @pytest.fixture
 async def options(platform: SlackPlatform) -> AsyncIterator[SlackOptions]:
     async with serving(platform) as address:
-        yield SlackOptions(base_url=f"{address}/api/")
+        yield SlackOptions(base_url=f"{address}/api/", commands={name: name for name in COMMANDS})
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the tests of the Slack adapter say, and with what."""
+"""Messages and options for the tests of the Slack adapter."""
 
 from __future__ import annotations
 

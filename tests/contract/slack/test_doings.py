@@ -284,10 +284,91 @@ async def test_longer_text_is_written_in_a_form(adapter: SlackAdapter, platform:
     assert (heard.text, heard.address) == ("a long\nstory", thread(root.ts))
 
 
-# An assistant's thread, and an agent's session.
+# The app's messages, and an agent's session.
 
 
-async def test_assistants_thread_gets_prompts_and_then_a_title(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+async def test_who_opens_the_apps_messages_is_offered_prompts(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    platform.open_app(tab="home")
+    platform.say("next", channel=DIRECT)
+    async with adapter.connect() as inbound:
+        await anext(inbound)
+        assert platform.surfaces.prompts == {}
+        platform.open_app()
+        platform.say("next", channel=DIRECT)
+        await anext(inbound)
+    assert {"title": "stop", "message": "!stop"} in platform.surfaces.prompts[DIRECT]
+
+
+async def test_the_prompts_of_the_program_come_first(
+    options: SlackOptions, clock: FakeClock, platform: SlackPlatform
+) -> None:
+    prompts = ["Order a cake", "What do you\nhave today? " + "x" * 100]
+    platform.open_app()
+    platform.say("next", channel=DIRECT)
+    async with (
+        aclosing(new_adapter(replace(options, prompts=prompts), clock=clock)) as adapter,
+        adapter.connect() as inbound,
+    ):
+        await anext(inbound)
+    [cake, have, *commands] = platform.surfaces.prompts[DIRECT]
+    assert cake == {"title": "Order a cake", "message": "Order a cake"}
+    assert (len(have["title"]), have["message"]) == (80, prompts[1])
+    assert [one["message"][0] for one in commands] == ["!", "!"]
+
+
+async def test_each_direct_message_begins_a_conversation_that_goes_on_in_its_thread(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    first = platform.say("What is the\nplan?", channel=DIRECT)
+    second = platform.say("And who pays?", channel=DIRECT)
+    platform.say("How much?", channel=DIRECT, thread=first)
+    platform.rewrite(second, "Who pays?", channel=DIRECT)
+    platform.react("eyes", second, channel=DIRECT)
+    platform.say("last", channel=DIRECT)
+    async with adapter.connect() as inbound:
+        heard = [await anext(inbound) for _ in range(6)]
+    assert [one.address.thread for one in heard[:5]] == [first, second, first, second, second]
+    titles = {f"{DIRECT}/{first}": "What is the plan?", f"{DIRECT}/{second}": "And who pays?"}
+    assert platform.surfaces.titles.items() >= titles.items()
+
+
+async def test_a_command_outside_of_threads_is_about_the_conversation_where_one_spoke_last(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    early = platform.say("!status", channel=DIRECT)
+    root = platform.say("write me a novel", channel=DIRECT)
+    platform.say("!stop", channel=DIRECT)
+    platform.command("status", channel=DIRECT)
+    new = platform.say("!new write me a poem", channel=DIRECT)
+    async with adapter.connect() as inbound:
+        heard = [await anext(inbound) for _ in range(5)]
+    assert [(one.command, one.address.thread) for one in heard] == [
+        ("status", early),
+        (None, root),
+        ("stop", root),
+        ("status", root),
+        ("new", new),
+    ]
+
+
+async def test_direct_messages_are_one_conversation_where_that_is_set(
+    options: SlackOptions, clock: FakeClock, platform: SlackPlatform
+) -> None:
+    root = platform.say("one", channel=DIRECT)
+    platform.say("two", channel=DIRECT)
+    platform.say("three", channel=DIRECT, thread=root)
+    async with (
+        aclosing(new_adapter(replace(options, direct_threads=False), clock=clock)) as adapter,
+        adapter.connect() as inbound,
+    ):
+        heard = [await anext(inbound) for _ in range(3)]
+    assert [one.address for one in heard] == [ADA, ADA, replace(ADA, thread=root)]
+
+
+async def test_panel_of_an_app_of_before_gets_prompts_and_then_a_title(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    platform.surfaces.agent_view = False
     root = platform.open_assistant()
     platform.say("What is the\nplan?", channel=DIRECT, thread=root)
     platform.say("And then?", channel=DIRECT, thread=root)
@@ -297,8 +378,9 @@ async def test_assistants_thread_gets_prompts_and_then_a_title(adapter: SlackAda
     place = f"{DIRECT}/{root}"
     assert (heard[0].address.thread, heard[0].private) == (root, True)
     assert {"title": "stop", "message": "!stop"} in platform.surfaces.prompts[place]
-    assert platform.surfaces.titles == {place: "What is the plan?"}
-    assert len(platform.calls_of("assistant.threads.setTitle")) == 1
+    assert platform.surfaces.titles[place] == "What is the plan?"
+    titled = [call.params["thread_ts"] for call in platform.calls_of("assistant.threads.setTitle")]
+    assert titled.count(root) == 1
 
 
 async def test_agents_session_has_a_stop_button_while_it_works(adapter: SlackAdapter, platform: SlackPlatform) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -45,9 +46,9 @@ async def _receive(adapter: SlackAdapter, clock: FakeClock, body: dict[str, Any]
 async def test_it_answers_http_and_opens_no_socket(adapter: SlackAdapter, platform: SlackPlatform) -> None:
     assert isinstance(adapter, AnswersHttp)
     async with adapter.connect() as inbound:
-        platform.say("hi", channel=DIRECT)
+        root = platform.say("hi", channel=DIRECT)
         heard = await anext(inbound)
-    assert (heard.text, heard.address) == ("hi", ADA)
+    assert (heard.text, heard.address) == ("hi", replace(ADA, thread=root))
     assert platform.calls_of("apps.connections.open") == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 
 import anyio
@@ -34,15 +35,15 @@ async def test_it_is_an_adapter_that_edits_and_shows_typing(adapter: SlackAdapte
 
 
 async def test_messages_come_in_order(adapter: SlackAdapter, platform: SlackPlatform) -> None:
-    platform.say("one", channel=DIRECT)
+    one = platform.say("one", channel=DIRECT)
     platform.say("two")
-    platform.say("three", channel=DIRECT)
+    platform.say("three", channel=DIRECT, thread=one)
     async with adapter.connect() as inbound:
         heard = [await anext(inbound) for _ in range(3)]
     assert [(m.text, m.address, m.addressed, m.private) for m in heard] == [
-        ("one", ADA, True, True),
+        ("one", replace(ADA, thread=one), True, True),
         ("two", US, False, False),
-        ("three", ADA, True, True),
+        ("three", replace(ADA, thread=one), True, True),
     ]
 
 

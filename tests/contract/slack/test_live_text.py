@@ -15,6 +15,7 @@ from adapters.pages.presenter import Presenter
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.address import Address, Speaker
 from tests.contract.slack.speaking import thread
+from tests.contract.stands.stand import COMMANDS
 from tests.fakes.clock import FakeClock
 from tests.fakes.slack.people import CHANNEL
 from tests.fakes.slack.platform import APP_TOKEN, BOT_TOKEN, SlackPlatform
@@ -118,7 +119,7 @@ def platform(anyio_backend: str, clock: FakeClock) -> SlackPlatform:
 @pytest.fixture
 async def stage(platform: SlackPlatform, clock: FakeClock) -> AsyncIterator[Stage]:
     async with serving(platform) as address:
-        options = SlackOptions(base_url=f"{address}/api/")
+        options = SlackOptions(base_url=f"{address}/api/", commands={name: name for name in COMMANDS})
         made = WatchedAdapter(SlackKeys(BOT_TOKEN, APP_TOKEN), clock=clock, options=options)
         async with aclosing(made) as adapter, anyio.create_task_group() as tasks:
             yield Stage(adapter, platform, clock, tasks)

@@ -19,6 +19,7 @@ from runtime.core.texts import english
 from tests.contract.slack.speaking import HOST, send, thread
 from tests.fakes.slack.people import CHANNEL, DIRECT
 from tests.fakes.slack.platform import NEEDS, SlackPlatform
+from tests.fakes.slack.surfaces import refusals
 
 HEARD_BY = {
     "commands": "the slash command",
@@ -37,8 +38,8 @@ def _printed(*arguments: str) -> Any:
 async def _do_everything(adapter: SlackAdapter, platform: SlackPlatform) -> None:
     """Whatever the adapter can do that comes to a call."""
     root = platform.mention("hello")
-    assistant = platform.open_assistant()
-    platform.say("a title", channel=DIRECT, thread=assistant)
+    platform.open_app()
+    platform.say("a title", channel=DIRECT)
     file = platform.files.given("a.txt", b"a")
     platform.react("eyes", root)
     platform.command("start")
@@ -71,6 +72,17 @@ async def test_scopes_are_those_of_the_calls_and_events_that_happen(
     used = {NEEDS[method] for method in called if method in NEEDS}
     assert [call for call in platform.calls if call.status != 200] == []
     assert used | {"chat:write.customize", "reactions:read"} | set(HEARD_BY) == set(SCOPES)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--url", "https://chat.example.org", "--several")])
+def test_slack_takes_the_manifest_of_a_new_app(arguments: tuple[str, ...]) -> None:
+    assert refusals(_printed(*arguments)) == []
+
+
+def test_the_fake_refuses_the_events_of_before_under_an_agent_view() -> None:
+    old = _printed()
+    old["settings"]["event_subscriptions"]["bot_events"].append("assistant_thread_started")
+    assert refusals(old) == ["assistant_thread_started is of an assistant_view"]
 
 
 def test_socket_mode_needs_no_address() -> None:

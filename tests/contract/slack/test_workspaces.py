@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -77,13 +78,12 @@ async def test_each_workspace_is_heard_and_spoken_to_with_its_own_token(
 ) -> None:
     for team, token in ((TEAM, BOT_TOKEN), (OTHER_TEAM, OTHER_TOKEN)):
         assert (await _install(adapter, platform, team, token)).status == 200
-    platform.say("from here", channel=DIRECT)
-    platform.say("from there", channel="D0EVE")
+    here, there = platform.say("from here", channel=DIRECT), platform.say("from there", channel="D0EVE")
     async with adapter.connect() as inbound:
         heard = [await anext(inbound) for _ in range(2)]
         for one in heard:
             await send(adapter, f"you are {one.space}", to=one.address, nonce=one.event_id)
-    assert {one.address for one in heard} == {ADA, EVE}
+    assert {one.address for one in heard} == {replace(ADA, thread=here), replace(EVE, thread=there)}
     assert [m.shown for m in platform.messages(DIRECT)] == [f"you are {TEAM}"]
     assert [m.shown for m in platform.messages("D0EVE")] == [f"you are {OTHER_TEAM}"]
     assert await adapter.check() == "installed in Analytical Engines, Difference Engines"

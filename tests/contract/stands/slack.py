@@ -9,7 +9,7 @@ from adapters.adapter import Act, Adapter, Call, Inbound
 from adapters.slack.adapter import SlackAdapter, SlackOptions
 from runtime.core.address import Address
 from tests.contract.slack.speaking import ADA, US, new_adapter, thread
-from tests.contract.stands.stand import Seen, Trouble, Who
+from tests.contract.stands.stand import COMMANDS, Seen, Trouble, Who
 from tests.fakes.slack.people import FRIEND, PERSON
 from tests.fakes.slack.platform import SlackPlatform
 from tests.fakes.slack.server import serving
@@ -19,7 +19,8 @@ _METHODS: dict[Call, str] = {"send": "chat.postMessage", "edit": "chat.update", 
 
 
 class SlackStand:
-    """See `Stand`. A mention in the channel begins a thread: what is said there comes from the thread."""
+    """See `Stand`. A mention in the channel begins a thread: what is said there comes from the thread. Direct messages
+    are one conversation; tests of Slack alone have those that begin threads."""
 
     private = ADA
     group = US
@@ -127,6 +128,7 @@ class SlackStand:
 async def stand() -> AsyncGenerator[SlackStand]:
     platform = SlackPlatform()
     async with serving(platform) as address:
-        options = SlackOptions(base_url=f"{address}/api/")
+        commands = {name: name for name in COMMANDS}
+        options = SlackOptions(base_url=f"{address}/api/", commands=commands, direct_threads=False)
         async with aclosing(new_adapter(options)) as adapter:
             yield SlackStand(platform, options, adapter)

@@ -9,6 +9,10 @@ from typing import Literal, Protocol
 
 from adapters.adapter import Act, Adapter, Call, Inbound
 from runtime.core.address import Address
+from runtime.core.texts import english
+
+COMMANDS = {name: english()(f"commands.{name}.what") for name in ("start", "help", "stop", "new", "status")}
+"""The commands of adapters that are tested."""
 
 Who = Literal["ada", "bob"]
 Trouble = Literal["flood", "answer_lost", "never_arrived", "forbidden"]

@@ -11,7 +11,7 @@ from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.options import TelegramOptions
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
-from tests.contract.stands.stand import Seen, Trouble, Who
+from tests.contract.stands.stand import COMMANDS, Seen, Trouble, Who
 from tests.contract.telegram.speaking import ADA, US, new_adapter
 from tests.fakes.telegram.platform import USERNAME, TelegramPlatform
 from tests.fakes.telegram.server import serving
@@ -138,6 +138,6 @@ def _pings(entities: list[dict[str, object]]) -> bool:
 async def stand() -> AsyncGenerator[TelegramStand]:
     platform = TelegramPlatform()
     async with serving(platform) as address:
-        options = TelegramOptions(base_url=f"{address}/bot")
+        options = TelegramOptions(base_url=f"{address}/bot", commands=COMMANDS)
         async with aclosing(new_adapter(options, clock=SystemClock())) as adapter:
             yield TelegramStand(platform, options, adapter)

@@ -10,6 +10,7 @@ import pytest
 
 from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.options import TelegramOptions
+from tests.contract.stands.stand import COMMANDS
 from tests.contract.telegram.speaking import new_adapter
 from tests.fakes.telegram.platform import TelegramPlatform
 from tests.fakes.telegram.server import serving
@@ -25,7 +26,7 @@ def platform(anyio_backend: str) -> TelegramPlatform:
 @pytest.fixture
 async def options(platform: TelegramPlatform) -> AsyncIterator[TelegramOptions]:
     async with serving(platform) as address:
-        yield TelegramOptions(base_url=f"{address}/bot")
+        yield TelegramOptions(base_url=f"{address}/bot", commands=COMMANDS)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the tests of the Telegram adapter say, and with what."""
+"""Messages and options for the tests of the Telegram adapter."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import anyio
 import pytest
@@ -19,6 +18,7 @@ from adapters.telegram.outbound.message_ids import TRIES
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import OutcomeUncertain, RateLimited
+from runtime.events.happening import Happening
 from tests.contract.telegram.speaking import ADA, HOST, US, new_adapter, send
 from tests.fakes.telegram.platform import GROUP, PERSON, TelegramPlatform
 
@@ -205,8 +205,8 @@ class Shown:
     async def sent(self, part: int, platform_id: str, /) -> None:
         self.parts[part] = platform_id
 
-    def note(self, name: str, /, **_: Any) -> None:
-        self.events.append(name)
+    def note(self, what: Happening) -> None:
+        self.events.append(what.name)
 
 
 @asynccontextmanager

@@ -67,7 +67,7 @@ FaultKind = Literal["bad_gateway", "banned", "drop", "flood", "garbage", "hang",
 
 @dataclass(slots=True)
 class Fault:
-    """What happens to the next `times` calls of an operation; `applied` says whether they take effect all the same.
+    """A fault of the next `times` calls of an operation; `applied` says whether they take effect all the same.
 
     bad_gateway: HTTP 502 · banned: 429 by the guard before Discord, which says `retry_after_s` in a header only ·
     drop: the connection breaks within the answer · hang: no answer until the client gives up · flood: 429 with

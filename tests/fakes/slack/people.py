@@ -138,8 +138,14 @@ class People:
         event = {"type": kind, "user": person, "reaction": name, "item": item, "item_user": BOT_USER}
         self.events.put(event | {"event_ts": self.conversations.next_ts()})
 
+    def open_app(self, *, tab: str = "messages", channel: str = DIRECT, person: str = PERSON) -> None:
+        """A person looks at the app's messages or at its home (docs.slack.dev/reference/events/app_home_opened)."""
+        event = {"type": "app_home_opened", "user": person, "channel": channel, "tab": tab}
+        self.events.put(event | {"event_ts": self.conversations.next_ts()})
+
     def open_assistant(self, *, channel: str = DIRECT, person: str = PERSON) -> str:
-        """A person opens the app's side panel: an empty thread, whose root is the app's."""
+        """A person opens the side panel of an app of before: an empty thread, whose root is the app's."""
+        assert not self.surfaces.agent_view, "an app with an agent_view has no panel"
         root = Posted(self.conversations.next_ts(), BOT_USER, "New Assistant Thread", bot=True)
         self.conversations.open(channel).messages.append(root)
         thread = {"user_id": person, "context": {}, "channel_id": channel, "thread_ts": root.ts}

@@ -59,7 +59,7 @@ FaultKind = Literal["bad_gateway", "drop", "flood", "garbage", "hang", "refuse"]
 
 @dataclass(slots=True)
 class Fault:
-    """What happens to the next `times` calls of `method`; `applied` says whether they take effect all the same.
+    """A fault of the next `times` calls of `method`; `applied` says whether they take effect all the same.
 
     bad_gateway: HTTP 502 · drop: the connection breaks within the answer · hang: no answer until the client gives up ·
     flood: 429 with `retry_after` · garbage: a result of the wrong shape · refuse: `error`, with the keys of `more`.

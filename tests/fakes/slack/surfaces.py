@@ -15,13 +15,17 @@ MAX_PROMPTS = 4
 
 
 class Surfaces:
-    """`titles`, `prompts` and `sessions` are by channel and thread."""
+    """`titles` and `sessions` are by channel and thread, `prompts` by channel, and by thread in an `assistant_view`.
+
+    `agent_view`: the app is one, as all new apps are; otherwise it is an `assistant_view`.
+    """
 
     def __init__(self, conversations: Conversations, clock: Clock) -> None:
         self._conversations = conversations
         self._clock = clock
         self._ids = itertools.count(1)
         self._triggers: dict[str, float] = {}
+        self.agent_view = True
         self.views: list[dict[str, Any]] = []
         self.titles: dict[str, str] = {}
         self.prompts: dict[str, list[dict[str, str]]] = {}
@@ -52,7 +56,10 @@ class Surfaces:
     def set_prompts(self, params: Mapping[str, Any]) -> dict[str, Any]:
         if not 1 <= len(params["prompts"]) <= MAX_PROMPTS:
             raise Refusal("invalid_arguments")
-        self.prompts[self._thread(params)] = params["prompts"]
+        if not self.agent_view:
+            self.prompts[self._thread(params)] = params["prompts"]
+        elif params.get("thread_ts") is None:  # with one, Slack says that all is well and does nothing
+            self.prompts[self._conversations.channel(params, to_write=True, name="channel_id").id] = params["prompts"]
         return {}
 
     def set_session(self, params: Mapping[str, Any], *, is_agent: bool) -> dict[str, Any]:
@@ -68,3 +75,20 @@ class Surfaces:
         if self._conversations.find(channel, params.get("thread_ts")) is None:
             raise Refusal("thread_not_found")
         return f"{channel.id}/{params['thread_ts']}"
+
+
+OF_ASSISTANTS = frozenset({"assistant_thread_started", "assistant_thread_context_changed"})
+"""Events of an `assistant_view`."""
+
+
+def refusals(manifest: Mapping[str, Any]) -> list[str]:
+    """Why Slack does not make an app from a manifest (docs.slack.dev/reference/app-manifest)."""
+    features, events = manifest["features"], manifest["settings"]["event_subscriptions"]["bot_events"]
+    found = [f"{event} is of an assistant_view" for event in events if event in OF_ASSISTANTS]
+    if "assistant_view" in features or "agent_view" not in features:
+        found.append("a new app has an agent_view")
+    if "message.im" in events and not features["app_home"]["messages_tab_enabled"]:
+        found.append("message.im needs the messages tab")
+    if not 1 <= len(features["agent_view"]["agent_description"]) <= 300:
+        found.append("agent_description has at most 300 characters")
+    return found

@@ -32,7 +32,7 @@ _RECOGNISED = (("bot_command", re.compile(r"(?<!\S)/\w+(?:@\w+)?")), ("mention",
 
 @dataclass(slots=True)
 class Fault:
-    """What happens to the next `times` calls of `method`; `applied` says whether they take effect all the same.
+    """A fault of the next `times` calls of `method`; `applied` says whether they take effect all the same.
 
     bad_gateway: HTTP 502 · drop: the connection breaks within the answer · hang: no answer until the client gives up ·
     flood: 429 with `retry_after` · garbage: a result of the wrong shape · refuse: `code` and `description`.

@@ -11,6 +11,7 @@ from gateway.parts import open_archive, open_model_if_any
 from gateway.settings.retention import RetentionSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import LLMUnavailable
+from runtime.events.happening import Happening
 from runtime.llm.client import CompletionRequest
 
 pytestmark = pytest.mark.anyio
@@ -38,8 +39,8 @@ async def test_where_the_archives_driver_is_missing_that_is_told_and_there_is_no
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     heard: list[tuple[str, object]] = []
 
-    def tell(name: str, /, **data: object) -> None:
-        heard.append((name, data["error"]))
+    def tell(what: Happening) -> None:
+        heard.append((what.name, what.data()["error"]))
 
     settings = Settings(retention=RetentionSettings(archive_url="postgresql://nobody@127.0.0.1:1/none"))
     async with open_archive(settings, on_event=tell) as archive:

@@ -60,7 +60,7 @@ _SPELT = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | None = None) -> list[str]:
-    """What of an author's text stands in none of the instructions ("QUE Say(user, Hello)"), in its order.
+    """The words of an author's text that stand in none of the instructions ("QUE Say(user, Hello)"), in its order.
 
     Compared are words, numbers, $variables and texts in quotes; not those that carry no meaning of their own ("the",
     "please"), and not those that an instruction's code stands for ("wait for the user"). With `operands`, their texts,

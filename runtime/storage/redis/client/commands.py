@@ -103,7 +103,7 @@ class Commands:
                 one.answer.set_result(found)
 
     async def _lacking(self, replicas: Any) -> Exception | None:
-        """What is wrong where too few replicas have what was written."""
+        """The error when too few replicas have what was written."""
         if isinstance(replicas, Exception):
             return replicas
         if replicas:

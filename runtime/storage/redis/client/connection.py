@@ -21,7 +21,7 @@ from redis.asyncio.client import Pipeline, PubSub
 
 from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
-from runtime.storage.encoding.notice import OnEvent, unheard
+from runtime.events.happening import Tell, unheard
 from runtime.storage.encoding.sealing import PLAIN, Sealing
 from runtime.storage.redis.client.commands import COMMAND_LIMIT_S
 from runtime.storage.redis.client.history import Histories
@@ -56,7 +56,7 @@ class RedisConnection:
         location: Location,
         tasks: TaskGroup,
         *,
-        on_event: OnEvent = unheard,
+        on_event: Tell = unheard,
         patience_s: float | None = None,
         clock: Clock | None = None,
         sealing: Sealing = PLAIN,
@@ -253,7 +253,7 @@ class RedisConnection:
 async def open_connection(
     location: Path | str,
     *,
-    on_event: OnEvent = unheard,
+    on_event: Tell = unheard,
     patience_s: float | None = None,
     clock: Clock | None = None,
     sealing: Sealing = PLAIN,

@@ -27,7 +27,7 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:17}:value:<hash>           hash    text: a large value, JSON; sessions: how many have it
 {parley:17}:values:<session>       set     hashes of the large values that the session has
 {parley:17}:early:<tape>           stream  the facts that came from a parent which was deleted
-{parley:17}:copy:<key>             stream  a tape that is being written anew under another key; gone after 10 minutes
+{parley:17}:copy:<key>             stream  a tape that is being written again under another key; gone after 10 minutes
 {parley:17}:snapshot:<session>     hash    seq, version, text: what the facts so far add up to
 {parley:17}:forks:<session>        hash    session that goes on from this one -> [shard, server ms], JSON
 {parley:17}:rooms                  zset    room -> time of its latest message, microseconds

@@ -6,7 +6,8 @@ from redis import exceptions
 
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
-from runtime.storage.encoding.notice import OnEvent
+from runtime.events.happening import Tell
+from runtime.events.service import StorageBack, StorageLost
 
 UNTOLD_S = 5.0
 """So long a slot may be on its way to another server before that is told as a loss."""
@@ -73,7 +74,7 @@ class Patience:
 class Outage:
     """Publishes storage.lost at the first failure, and storage.back at the first success when no call waits."""
 
-    def __init__(self, on_event: OnEvent, clock: Clock, patience_s: float | None) -> None:
+    def __init__(self, on_event: Tell, clock: Clock, patience_s: float | None) -> None:
         self.waiting = 0
         self.failures = 0
         self._on_event = on_event
@@ -89,14 +90,14 @@ class Outage:
         """A call failed."""
         if self._lost_at is None:
             self._lost_at = self._clock.monotonic()
-            self._on_event("storage.lost", reason=str(error) or type(error).__name__)
+            self._on_event(StorageLost(str(error) or type(error).__name__))
 
     def end(self) -> None:
         """A call succeeded."""
         if self._lost_at is not None and not self.waiting:
             seconds = self._clock.monotonic() - self._lost_at
             self._lost_at = None
-            self._on_event("storage.back", seconds=seconds)
+            self._on_event(StorageBack(seconds))
 
 
 def _refuse_hopeless(error: Exception) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from runtime.core.errors import ConfigError
+from runtime.core.errors import ConfigError, StorageUnavailable
 from runtime.storage.embedded.server_binary import LEAST_VERSION
-from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.client.location import shown
 from runtime.storage.redis.client.script import load_script
 
+_LIMIT_S = 5.0
 _PROBE = load_script("probe")
 _PROBED = ["{parley:probe}:hash", "{parley:probe}:stream", "{parley:probe}:set", "{parley:probe}:zset"]
 
@@ -23,6 +25,19 @@ class ServerCheck:
 
     servers: str
     warnings: Sequence[str]
+
+
+async def ping(url: str) -> str:
+    """The server at `url` with its version, and a line for each kind of data that may be lost, for `parley check`.
+
+    Raises StorageUnavailable, and ConfigError for unfit servers; their texts do not repeat the password.
+    """
+    try:
+        async with open_connection(url, patience_s=_LIMIT_S) as connection:
+            found = await examine(connection)
+    except StorageUnavailable as error:
+        raise StorageUnavailable(f"No Redis or Valkey answers as it should at {shown(url)}: {error}") from error
+    return "\n".join([found.servers, *(f"warning: {warning}" for warning in found.warnings)])
 
 
 async def examine(connection: RedisConnection) -> ServerCheck:

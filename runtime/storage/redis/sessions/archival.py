@@ -32,7 +32,7 @@ class ArchivedSessions:
     Raises ArchiveUnavailable, and StorageUnavailable.
 
     A session is in the archive before its facts leave the database. The archive keeps what came back, until it is put
-    away anew or deleted.
+    away again or deleted.
     """
 
     def __init__(self, connection: RedisConnection, archive: Archive | None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from runtime.core.clock import Clock, SystemClock
+from runtime.core.clock import SystemClock
 from runtime.core.errors import ContentLocked, StorageUnavailable
 from runtime.sessions.inbound.participants import Act
 from runtime.storage.encoding.codec import UNREADABLE_AT
@@ -40,9 +40,9 @@ _REWRITE_PAUSE_S = 0.05
 class RedisTraces:
     """Implements `runtime.stores.traces.Traces`."""
 
-    def __init__(self, connection: RedisConnection, clock: Clock | None = None) -> None:
+    def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock()
         self._form = EventForm(connection.sealing)
 
     async def messages(self, room: str, ids: Collection[str], /) -> None:

@@ -19,6 +19,7 @@ from adapters.pages.presenter import Presenter
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Attachment
+from runtime.events.happening import Happening
 from tests.fakes.bucket_platform import PRIVATE, TOTAL, BucketPlatform
 from tests.fakes.clock import FakeClock
 from tests.fakes.rich_platform import RichPlatform
@@ -94,8 +95,8 @@ class Show(Generic[Platform]):
         except AdapterError as error:
             self.results[page.spec.id] = error
 
-    def _hear(self, name: str, /, **_data: Any) -> None:
-        self.events.append(name)
+    def _hear(self, what: Happening) -> None:
+        self.events.append(what.name)
 
     @property
     def shown(self) -> list[str]:

@@ -40,6 +40,16 @@ def test_the_first_route_whose_conditions_all_hold_serves(tmp_path: Path) -> Non
     assert routes.program(event(platform="telegram")) == "c"
 
 
+def test_who_opens_the_bot_on_a_platform_is_served_by_the_first_route_that_asks_for_no_place(tmp_path: Path) -> None:
+    routes = table(
+        tmp_path,
+        {"program": "a.pb", "platform": "slack", "channel": "T1:C1"},
+        {"program": "b.pb", "platform": ["slack", "discord"]},
+        {"program": "c.pb", "command": "tax"},
+    )
+    assert [routes.first_on(platform) for platform in PLATFORMS] == [None, None, "b", "b"]
+
+
 def test_a_guild_is_a_space_a_chat_a_channel_and_threads_are_told_apart(tmp_path: Path) -> None:
     routes = table(
         tmp_path,

@@ -11,7 +11,7 @@ import pytest
 from gateway.access.roles import Role
 from gateway.inbound.usage_limits import TOLD_EVERY_S
 from runtime.core.address import Address
-from runtime.core.frame_events import LLMAnswered
+from runtime.events.frames import LLMAnswered
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.counters import MemoryCounters
 from tests.unit.gateway.inbound.arrivals import Door, event, opened, people

@@ -1,4 +1,4 @@
-"""What tests of observers run on."""
+"""The fixtures for tests of observers."""
 
 from __future__ import annotations
 

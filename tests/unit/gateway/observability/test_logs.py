@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 import pytest
 
-from gateway.observability.logs import MAX_VALUE_CHARS, LogOptions, Logs, level_of
+from gateway.observability.logs import MAX_VALUE_CHARS, LogOptions, Logs
 from gateway.observability.masking import Masking
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.core.events import Event
+from runtime.events.happening import Event
+from tests.fakes.happenings import KINDS, happened
 
 TOKEN = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1"
 
@@ -24,7 +25,7 @@ def _lines(
 ) -> list[dict[str, Any]]:
     stream = io.StringIO()
     logs = Logs(LogOptions(level=level, stream=stream), Masking(secrets))
-    logs.write(Event(name, datetime(2026, 1, 2, tzinfo=UTC), data))
+    logs.write(Event(happened(name, **data), datetime(2026, 1, 2, tzinfo=UTC)))
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
@@ -38,10 +39,10 @@ def test_every_event_of_the_bus_is_heard_until_detached() -> None:
     stream = io.StringIO()
     bus = Bus(SystemClock())
     detach = Logs(LogOptions(stream=stream)).attach(bus)
-    bus.publish("meeting.started", meeting="100")
-    bus.publish("session.ended", text="line one\nline two")
+    bus.publish(happened("meeting.started", meeting="100"))
+    bus.publish(happened("session.ended", text="line one\nline two"))
     detach()
-    bus.publish("meeting.ended", meeting="100")
+    bus.publish(happened("meeting.ended", meeting="100"))
     assert [json.loads(line)["event"] for line in stream.getvalue().splitlines()] == [
         "meeting.started",
         "session.ended",
@@ -71,7 +72,7 @@ def test_a_remark_of_an_adapter_is_a_line_with_all_it_says_and_no_secret() -> No
 def test_human_lines_are_not_json_and_name_the_event() -> None:
     stream = io.StringIO()
     Logs(LogOptions(format="human", stream=stream)).write(
-        Event("session.started", datetime.now(UTC), {"session": "s1"})
+        Event(happened("session.started", session="s1"), datetime.now(UTC))
     )
     assert "session.started" in stream.getvalue()
     assert "session=s1" in stream.getvalue()
@@ -115,7 +116,7 @@ def test_events_below_the_level_are_not_written() -> None:
 
 def test_level_follows_from_the_name() -> None:
     names = ("session.failed", "stream.observer_failed", "step.executed", "page.finished")
-    assert [level_of(name) for name in names] == ["error", "warning", "debug", "info"]
+    assert [KINDS[name].level for name in names] == ["error", "warning", "debug", "info"]
 
 
 def test_values_by_name_stay_values_without_their_secrets() -> None:

@@ -17,8 +17,10 @@ from gateway.observability.gauges import Gauges
 from gateway.observability.metrics import MAX_LABELS, Metrics
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
-from runtime.core.frame_events import LLMFailed, LLMRequested, StepRejected
-from runtime.core.talk_events import MessageAdmitted, MessageReceived, PageSent
+from runtime.events.channels import ObserverFailed
+from runtime.events.frames import LLMFailed, LLMRequested, StepRejected
+from runtime.events.service import JobFailed
+from runtime.events.talk import AdapterRateLimited, MessageAdmitted, MessageReceived, PageOrphaned, PageSent
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
@@ -130,11 +132,11 @@ async def test_what_goes_wrong_is_counted_by_its_event() -> None:
     metrics.attach(bus)
     bus.publish(LLMFailed(*AT, "x"))
     bus.publish(StepRejected(*AT, "order", "x"))
-    bus.publish("adapter.rate_limited", conversation="telegram:1", part=0, retry_after_s=3)
-    bus.publish("stream.observer_failed", error="x")
-    bus.publish("page.orphaned", part=0)
+    bus.publish(AdapterRateLimited("p", "telegram:1", part=0, retry_after_s=3))
+    bus.publish(ObserverFailed("x"))
+    bus.publish(PageOrphaned("p", "telegram:1", part=0, reason="x"))
     bus.subscribe("job.failed", lambda _: 1 / 0)  # type: ignore[arg-type]
-    bus.publish("job.failed", job="x", error="y")
+    bus.publish(JobFailed(job="x", error="y"))
     found = await values(metrics)
     assert found["failures_total llm.failed"] == 1
     assert found["rejections_total order"] == 1

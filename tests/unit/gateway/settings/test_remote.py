@@ -50,3 +50,9 @@ def test_commands_are_any_unless_the_settings_name_them(tmp_path: Path) -> None:
     assert _load(tmp_path).remote.commands == ("*",)
     assert _load(tmp_path, '[remote]\ncommands = ["uvx", "python"]\n').remote.commands == ("uvx", "python")
     assert _load(tmp_path, "[remote]\ncommands = []\n").remote.commands == ()
+
+
+def test_rules_of_tools_come_from_the_file_and_from_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "parley.toml").write_text('[tools]\nwithin_s = 5\nask = ["Shop.order"]\n')
+    rules = load(environment={"PARLEY_TOOLS__DENY": "Shop.*, Bank.*"}, directory=tmp_path).tools.as_rules
+    assert (rules.allow, rules.ask, rules.deny, rules.within_s) == ((), ("Shop.order",), ("Shop.*", "Bank.*"), 5)

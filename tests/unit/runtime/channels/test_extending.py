@@ -15,10 +15,10 @@ from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.channels.registry import Channels
 from runtime.core.errors import RoutingError
-from runtime.core.events import Event
 from runtime.core.ids import ChannelId, ParticipantId, PersonId, StreamId
 from runtime.core.message import Message, MessageType, message_from_data, message_to_data
 from runtime.core.stream import StreamChunk, StreamComplete, StreamObserver, StreamStart
+from runtime.events.happening import Event
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import MEETING, A, B, C, agent, broadcast, direct, texts
 

@@ -16,10 +16,10 @@ from runtime.channels.channel import Channel
 from runtime.channels.extensions import ChannelExtension, ExtendedChannels, Guest
 from runtime.channels.registry import Channels
 from runtime.core.errors import QueueFull
-from runtime.core.events import Event
 from runtime.core.ids import StreamId
 from runtime.core.message import Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamStart
+from runtime.events.happening import Event
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import A, B, agent, direct, texts
 

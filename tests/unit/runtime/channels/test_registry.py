@@ -7,8 +7,8 @@ import pytest
 from runtime.bus import Bus
 from runtime.channels.channel import Channel
 from runtime.channels.registry import Channels
-from runtime.core.events import Event
 from runtime.core.message import Message
+from runtime.events.happening import Event
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.channels.messages import MEETING, A, B, C, agent, direct
 

@@ -11,9 +11,9 @@ import anyio
 import pytest
 
 from runtime.bus import Bus
-from runtime.core.events import Event
 from runtime.core.ids import AgentId, SessionId
 from runtime.core.texts import english
+from runtime.events.happening import Event
 from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.frame import Executable, Frame
 from runtime.execution.host import Host, Triggers

@@ -18,6 +18,7 @@ import pytest
 from gateway.settings.tree import model_environment
 from runtime.core.clock import SystemClock
 from runtime.core.errors import LLMUnavailable
+from runtime.events.happening import Happening
 from runtime.llm.answering import AnsweringClient
 from runtime.llm.client import ChatMessage, CompletionRequest
 from runtime.llm.options import ModelOptions
@@ -43,8 +44,8 @@ class Events:
         self.heard: list[tuple[str, dict[str, Any]]] = []
         self._changed = anyio.Event()
 
-    def __call__(self, name: str, /, **data: object) -> None:
-        self.heard.append((name, data))
+    def __call__(self, what: Happening) -> None:
+        self.heard.append((what.name, what.data()))
         self._changed.set()
         self._changed = anyio.Event()
 

@@ -17,6 +17,7 @@ from gateway.parts import open_sandbox
 from gateway.settings.execution import SandboxSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError
+from runtime.events.happening import Happening
 from runtime.sandbox import wrapping
 from runtime.sandbox.executor import Outcome, Snippet
 from runtime.sandbox.monty import MontySandbox
@@ -103,8 +104,8 @@ async def test_a_jail_that_is_missing_is_told_to_the_log_and_the_numbers(monkeyp
     no_jail(monkeypatch)
     heard: list[tuple[str, object]] = []
 
-    def tell(name: str, /, **data: object) -> None:
-        heard.append((name, data["reason"]))
+    def tell(what: Happening) -> None:
+        heard.append((what.name, what.data()["reason"]))
 
     async def waiting(_: object) -> tuple[int, int]:
         return 0, 0

@@ -15,10 +15,11 @@ from runtime.channels.message_queue import MessageQueue
 from runtime.channels.participant import AgentParticipant
 from runtime.channels.registry import Channels
 from runtime.core.errors import QueueFull, RoutingError
-from runtime.core.events import Event
 from runtime.core.ids import StreamId
 from runtime.core.message import Message
 from runtime.core.stream import StreamChunk, StreamComplete, StreamStart
+from runtime.events.channels import ChannelCreated
+from runtime.events.happening import Event
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import TurboClock, World
@@ -229,5 +230,5 @@ def test_a_subscriber_has_been_called_when_publishing_is_over_and_one_that_raise
 
     bus.subscribe("*", fail)
     bus.subscribe("channel.*", lambda event: seen.append(event.name))
-    bus.publish("channel.created", channel_id="c")
+    bus.publish(ChannelCreated("c", 2))
     assert (seen, bus.failures) == (["channel.created"], 1)

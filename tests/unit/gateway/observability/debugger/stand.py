@@ -14,7 +14,7 @@ from gateway.observability.debugger.server import DebugAddress, Debugger
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.core.errors import LLMError
-from runtime.core.events import Event
+from runtime.events.happening import Event
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program

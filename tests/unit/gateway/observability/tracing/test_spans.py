@@ -18,8 +18,8 @@ from gateway.observability.tracing.content import Content
 from gateway.observability.tracing.ids import SpanIds, first_span
 from gateway.observability.tracing.spans import MAX_OPEN_S, Spans
 from runtime.core.errors import ContextTooLong, LLMUnavailable
-from runtime.core.events import Event, Happening
-from runtime.core.frame_events import FrameAbout, FrameParked, FrameRestored, FrameReturned, FrameStarted, StepExecuted
+from runtime.events.frames import FrameAbout, FrameParked, FrameRestored, FrameReturned, FrameStarted, StepExecuted
+from runtime.events.happening import Event, Happening
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.remote_stand import in_memory, standing
@@ -325,8 +325,7 @@ def frame(name: str, at_s: float, frame: str = "1000.0", session_id: str = "s1",
         "frame.parked": lambda: FrameParked(session_id, frame, **data),
         "step.executed": lambda: StepExecuted(session_id, frame, "1000", playbook, **data),
     }
-    what = made[name]()
-    return Event(name, at, what.data(), what)
+    return Event(made[name](), at)
 
 
 def test_what_goes_on_for_hours_is_told_of_in_parts() -> None:

@@ -24,8 +24,8 @@ from runtime.bus import Bus
 from runtime.core.background import beside
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
-from runtime.core.events import Event
-from runtime.core.frame_events import FrameAbout, FrameReturned, FrameStarted
+from runtime.events.frames import FrameAbout, FrameReturned, FrameStarted
+from runtime.events.happening import Event
 from tests.fakes.ports import free_port
 from tests.fakes.span_collector import KEYS, Collector, collecting
 

@@ -1,4 +1,4 @@
-"""What tests of sessions run on."""
+"""The fixtures for tests of sessions."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ async def test_a_failure_names_the_innermost_playbook_and_the_lines_that_led_to_
         ["Host", "Weigh", None, LINES]
     ] * 3
     assert logged(walk) == [f"Host: Weigh, {LINES[-1]}"]
-    assert [event.data["lines"] for event in walk.talk.named("playbook.failed")] == [LINES]
+    assert [list(event.data["lines"]) for event in walk.talk.named("playbook.failed")] == [LINES]
 
 
 async def test_a_failure_in_a_step_of_another_agent_names_that_step(sandbox: MontySandbox) -> None:

@@ -174,3 +174,16 @@ def test_only_the_first_mistakes_are_told() -> None:
     with pytest.raises(ProgramRejected) as caught:
         parsed("# A\n" + "## ???\n" * 200)
     assert len(caught.value.diagnostics) == 50
+
+
+@pytest.mark.anyio
+async def test_prompts_are_a_list_of_messages_and_come_back_from_pbasm() -> None:
+    prompts = ("What is open?", "Order: a cake")
+    for written in ("['What is open?', 'Order: a cake']", "\n- What is open?\n- 'Order: a cake'"):
+        text = f"# Shop\nprompts: {written}\n\nSells cakes.\n## Main\n### Steps\n- Greet the user\n"
+        made = (await compile_parsed(parse(read_text(text, "shop.pb")), lowerer=RulesLowerer())).program
+        assert made.agents[0].prompts == read(write(made), "shop.pbasm").agents[0].prompts == prompts
+        assert made.agents[0].description == "Sells cakes."
+    assert parse(read_text("# Shop\nprompts: Hello\n", "shop.pb")).agents[0].metadata["prompts"] == ["Hello"]
+    with pytest.raises(ProgramRejected, match="`prompts` cannot be"):
+        parse(read_text("# Shop\nprompts: [1, 2]\n", "shop.pb"))

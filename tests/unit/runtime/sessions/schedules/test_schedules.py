@@ -274,15 +274,19 @@ async def test_crashes_anywhere_neither_lose_nor_double_a_schedule(sandbox: Mont
         await sleepers.post("1", "in 10 minutes ring", "schedule")
         await sleepers.post("2", "every day at 10 gone", "schedule")
         await sleepers.post("3", "remove 2", "schedule")
-        while not await sleepers.live(lambda: "begun: ring" in sleepers.chat, pass_s=300):
-            pass
-        while not await sleepers.live(lambda: True):
-            pass
+        await _until_it_rang(sleepers)
         deaths += sleepers.world.deaths
         assert sleepers.chat.count("begun: ring") == 1, f"killed at point {point}: {sleepers.chat}"
         assert "Ada: ring" not in sleepers.chat, f"killed at point {point}: {sleepers.chat}"
         assert sleepers.schedules.count == 0, f"killed at point {point}"
     assert deaths > 20
+
+
+async def _until_it_rang(sleepers: Sleepers) -> None:
+    while not await sleepers.live(lambda: "begun: ring" in sleepers.chat, pass_s=300):
+        pass
+    while not await sleepers.live(lambda: True):
+        pass
 
 
 async def test_times_of_triggers_are_those_of_the_conversation(sandbox: MontySandbox) -> None:

@@ -12,6 +12,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from runtime.events.happening import unheard
 from runtime.storage.embedded.flushing import FLUSH_EVERY_S, keep_flushed
 from tests.fakes.clock import FakeClock
 
@@ -60,7 +61,7 @@ async def test_each_second_what_was_written_is_flushed_and_nothing_when_nothing_
     incremental.write_text("a")
     (tmp_path / "appendonly.aof.manifest").write_text("no data")
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(keep_flushed, tmp_path, clock, lambda _name, /, **_data: None)
+        tasks.start_soon(keep_flushed, tmp_path, clock, unheard)
         with disk.during() as flushed:
             await second(clock)
             assert flushed == [incremental.name]
@@ -82,7 +83,7 @@ async def test_a_disk_that_refuses_is_told_once_and_what_it_refused_is_flushed_w
     told: list[tuple[str, object]] = []
     (tmp_path / "appendonly.aof.1.incr.aof").write_text("a")
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(keep_flushed, tmp_path, clock, lambda name, /, **data: told.append((name, data["reason"])))
+        tasks.start_soon(keep_flushed, tmp_path, clock, lambda what: told.append((what.name, what.data()["reason"])))
         disk.broken = True
         await second(clock)
         await second(clock)
@@ -98,7 +99,7 @@ async def test_a_disk_that_refuses_is_told_once_and_what_it_refused_is_flushed_w
 async def test_before_there_is_anything_nothing_is_flushed(tmp_path: Path, disk: Disk) -> None:
     clock = FakeClock()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(keep_flushed, tmp_path / "not yet", clock, lambda _name, /, **_data: None)
+        tasks.start_soon(keep_flushed, tmp_path / "not yet", clock, unheard)
         await second(clock)
         assert disk.flushed == []
         tasks.cancel_scope.cancel()

@@ -20,6 +20,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from runtime.core.errors import ConfigError, StorageUnavailable
+from runtime.events.happening import Happening
 from runtime.storage.embedded import server_binary, valkey
 from runtime.storage.embedded.data_directory import SOCKET_PATH_LIMIT, exclusive_use, node_id, socket_path
 from runtime.storage.embedded.server_binary import find_server_binary
@@ -195,9 +196,9 @@ async def test_a_user_of_anothers_server_starts_its_own_when_that_one_goes(tmp_p
     events: list[str] = []
     back = anyio.Event()
 
-    def heard(name: str, /, **_data: object) -> None:
-        events.append(name)
-        if name == "storage.back":
+    def heard(what: Happening) -> None:
+        events.append(what.name)
+        if what.name == "storage.back":
             back.set()
 
     async with EmbeddedValkey(tmp_path, on_event=heard) as mine:
@@ -218,9 +219,9 @@ async def test_a_killed_server_is_started_again_with_its_data(tmp_path: Path) ->
     events: list[str] = []
     back = anyio.Event()
 
-    def heard(name: str, /, **_data: object) -> None:
-        events.append(name)
-        if name == "storage.back":
+    def heard(what: Happening) -> None:
+        events.append(what.name)
+        if what.name == "storage.back":
             back.set()
 
     async with EmbeddedValkey(tmp_path, on_event=heard) as socket:
@@ -234,9 +235,9 @@ async def test_a_killed_server_is_started_again_with_its_data(tmp_path: Path) ->
 async def test_a_server_that_keeps_dying_is_given_up(tmp_path: Path) -> None:
     backs = 0
 
-    def heard(name: str, /, **_data: object) -> None:
+    def heard(what: Happening) -> None:
         nonlocal backs
-        if name == "storage.back":
+        if what.name == "storage.back":
             backs += 1
             os.kill(server_pid(socket_path(tmp_path)), signal.SIGKILL)
 

@@ -1,0 +1,194 @@
+"""Events of frames: they begin, wait and end, go from step to step, and ask models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.events.happening import Happening, happening, keys_of
+
+
+@dataclass(frozen=True, slots=True)
+class FrameAbout:
+    """A frame in memory: whose it is, and which playbook of which `kind` it executes for whom."""
+
+    session_id: str
+    conversation: str
+    program: str
+    frame: str
+    caller: str | None
+    agent_id: str
+    agent: str
+    playbook: str
+    kind: str
+    participant_id: str | None
+    meeting_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OfFrame(Happening):
+    """Something of a frame as a whole."""
+
+    about: FrameAbout
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The session and the frame."""
+        return self.about.session_id, self.about.frame
+
+    def data(self) -> dict[str, Any]:
+        own = {key: getattr(self, key) for key in keys_of(type(self)) if key != "about"}
+        return {key: getattr(self.about, key) for key in keys_of(FrameAbout)} | own
+
+
+@happening("frame.started", "debug")
+class FrameStarted(OfFrame):
+    """A call of a playbook started."""
+
+    arguments: Mapping[str, object] | Sequence[object]
+
+
+@happening("frame.restored", "debug")
+class FrameRestored(OfFrame):
+    """It is back in memory after a restart or a rest."""
+
+    arguments: Mapping[str, object] | Sequence[object]
+
+
+@happening("frame.returned", "debug")
+class FrameReturned(OfFrame):
+    """It ended with a value."""
+
+    value: object
+
+
+@happening("frame.failed", "debug")
+class FrameFailed(OfFrame):
+    """It ended with an exception, which its caller may catch."""
+
+    error_type: str
+    error: str
+    raised_at: str
+    """The agent's class, the playbook, its step, and the innermost line of Python code."""
+
+
+@happening("frame.stopped", "debug")
+class FrameStopped(OfFrame):
+    """It was stopped, or its session leaves memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class InFrame(Happening):
+    """Something that happens while a frame is executed."""
+
+    session_id: str
+    frame: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The session and the frame."""
+        return self.session_id, self.frame
+
+
+@happening("frame.parked", "debug")
+class FrameParked(InFrame):
+    """It waits for "people", "agents", a "meeting" or a "time", at most `until` (ISO 8601)."""
+
+    waits_for: str
+    until: str | None
+
+
+@happening("frame.resumed", "debug")
+class FrameResumed(InFrame):
+    """The wait is over: the expected has come, or the time is up."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtWork(InFrame):
+    """Something that a frame does."""
+
+    agent_id: str
+    playbook: str
+
+
+@happening("step.executed", "debug")
+class StepExecuted(AtWork):
+    """The frame goes to a step."""
+
+    step: str | None
+
+
+@happening("step.rejected", "warning")
+class StepRejected(AtWork):
+    """A rule refused a model's statement or answer before it was used."""
+
+    rule: str
+    error: str
+
+
+@happening("trigger.fired", "debug")
+class TriggerFired(AtWork):
+    """A trigger holds, and its playbook is called."""
+
+    trigger: str
+
+
+@happening("turn.completed")
+class TurnCompleted(AtWork):
+    """One reply of a model was read and run."""
+
+
+@happening("human.requested")
+class HumanRequested(AtWork):
+    """Somebody asked for a human being instead of the agent."""
+
+
+@happening("sandbox.failed", "error")
+class SandboxFailed(AtWork):
+    """There is no process to run the model's code; the playbook continues when somebody writes."""
+
+    error: str
+
+
+@happening("llm.requested")
+class LLMRequested(AtWork):
+    """A model is about to be asked."""
+
+    model: str
+    prompt: Sequence[Any]
+
+
+@happening("llm.answered")
+class LLMAnswered(AtWork):
+    """A model has answered. `seconds` is the time until its last word, `purpose` "execute" or "summarize";
+    `participant_id` is who pays."""
+
+    model: str
+    purpose: str
+    reply: str
+    seconds: float
+    first_text_s: float | None
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    cost_usd: float
+    conversation: str
+    participant_id: str | None
+
+
+@happening("llm.broke_off", "warning")
+class LLMBrokeOff(AtWork):
+    """An answer failed or broke off: the model is asked again, or done without."""
+
+    model: str
+    purpose: str
+    error: str
+    seconds: float
+
+
+@happening("llm.failed", "error")
+class LLMFailed(AtWork):
+    """A request failed after all tries."""
+
+    error: str

@@ -1,0 +1,173 @@
+"""Events of a gateway as a whole: what it stands on, the other nodes, and who may come in."""
+
+from __future__ import annotations
+
+from runtime.events.happening import Happening, happening
+
+
+@happening("storage.lost", "warning")
+class StorageLost(Happening):
+    """The database does not answer; everything waits."""
+
+    reason: str
+    server: str | None = None
+
+
+@happening("storage.back")
+class StorageBack(Happening):
+    """It answers again, after `seconds`."""
+
+    seconds: float
+    server: str | None = None
+
+
+@happening("storage.doubted", "warning")
+class StorageDoubted(Happening):
+    """The set-up of the database may lose data."""
+
+    reason: str
+
+
+@happening("archive.failed", "error")
+class ArchiveFailed(Happening):
+    """The archive does not answer, or lacks something; `conversation` if one waits for it."""
+
+    error: str
+    conversation: str | None = None
+
+
+@happening("sessions.retired")
+class SessionsRetired(Happening):
+    """Old sessions were archived and deleted; the numbers."""
+
+    archived: int
+    deleted: int
+    left: int
+
+
+@happening("model.ready")
+class ModelReady(Happening):
+    """The process that asks the model has started, after `seconds`."""
+
+    model: str
+    seconds: float
+
+
+@happening("model.lost", "warning")
+class ModelLost(Happening):
+    """That process has ended; it is started again."""
+
+    model: str
+    reason: str
+
+
+@happening("sandbox.unjailed", "warning")
+class SandboxUnjailed(Happening):
+    """The processes that run code from models have no jail."""
+
+    reason: str
+
+
+@happening("node.balanced")
+class NodeBalanced(Happening):
+    """This node holds this number of shards, among this number of nodes."""
+
+    shards: int
+    nodes: int
+
+
+@happening("node.handed_over", "debug")
+class NodeHandedOver(Happening):
+    """A shard became idle, and this node gave it back."""
+
+    shard: int
+
+
+@happening("node.shard_lost", "warning")
+class NodeShardLost(Happening):
+    """Another node has a shard that this node held."""
+
+    shard: int
+
+
+@happening("node.isolated", "warning")
+class NodeIsolated(Happening):
+    """The leases of these shards were not renewed for so long that another node may take over."""
+
+    shards: int
+
+
+@happening("node.returned")
+class NodeReturned(Happening):
+    """The leases are renewed again, after `seconds`."""
+
+    seconds: float
+
+
+@happening("node.draining")
+class NodeDraining(Happening):
+    """The node is stopping: `busy` conversations have work in progress, for `seconds` at most."""
+
+    seconds: float
+    busy: int
+
+
+@happening("node.drained")
+class NodeDrained(Happening):
+    """It has given everything back."""
+
+
+@happening("job.failed", "error")
+class JobFailed(Happening):
+    """Background work or a schedule failed; it is tried again."""
+
+    job: str
+    error: str
+
+
+@happening("access.refused", "warning")
+class AccessRefused(Happening):
+    """A stranger wrote."""
+
+    platform: str
+    participant_id: str
+
+
+@happening("access.paired")
+class AccessPaired(Happening):
+    """A person got access with the code."""
+
+    platform: str
+    participant_id: str
+
+
+@happening("debugger.attached", "warning")
+class DebuggerAttached(Happening):
+    """An editor debugs the sessions of this node, and can see and stop everything."""
+
+
+@happening("debugger.detached", "warning")
+class DebuggerDetached(Happening):
+    """It has left."""
+
+
+@happening("debugger.refused", "warning")
+class DebuggerRefused(Happening):
+    """A connection to the debug server was refused."""
+
+    reason: str
+
+
+@happening("tracing.failed", "warning")
+class TracingFailed(Happening):
+    """Spans could not be sent; `dropped` counts those lost since the start."""
+
+    error: str
+    dropped: int
+
+
+@happening("tracing.resumed")
+class TracingResumed(Happening):
+    """Spans are sent again."""
+
+    dropped: int

@@ -1,0 +1,142 @@
+"""Events between people and a session: messages come in, pages are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runtime.events.happening import Happening, happening
+
+
+@happening("adapter.connected")
+class AdapterConnected(Happening):
+    """The connection to a platform is open."""
+
+    platform: str
+
+
+@happening("message.admitted", "debug")
+class MessageAdmitted(Happening):
+    """A person with access did something on a platform; it is kept for the conversation next."""
+
+    platform: str
+    conversation: str
+    message_id: str
+    kind: str
+
+
+@happening("message.received")
+class MessageReceived(Happening):
+    """A session took a person's message."""
+
+    session_id: str
+    conversation: str
+    program: str
+    message_id: str
+    participant_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfPagePart(Happening):
+    """Something of one part of a page."""
+
+    session_id: str
+    page_id: str
+    frame: str
+    part: int
+    platform: str
+
+
+@happening("page.opened", "debug")
+class PageOpened(OfPagePart):
+    """A part of a text is about to become visible."""
+
+
+@happening("page.sent", "debug")
+class PageSent(OfPagePart):
+    """It is visible."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfPage(Happening):
+    """Something of a page as a whole."""
+
+    session_id: str
+    agent_id: str
+    page_id: str
+    frame: str
+
+
+@happening("page.closed")
+class PageClosed(OfPage):
+    """The text was closed unfinished, with a mark."""
+
+
+@happening("page.failed", "error")
+class PageFailed(OfPage):
+    """The text could not be shown."""
+
+    error: str
+
+
+@happening("page.finished")
+class PageFinished(OfPage):
+    """The text has its final form; `delivered`: people see it."""
+
+    delivered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OnPlatform(Happening):
+    """Something that only the pages of a platform know."""
+
+    page_id: str
+    conversation: str
+
+
+@happening("page.refused", "warning")
+class PageRefused(OnPlatform):
+    """The platform refused the text permanently."""
+
+    part: int
+    reason: str
+
+
+@happening("page.checked", "debug")
+class PageChecked(OnPlatform):
+    """The platform shows the text that was said, in `parts` messages, and nothing else of the page."""
+
+    parts: int
+    chars: int
+
+
+@happening("page.diverged", "warning")
+class PageDiverged(OnPlatform):
+    """The platform shows something different, in another place or too much."""
+
+    cause: str
+    part: int | None = None
+    reason: str | None = None
+
+
+@happening("page.orphaned", "warning")
+class PageOrphaned(OnPlatform):
+    """A crash or a lost answer may have left a message that nobody finishes."""
+
+    part: int
+    reason: str
+
+
+@happening("adapter.rate_limited", "warning")
+class AdapterRateLimited(OnPlatform):
+    """A platform asked for a pause."""
+
+    part: int
+    retry_after_s: float
+
+
+@happening("adapter.failed", "error")
+class AdapterFailed(Happening):
+    """A platform refuses the token or the permissions."""
+
+    platform: str
+    error: str

@@ -1,0 +1,1 @@
+"""Redis itself: clusters, outages, clocks, scripts, and fences against old writers."""

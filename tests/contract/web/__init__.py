@@ -1,0 +1,1 @@
+"""The web chat over real sockets, and the store of its rooms."""

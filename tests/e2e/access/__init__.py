@@ -1,0 +1,1 @@
+"""Who gets in, what stays secret, and bad input."""

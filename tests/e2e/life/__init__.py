@@ -1,0 +1,1 @@
+"""Whole processes that are killed, stopped, restarted, and that wait."""

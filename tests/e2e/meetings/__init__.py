@@ -1,0 +1,1 @@
+"""Several people and agents together."""

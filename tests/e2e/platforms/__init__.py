@@ -1,0 +1,1 @@
+"""Whole gateways on the chat platforms."""

@@ -1,0 +1,257 @@
+"""What people do on the chat page besides writing, in Chromium, with the test as its agent."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Browser, Locator, Page, expect
+
+from runtime.core.address import GATEWAY, Address, Speaker
+from runtime.core.message import Choice
+from tests.e2e.web.test_web_page import PHONE, enter, listening, say
+from tests.fakes.web_chat import web_chat
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+
+LOBBY = Address("web", "lobby")
+GUIDE = Speaker("1000", "Guide")
+
+
+def tool(message: Locator, name: str) -> Locator:
+    return message.get_by_role("button", name=name, exact=True)
+
+
+async def own(page: Page, text: str) -> Locator:
+    """A message of the person's own, once it is safe."""
+    message = page.locator(".message.person", has_text=text)
+    await expect(message.locator(".sending")).to_have_count(0)
+    return message
+
+
+async def test_a_choice_is_pressed_by_keyboard_and_goes_when_it_was_answered(browser: Browser) -> None:
+    async with web_chat() as chat, chat.adapter.connect() as said:
+        page = await enter(browser, chat, "Ada")
+        await chat.adapter.send(LOBBY, "Shall I?", speaker=GUIDE, nonce="q", final=True)
+        choices = [Choice("y", "Yes, do it"), Choice("n", "<b>No</b>")]
+        await chat.adapter.offer(LOBBY, "q", "Shall I?", choices, speaker=GUIDE, nonce="q")
+        group = page.get_by_role("group", name="Answers")
+        await expect(group.get_by_role("button")).to_have_text(["Yes, do it", "<b>No</b>"])
+        await group.get_by_role("button").first.focus()
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("Enter")
+        pressed = await anext(said)
+        assert (pressed.act, pressed.choice, pressed.text, pressed.message_id) == ("choice", "n", "<b>No</b>", "q")
+        await expect(group.get_by_role("button").first).to_be_disabled()
+        await expect(group.get_by_role("button", pressed=True)).to_have_text("<b>No</b>")
+        await chat.adapter.offer(LOBBY, "q", "Shall I?", (), speaker=GUIDE, nonce="q")
+        await expect(group).to_have_count(0)
+
+
+async def test_a_person_changes_what_they_said_and_the_others_see_it(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        ada, grace = await enter(browser, chat, "Ada"), await enter(browser, chat, "Grace")
+        await say(ada, "Helo")
+        message = await own(ada, "Helo")
+        await message.hover()
+        await tool(message, "Edit").click()
+        box = ada.locator("#room-composer textarea")
+        await expect(box).to_have_value("Helo")
+        await box.fill("Hello")
+        await box.press("Enter")
+        await expect(grace.locator(".message.person .body")).to_have_text("Hello")
+        await expect(grace.locator(".edited")).to_be_visible()
+        await expect(box).to_have_value("")
+        await box.press("ArrowUp")
+        await expect(box).to_have_value("Hello")
+        await box.press("Escape")
+        await expect(box).to_have_value("")
+        assert [(each.act, each.text) for each in heard] == [("message", "Helo"), ("edit", "Hello")]
+        await grace.locator(".message.person").hover()
+        await expect(tool(grace.locator(".message.person"), "Edit")).to_have_count(0)
+        await expect(tool(grace.locator(".message.person"), "Delete")).to_have_count(0)
+
+
+async def test_a_message_is_deleted_only_after_a_question(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        ada, grace = await enter(browser, chat, "Ada"), await enter(browser, chat, "Grace")
+        await say(ada, "a secret")
+        message = await own(ada, "a secret")
+        for button in ("Cancel", "Delete"):
+            await message.hover()
+            await tool(message, "Delete").click()
+            await expect(ada.get_by_role("dialog", name="Delete this message?")).to_be_visible()
+            await ada.get_by_role("dialog").get_by_role("button", name=button).click()
+            await expect(ada.get_by_role("dialog")).to_have_count(0)
+        for page in (ada, grace):
+            await expect(page.locator(".message.person .body")).to_have_text("This message was deleted.")
+        assert [each.act for each in heard] == ["message", "deletion"]
+        await ada.reload()
+        await expect(ada.locator(".message.person .body")).to_have_text("This message was deleted.")
+
+
+async def test_an_agents_message_can_be_taken_away(browser: Browser) -> None:
+    async with web_chat() as chat:
+        page = await enter(browser, chat, "Ada")
+        await chat.adapter.send(LOBBY, "wrong place", speaker=GUIDE, nonce="n1", final=True)
+        await expect(page.get_by_text("wrong place")).to_be_visible()
+        await chat.adapter.delete(LOBBY, "n1", speaker=GUIDE)
+        await expect(page.get_by_text("wrong place")).to_have_count(0)
+        await expect(page.locator(".message.agent .row")).to_be_hidden()
+
+
+async def test_people_react_with_the_keyboard_and_take_it_back(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        ada, grace = await enter(browser, chat, "Ada"), await enter(browser, chat, "Grace")
+        await chat.adapter.send(LOBBY, "Good news", speaker=GUIDE, nonce="n1", final=True)
+        message = ada.locator(".message.agent")
+        await message.hover()
+        await tool(message, "React").focus()
+        await ada.keyboard.press("Enter")
+        await expect(ada.get_by_role("button", name="React with 👍")).to_be_focused()
+        await ada.keyboard.press("ArrowRight")
+        await ada.keyboard.press("Enter")
+        chip = grace.locator(".reaction")
+        await expect(chip).to_have_text("❤️ 1")
+        await expect(chip).to_have_attribute("aria-pressed", "false")
+        await chip.click()
+        await expect(ada.locator(".reaction")).to_have_text("❤️ 2")
+        await expect(ada.locator(".reaction")).to_have_attribute("title", "Ada, Grace")
+        await chip.click()
+        await expect(ada.locator(".reaction")).to_have_text("❤️ 1")
+        assert [(each.act, each.text, each.message_id) for each in heard] == [
+            ("reaction", "❤️", "n1"),
+            ("reaction", "❤️", "n1"),
+            ("reaction", "", "n1"),
+        ]
+
+
+async def test_our_mark_shows_that_a_message_waits(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        page = await enter(browser, chat, "Ada")
+        await say(page, "one more thing")
+        await own(page, "one more thing")
+        (kept,) = await chat.store.history("lobby", limit=1)
+        await chat.adapter.react(LOBBY, kept.id, "queued")
+        await expect(page.locator(".reaction")).to_have_text("⏳ 1")
+        await chat.adapter.react(LOBBY, kept.id, None)
+        await expect(page.locator(".reaction")).to_have_count(0)
+
+
+async def test_a_reply_shows_what_it_answers_and_leads_there(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        page = await enter(browser, chat, "Ada")
+        await chat.adapter.send(LOBBY, "The <i>first</i> question", speaker=GUIDE, nonce="n1", final=True)
+        message = page.locator(".message.agent")
+        await message.hover()
+        await tool(message, "Reply").click()
+        await expect(page.locator("#room-composer .context")).to_contain_text("Replying to Guide")
+        await say(page, "my answer")
+        answer = await own(page, "my answer")
+        await expect(answer.locator(".quoted")).to_have_text("Guide The <i>first</i> question")
+        await answer.locator(".quoted").click()
+        await expect(message.locator(".row")).to_be_focused()
+        quote = heard[0].quote
+        assert quote is not None
+        assert (quote.message_id, quote.author, quote.text) == ("n1", "Guide", "The <i>first</i> question")
+        await chat.adapter.send(
+            LOBBY, "thanks", speaker=GUIDE, nonce="n2", final=True, reply_to=str(heard[0].message_id)
+        )
+        quoted = page.locator(".message.agent .quoted")
+        await expect(quoted).to_have_text("Ada my answer")
+        await expect(quoted).to_be_hidden()  # it stands right above
+
+
+async def test_what_an_agent_answers_is_repeated_where_something_stands_between(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        page = await enter(browser, chat, "Ada")
+        await say(page, "first question")
+        await own(page, "first question")
+        await say(page, "second question")
+        await own(page, "second question")
+        question = str(heard[0].message_id)
+        await chat.adapter.send(LOBBY, "an answer", speaker=GUIDE, nonce="n1", final=True, reply_to=question)
+        await expect(page.locator(".message.agent .quoted")).to_be_visible()
+        await expect(page.locator(".message.agent .quoted")).to_have_text("Ada first question")
+
+
+async def test_the_stop_button_is_there_while_an_agent_works(browser: Browser) -> None:
+    async with web_chat() as chat, chat.adapter.connect() as said:
+        page = await enter(browser, chat, "Ada")
+        stop = page.locator("#room-composer").get_by_role("button", name="Stop")
+        await expect(stop).to_be_hidden()
+        await chat.adapter.typing(LOBBY, Speaker("1", "Accountant"), doing="looking up tax codes")
+        status = page.locator("#room-composer .typing-words")
+        await expect(status).to_have_text("Accountant: looking up tax codes")
+        await expect(stop).to_be_visible()
+        await chat.adapter.send(LOBBY, "It", speaker=Speaker("1", "Accountant"), nonce="n1", final=False)
+        await expect(status).to_have_text("")
+        await stop.click()
+        pressed = await anext(said)
+        assert (pressed.command, pressed.text, pressed.address) == ("stop", "", LOBBY)
+        await chat.adapter.edit(LOBBY, "n1", "It ⏹", speaker=Speaker("1", "Accountant"), nonce="n1", final=True)
+        await expect(stop).to_be_hidden()
+        await expect(page.locator("#room-composer textarea")).to_be_focused()
+
+
+async def test_nobody_seems_to_work_who_has_ended_or_was_stopped(browser: Browser) -> None:
+    async with web_chat() as chat:
+        page = await enter(browser, chat, "Ada")
+        await chat.adapter.typing(LOBBY, Speaker("1", "Accountant"))
+        await chat.adapter.typing(LOBBY, Speaker("2", "Clerk"))
+        status = page.locator("#room-composer .typing-words")
+        await expect(status).to_have_text("Accountant, Clerk are thinking")
+        await chat.adapter.end_typing(LOBBY, Speaker("2", "Clerk"))
+        await expect(status).to_have_text("Accountant is thinking")
+        await chat.adapter.send(LOBBY, "⏹ Stopped.", speaker=GATEWAY, nonce="n1", final=True)
+        await expect(status).to_have_text("")
+
+
+async def test_mentions_are_completed_and_highlighted(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        ada, grace = await enter(browser, chat, "Ada"), await enter(browser, chat, "Grace Hopper")
+        await chat.adapter.send(LOBBY, "I am here", speaker=GUIDE, nonce="n1", final=True)
+        await expect(ada.locator("#presence .count")).to_have_text("2 here")
+        box = ada.locator("#room-composer textarea")
+        await box.press_sequentially("ask @hop")
+        await expect(ada.get_by_role("option")).to_have_text(["@Grace Hopper person"])
+        await box.press("Enter")
+        await expect(box).to_have_value("ask @Grace Hopper ")
+        await box.press_sequentially("or `@Guide`, @Guide")
+        await box.press("Enter")
+        await expect(grace.locator(".message.person .mention")).to_have_text(["@Grace Hopper", "@Guide"])
+        await expect(grace.locator(".mention.mine")).to_have_text("@Grace Hopper")
+        assert heard[0].text == "ask @Grace Hopper or `@Guide`, @Guide"
+        who = await grace.evaluate("fetch('/session').then(answer => answer.json()).then(data => data.person.id)")
+        link = f"[@Grace](person:{who})"
+        await chat.adapter.send(LOBBY, f"{link} and [@Bob](person:web:bob)", speaker=GUIDE, nonce="n2", final=True)
+        last = grace.locator(".message.agent").last
+        await expect(last.locator(".mention")).to_have_text(["@Grace", "@Bob"])
+        await expect(last.locator(".mention.mine")).to_have_text("@Grace")
+        await expect(last.locator("a")).to_have_count(0)
+
+
+async def test_a_name_full_of_html_is_only_a_name(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        evil = "<img src=x onerror=hurt=1>"
+        eve, ada = await enter(browser, chat, evil), await enter(browser, chat, "Ada")
+        await say(eve, f"hello @{evil}")
+        message = ada.locator(".message.person")
+        await expect(message.locator(".author")).to_have_text(evil)
+        await message.hover()
+        await tool(message, "Reply").click()
+        await expect(ada.locator("#room-composer .context")).to_contain_text(f"Replying to {evil}")
+        assert await ada.locator("#app img[src=x]").count() == 0
+        assert await ada.evaluate("window.hurt") is None
+
+
+async def test_on_a_phone_everything_is_reached_by_touch(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        page = await enter(browser, chat, "Ada", **PHONE)
+        await say(page, "hello")
+        await page.get_by_role("button", name="Send").tap()
+        message = await own(page, "hello")
+        await message.locator(".body").tap()
+        await tool(message, "React").tap()
+        await page.get_by_role("button", name="React with 🎉").tap()
+        await expect(page.locator(".reaction")).to_have_text("🎉 1")
+        assert [each.act for each in heard] == ["message", "reaction"]
+        assert await page.evaluate("document.documentElement.scrollWidth") == 360
