@@ -195,7 +195,10 @@ class Conversation:
         """Deal with an event for which no session begins."""
         if entry.event.kind == SCHEDULE and self._around.schedules is not None:
             answers = ScheduleAnswers(self._around.schedules, self._around.clock)
-            await self._say(entry, await answers.answer(entry.event, self._around.texts))
+            with suppress(LeaseLost):  # then the next node does
+                await self._say(entry, await answers.answer(entry.event, self._around.texts))
+                await self._dismiss(entry)
+            return
         await self._dismiss(entry)
         if entry.event.kind == TASK_OVER and (told := told_late(entry.event, self._around.texts)):
             await self._say(entry, told)

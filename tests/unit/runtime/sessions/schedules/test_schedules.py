@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from runtime.core.address import Address
+from runtime.core.errors import LeaseLost
 from runtime.core.texts import english
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
@@ -141,6 +142,21 @@ async def test_the_forms_in_the_answers_are_understood() -> None:
     assert len(forms) > 4
     for form in forms:
         assert (await desk.says(form.replace(" (five fields of crontab)", ""))).startswith("🗓 Schedule")
+
+
+def test_the_answers_name_the_command_as_the_platform_writes_it() -> None:
+    marked = english().marked("!")
+    assert "!schedule in 20 minutes" in marked("schedules.usage", said="x")
+    assert not [key for key in english() if key.startswith("schedules.") and "/schedule" in marked._texts[key]]
+
+
+async def test_a_lost_shard_leaves_the_command_to_the_next_node() -> None:
+    desk = Desk()
+    await desk.open()
+    desk.schedules.forget(SHARD)
+    with pytest.raises(LeaseLost):
+        await desk.says("every hour x")
+    assert await desk.store.all(ADDRESS) == []
 
 
 async def test_more_than_the_bound_are_not_kept() -> None:
