@@ -49,6 +49,9 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 ANSWER_S = 20.0
 """How long the model writes while sessions are active."""
 
+NEWCOMERS, NEWCOMERS_PER_S = 60, 20
+"""So many people write, in conversations of their own, while half answers come back after a kill."""
+
 
 @dataclass(frozen=True)
 class Size:
@@ -173,19 +176,25 @@ async def _active(socket: Path, connection: RedisConnection, size: Size) -> list
         await write(connection, range(size.active + 1, 2 * size.active + 1), per_s=size.active / ANSWER_S)
         await heard.answered(2 * size.active)
         await write(connection, range(2 * size.active + 1, 3 * size.active + 1), per_s=size.active / ANSWER_S)
+        await heard.until(lambda: len(heard.delays_ms) == 3 * size.active)
         await running.kill()
         said = heard.answers.total()
     later = heard.delays_ms[size.active : 2 * size.active]
     began = time.perf_counter()
     async with node(socket, "one", 0, heard):
         ready_s = time.perf_counter() - began
-        await heard.answered(3 * size.active)
+        last = 3 * size.active + NEWCOMERS
+        await write(connection, range(3 * size.active + 1, last + 1), per_s=NEWCOMERS_PER_S)
+        await heard.answered(last)
         finished_s = time.perf_counter() - began
     unfinished = 3 * size.active - said
+    meanwhile = heard.delays_ms[3 * size.active :]
     return [
         Row("session in the middle of an answer", (active - idle) / size.active / 1024, "KiB", target="<= 80 KiB"),
         Row(f"kill to ready again, {unfinished:,} in an answer", ready_s, "s"),
         Row("until all of those are answered", finished_s, "s"),
+        Row("said to agent's queue meanwhile, p50", statistics.median(meanwhile), "ms"),
+        Row("said to agent's queue meanwhile, p99", statistics.quantiles(meanwhile, n=100)[98], "ms"),
         Row(f"said to agent's queue, {size.active:,} active, p50", statistics.median(later), "ms"),
         Row(f"said to agent's queue, {size.active:,} active, p99", statistics.quantiles(later, n=100)[98], "ms"),
     ]

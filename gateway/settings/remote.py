@@ -53,8 +53,8 @@ class RemoteSettings(Section):
 
 
 class ToolSettings(Section):
-    """Which tools of remote agents programs may call, by patterns such as `Weather.*`. People have `within_s` seconds
-    to allow what they are asked for.
+    """The tools of remote agents that programs may call, by patterns such as `Weather.*`. People have `within_s`
+    seconds to allow what they are asked for.
     """
 
     allow: Words = ()

@@ -46,7 +46,7 @@ class Progress:
 class CompileResult:
     """The program, the lowerer's report, the parser's warnings, and the source lines by file and number."""
 
-    program: Program
+    program: Program = field(repr=False)
     report: LoweringReport
     warnings: tuple[Diagnostic, ...] = ()
     lines: Mapping[tuple[str, int], str] = field(default_factory=dict, repr=False, compare=False)

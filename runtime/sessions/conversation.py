@@ -22,6 +22,7 @@ from runtime.core.errors import (
 )
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
+from runtime.core.signals import Signal
 from runtime.events.service import ArchiveFailed
 from runtime.events.sessions import ContentIsLocked, SessionFailed, SessionFenced
 from runtime.sessions.commands.fork import forked, why_lost
@@ -74,6 +75,11 @@ class Conversation:
     def waiting(self) -> int:
         """Events that no session has taken."""
         return len(self._backlog)
+
+    @property
+    def listens(self) -> Signal:
+        """Sent when its session asks for the next event, and when it has ended."""
+        return self._backlog.wanted
 
     @property
     def quiet(self) -> bool:

@@ -17,6 +17,7 @@ from runtime.core.errors import AdapterError, LeaseLost
 from runtime.core.ids import SessionId
 from runtime.core.signals import Signal
 from runtime.events.sessions import ContentIsLocked
+from runtime.sessions.comebacks import Comebacks
 from runtime.sessions.conversation import UNRECORDED, Conversation
 from runtime.sessions.node_context import NodeContext
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEntry
@@ -47,12 +48,13 @@ class Registry:
         self._tasks = tasks
         self._conversations: dict[str, _Living] = {}
         self._parked: set[int] = set()
+        self._comebacks = Comebacks(self._come_back, around.clock, tasks)
 
     def __len__(self) -> int:
-        return len(self._conversations)
+        return len(self._conversations) + len(self._comebacks)
 
     async def gained(self, lease: Lease) -> None:
-        """A shard is ours: go on with what was going on in it."""
+        """A shard is ours: go on with what was going on in it, by and by."""
         self.lost(lease.shard)
         if self._around.alarm is not None:
             await self._around.alarm.watch(lease.shard)
@@ -60,7 +62,11 @@ class Registry:
             await self._around.schedules.watch(lease)
         for record in await self._unfinished(lease.shard):
             if record.address.key not in self._conversations:
-                self._activate(lease, record.address.key, record)
+                self._comebacks.add(lease, record)
+
+    async def _come_back(self, lease: Lease, record: SessionRecord) -> None:
+        living = self._activate(lease, record.address.key, record)
+        await living.conversation.listens.wait()
 
     async def _unfinished(self, shard: int) -> Sequence[SessionRecord]:
         """The sessions that others were at work in, asked for at once: none of them goes on before all are known, so
@@ -81,6 +87,7 @@ class Registry:
         Under a later lease everything is read again; what was left here would be taken a second time.
         """
         self._parked.discard(shard)
+        self._comebacks.forget(shard)
         if self._around.alarm is not None:
             self._around.alarm.forget(shard)
         if self._around.schedules is not None:
@@ -92,7 +99,8 @@ class Registry:
 
     def loads(self) -> Mapping[int, int]:
         """The number of working conversations in each shard."""
-        return Counter(one.lease.shard for one in self._conversations.values() if not one.conversation.quiet)
+        at_work = Counter(one.lease.shard for one in self._conversations.values() if not one.conversation.quiet)
+        return at_work + self._comebacks.loads()
 
     async def park(self, shard: int, within_s: float) -> None:
         """Let what goes on in a shard come to an end, at most so long; what goes on then stops where it is.
@@ -101,6 +109,7 @@ class Registry:
         Until the shard is lost or gained, events come to nobody but those conversations.
         """
         self._parked.add(shard)
+        self._comebacks.forget(shard)
         async with anyio.create_task_group() as tasks:
             for living in self._living_in(shard):
                 tasks.start_soon(_park, living, within_s)
@@ -121,7 +130,7 @@ class Registry:
             return
         living = self._conversations.get(key)
         if living is None and not parked:
-            living = self._activate(lease, key, None)
+            living = self._activate(lease, key, self._comebacks.take(key))
         if living is not None:
             living.conversation.put(entry)
 
@@ -164,6 +173,7 @@ class Registry:
         finally:
             living.ended = True
             living.end.send()
+            living.conversation.listens.send()
         if self._conversations.get(key) is living:
             del self._conversations[key]
 

@@ -33,7 +33,7 @@ class CallKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RaisedAt:
-    """Where an exception was raised: an agent of which class executed which playbook, and the step it had come to.
+    """The place where an exception was raised: the agent with its class, the playbook, and the step it had come to.
 
     `lines` are the places in Python code that led to it, such as `shop.pb:31 in Ship`, the innermost last.
     """

@@ -95,7 +95,7 @@ class TelegramPlace:
 
 
 class SlackPlace:
-    """A direct message, or a thread that begins with a mention."""
+    """A thread that begins with a direct message, or with a mention."""
 
     repeats_orphans = False
     has_choices = True
@@ -112,10 +112,9 @@ class SlackPlace:
         """Slack does not promise the order of what it repeats: people see their message taken before they go on."""
         events = self._platform.events
         before = set(events.events)
-        if not self._direct and self._root is None:
-            self._root = self._platform.mention(text)
-        else:
-            self._platform.say(text, channel=self._channel, thread=self._root)
+        speak = self._platform.say if self._direct or self._root is not None else self._platform.mention
+        said = speak(text, channel=self._channel, thread=self._root)
+        self._root = self._root or said
         await self._handed_over(set(events.events) - before)
 
     async def answer(self, said: Said) -> None:
@@ -140,7 +139,7 @@ class SlackPlace:
             await self._platform.until(event.done.is_set)
 
     def _messages(self) -> list[Posted]:
-        return [m for m in self._platform.messages(self._channel) if self._direct or m.thread_ts == self._root]
+        return [m for m in self._platform.messages(self._channel) if m.thread_ts == self._root]
 
     def shown(self) -> list[Shown]:
         return [Shown(m.shown, _slack_choices(m.blocks), m.streaming) for m in self._messages()]

@@ -33,7 +33,7 @@ Verdict = Literal["allow", "ask", "deny"]
 
 @dataclass(frozen=True, slots=True)
 class ToolRules:
-    """Which tools programs may call, by patterns of their names, such as `Weather.*`.
+    """The tools that programs may call, by patterns of their names, such as `Weather.*`.
 
     Of the patterns that fit the longest decides, of equally long ones the strictest. Where none fits a tool may be
     called, but in a task people are asked first, unless it only reads. No answer within `within_s` seconds is a no.
@@ -45,7 +45,7 @@ class ToolRules:
     within_s: float = 600.0
 
     def verdict(self, name: str, tool: RemoteTool, *, in_task: bool) -> Verdict:
-        """What becomes of a call of `Agent.tool`."""
+        """The rule for a call of `Agent.tool`."""
         rules: tuple[tuple[Verdict, Sequence[str]], ...] = (
             ("deny", self.deny),
             ("ask", self.ask),

@@ -27,8 +27,9 @@ class Failure:
 
 
 def raised_at(frame: Frame, error: BaseException) -> RaisedAt:
-    """Where `error`, which ends `frame`, was raised: in a playbook that it called, and that failed the same way, or in
-    this one. Lines are named by file, number and function; their source is not kept, since it may have secrets."""
+    """The place where `error`, which ends `frame`, was raised: in a playbook that it called, and that
+    failed the same way, or in this one. Lines are named by file, number and function; their source is not kept, since
+    it may have secrets."""
     state, raised = frame.state, described(error)
     for record in reversed(state.records.values()):
         if record.raised_at is not None and record.error == raised:

@@ -20,28 +20,28 @@ _VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 _UNITS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
 
 _CALL = re.compile(
-    r"\s*(?:when|whenever|once|if|right)?\s*"
+    r"\s*(?:(?:when|whenever|once|if|right)\s*)?"
     r"(?:(?P<before>before)|(?P<after>after))\s+(?:calling\s+|(?:a|the|each|every)\s+call\s+(?:of|to)\s+)?"
-    r"`?(?P<name>[A-Za-z]\w*)(?:\(.*?\))?`?(?:\s+(?:is\s+called|was\s+called|has\s+returned|returns?|runs?))?\s*\.?\s*\Z",
+    r"`?(?P<name>[A-Za-z]\w*)(?:\(.*?\))?`?(?:\s+(?:is\s+called|was\s+called|has\s+returned|returns?|runs?))?\s*(?:\.\s*)?\Z",
     re.IGNORECASE,
 )
 _RETURNS = re.compile(
     r"\s*(?:when|whenever|once)\s+`?(?P<name>[A-Za-z]\w*)(?:\(.*?\))?`?\s+"
-    r"(?:(?P<called>is\s+called)|returns|has\s+returned|is\s+done)\s*\.?\s*\Z",
+    r"(?:(?P<called>is\s+called)|returns|has\s+returned|is\s+done)\s*(?:\.\s*)?\Z",
     re.IGNORECASE,
 )
 _EVERY = re.compile(
-    r"\s*every\s+(?:(?P<number>\d+(?:\.\d+)?)\s+)?(?P<unit>second|minute|hour|day|week)s?\s*\.?\s*\Z", re.IGNORECASE
+    r"\s*every\s+(?:(?P<number>\d+(?:\.\d+)?)\s+)?(?P<unit>second|minute|hour|day|week)s?\s*(?:\.\s*)?\Z", re.IGNORECASE
 )
 _DAILY = re.compile(
     r"\s*(?:(?:every\s+day|daily|each\s+day)\s+at|at)\s+(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)"
-    r"(?:\s*(?:every\s+day|daily|each\s+day))?(?:\s*utc)?\s*\.?\s*\Z",
+    r"(?:\s*(?:every\s+day|daily|each\s+day))?(?:\s*utc)?\s*(?:\.\s*)?\Z",
     re.IGNORECASE,
 )
 _MESSAGE = re.compile(
     r"\s*(?:when|whenever|if|on|upon)\s+(?:(?:a|an|any|each|every|the)\s+)?(?:new\s+)?messages?\s+"
     r"(?:from\s+(?:(?:a|an|any|the)\s+)?(?P<before>\w+)\s+)?(?:comes?(?:\s+in)?|arrives?|is\s+received|was\s+received)"
-    r"(?:\s+from\s+(?:(?:a|an|any|the)\s+)?(?P<behind>\w+))?\s*\.?\s*\Z",
+    r"(?:\s+from\s+(?:(?:a|an|any|the)\s+)?(?P<behind>\w+))?\s*(?:\.\s*)?\Z",
     re.IGNORECASE,
 )
 _SENDERS = {

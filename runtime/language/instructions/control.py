@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from runtime.language.instructions.model import (
     Action,
@@ -29,7 +30,7 @@ _BRANCH = re.compile(
 
 
 _EACH = re.compile(
-    r"for\s+(?:each|every|all)?\s*(?:\w+\s+)?(\$\w+(?::\w+)?)\s+(?:in|of|from)\s+(.+?)\s*:?\Z",
+    r"for\s+(?:(?:each|every|all)\s*)?(?:\w+\s+)?(\$\w+(?::\w+)?)\s+(?:in|of|from)\s+(.+?)\s*:?\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _EACH_NOUN = re.compile(
@@ -47,7 +48,7 @@ _FOREVER = re.compile(
 
 
 _TIMES = re.compile(
-    r"(?:repeat|loop|do (?:this|the following)|for)?\s*(?:up to|at most|exactly)?\s*(?:(\d+|\$\w+|one|two"
+    r"(?:repeat|loop|do (?:this|the following)|for)?\s*(?:(?:up to|at most|exactly)\s*)?(?:(\d+|\$\w+|one|two"
     r"|three|four|five|six|seven|eight|nine|ten)(?:\s+(?:times|iterations|rounds|attempts|tries)|\s?x)"
     r"|(once|twice|thrice))(?!\w)\s*:?\Z",
     re.IGNORECASE,
@@ -55,7 +56,7 @@ _TIMES = re.compile(
 
 
 _LIMIT = re.compile(
-    r"[,;(]?\s*(?:but\s+)?(?:for\s+)?(?:up to|at most|no more than|a maximum of|max(?:imum)?)\s+(\d+|two"
+    r"(?:[,;(]|(?<!\s))\s*(?:but\s+)?(?:for\s+)?(?:up to|at most|no more than|a maximum of|max(?:imum)?)\s+(\d+|two"
     r"|three|four|five|ten)\s+(?:times|iterations|rounds|attempts|tries)\)?",
     re.IGNORECASE,
 )
@@ -90,30 +91,36 @@ def jump_of(text: str) -> Action:
 
 
 def control_of(step: Step) -> Meaning:
-    text = step.text.strip()
     loops = step.op is Op.LOP or any(
         child.op is Op.JMP and (found := _TARGET_LINE.match(child.text)) and found[1] == step.line
         for child in step.children
     )
+    return _control(step.op, step.text.strip(), loops=loops, below=bool(step.children))
+
+
+@lru_cache(maxsize=4096)
+def _control(op: Op, text: str, *, loops: bool, below: bool) -> Meaning:
+    """What a line means that `loops` because one below it goes back to it, or that has others `below`; cached, because
+    it is read several times."""
     loop = _loop(text) if not _BRANCH.match(text) or loops else None
     if loop is not None:
         return loop
     branch = _BRANCH.match(text)
     if branch is None:
-        if step.op is Op.LOP:
+        if op is Op.LOP:
             return Loop(LoopKind.WHILE, condition_of(text))
-        if step.op is Op.ELS:
+        if op is Op.ELS:
             return Condition(Side.ELSE, None)
         return Condition(Side.IF, condition_of(text), speaks_of_failure(text))
     word = " ".join(branch[1].lower().replace(",", " ").split())
     rest = text[branch.end() :].rstrip(" :")
     if word in ("else", "otherwise"):
         return Condition(Side.ELSE, None)
-    otherwise = step.op is Op.ELS or word.startswith(("else", "elif", "otherwise"))
+    otherwise = op is Op.ELS or word.startswith(("else", "elif", "otherwise"))
     side = Side.ELSE_IF if otherwise else Side.IF
     if loops:
         return Loop(LoopKind.WHILE, condition_of(rest))
-    if not step.children:
+    if not below:
         return Free(Prose(text), "it is a condition whose consequence is in the same sentence")
     if word == "unless":
         return Condition(side, negated(condition_of(rest)), speaks_of_failure(rest))

@@ -34,20 +34,29 @@ def _outside(text: str, mark: str) -> Iterator[int]:
     """The positions of `mark` outside quotes and brackets."""
     if mark not in text:
         return
-    depth, quote = 0, ""
-    for at, char in enumerate(text):
+    depth = 0
+    for at, char in _outside_quotes(text, 0):
+        if char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth = max(0, depth - 1)
+        elif char == mark and depth == 0:
+            yield at
+
+
+def _outside_quotes(text: str, start: int) -> Iterator[tuple[int, str]]:
+    """The characters from `start` on that are neither in quotes nor quotes, with their positions."""
+    quote = ""
+    for at in range(start, len(text)):
+        char = text[at]
         if quote:
             quote = "" if char == quote and text[at - 1] != "\\" else quote
         elif char == '"' or (char == "'" and not text[at - 1 : at].isalnum() and "'" in text[at + 1 :]):
             quote = char
         elif char in "\u201c\u201e\u00ab":
             quote = _closing(text, at)
-        elif char in "([{":
-            depth += 1
-        elif char in ")]}":
-            depth = max(0, depth - 1)
-        elif char == mark and depth == 0:
-            yield at
+        else:
+            yield at, char
 
 
 def _closing(text: str, at: int) -> str:
@@ -60,16 +69,9 @@ def _closing(text: str, at: int) -> str:
 
 def inside_of(text: str, start: int, *, lenient: bool = False) -> str | None:
     """The text inside the bracket that opens at `start`; None if it is never closed."""
-    depth, quote = 0, ""
-    for at in range(start, len(text)):
-        char = text[at]
-        if quote:
-            quote = "" if char == quote and text[at - 1] != "\\" else quote
-        elif char == '"' or (char == "'" and not text[at - 1 : at].isalnum() and "'" in text[at + 1 :]):
-            quote = char
-        elif char in "\u201c\u201e\u00ab":
-            quote = _closing(text, at)
-        elif char in "([{":
+    depth = 0
+    for at, char in _outside_quotes(text, start):
+        if char in "([{":
             depth += 1
         elif char in ")]}":
             depth -= 1

@@ -89,27 +89,28 @@ def arguments_of(instruction: Instruction) -> Iterator[tuple[str, str | int, str
                     yield part.name, argument.name or index, argument.value.tree.id
 
 
-def operand_texts(instruction: Instruction) -> Iterator[str]:
+def operand_texts(instruction: Instruction) -> list[str]:
     """The texts of all operands: everything that its execution knows of its author's words."""
-    for part in instruction.parts:
-        yield from _texts(part)
+    found: list[str] = []
+    _take_texts(instruction.parts, found)
+    return found
 
 
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, Expression):
-        yield value.source
-    elif isinstance(value, Variable):
-        yield f"${value.name}:{value.type} {value.name}"
-        yield from _texts(value.path)
-    elif isinstance(value, str | int):
-        yield str(value)
+def _take_texts(value: object, found: list[str]) -> None:
+    if isinstance(value, str | int):
+        found.append(str(value))
     elif isinstance(value, tuple):
         for one in value:
-            yield from _texts(one)
+            _take_texts(one, found)
+    elif isinstance(value, Expression):
+        found.append(value.source)
+    elif isinstance(value, Variable):
+        found.append(f"${value.name}:{value.type} {value.name}")
+        _take_texts(value.path, found)
     elif is_dataclass(type(value)):
         kind: Any = type(value)
         for name in _operand_fields(kind):
-            yield from _texts(getattr(value, name))
+            _take_texts(getattr(value, name), found)
 
 
 @cache

@@ -18,6 +18,9 @@ from runtime.language.program import Op
 from runtime.language.syntax.signature import parse_python
 
 _MOST_CLAUSES = 12
+_LONGEST_NAME = 6
+"""The number of words at the beginning of a sentence that may name a playbook."""
+_ODD_SAY = re.compile(r"Say\([^(]*\)[.;\s]*")
 _UNKNOWN = "no rule knows what it means"
 
 
@@ -211,7 +214,7 @@ class Classifier:
         name = phrases.whole_call(expression.rstrip("."))
         if name is not None:
             return self._calling(name, text.rstrip(".; "))
-        if re.fullmatch(r"Say\([^(]*\)[.;\s]*", text):  # a bracket in its words that nothing opened: "Say(user, :) Hi)"
+        if _ODD_SAY.fullmatch(text):  # a bracket in its words that nothing opened: "Say(user, :) Hi)"
             return self._calling("Say", text.rstrip(".; "))
         if named := self._verb_call(bare) or self._named_by_variable(text, bare):
             return named
@@ -237,8 +240,8 @@ class Classifier:
         words = bare.split()
         if words and self._reach.knows(words[0]) and re.search(r".[A-Z_]", words[0]):
             return True
-        names = (self._meant(" ".join(words[:count])) for count in range(2, min(len(words), 6) + 1))
-        return any(name and " " in phrases.spaced(name) for name in names)
+        names = self._reach.meant_by_first(words, _LONGEST_NAME)
+        return any(name != self._within and " " in phrases.spaced(name) for name in names)
 
     def _contains_call(self, text: str) -> bool:
         """Whether a sentence calls a playbook, rather than only mention the call's result."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|no|mr|mrs|ms|dr|st|\d+)\Z", re.IGNORECASE)
 _NEXT_SENTENCE = re.compile(r"\s+(?=[A-Z$]|(?:then|if|unless|otherwise|finally|afterwards)\b)")
 _JOINED = re.compile(r",?\s+(?:and\s+then|and\s+also|and|then|&)\s+|,\s*(?:then\s+)?", re.IGNORECASE)
+_ENDS = re.compile(r"[;.!?]")
 _PAIRS = {"(": ")", "[": "]", "{": "}", "\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb"}
 """Opening marks, each with its closing marks: brackets, and quotes with two different marks."""
 _MARKS = re.compile(r"[\"'`(\[{\u201c\u201e\u00ab]")
@@ -20,11 +21,13 @@ def clauses(text: str) -> list[str]:
     open_places = outside(text)
     if not open_places:
         return [text]
-    for index in open_places:
+    for index in (end.start() for end in _ENDS.finditer(text)):
+        if index not in open_places:
+            continue
         if text[index] == ";":
             found.append((start, index))
             start = index + 1
-        elif text[index] in ".!?" and index >= start:
+        elif index >= start:
             ends = _NEXT_SENTENCE.match(text, index + 1)
             if ends and not _ABBREVIATION.search(text[start:index]):
                 found.append((start, index + (text[index] == "?")))
@@ -36,7 +39,7 @@ def clauses(text: str) -> list[str]:
 
 def joints(text: str) -> Iterator[tuple[str, str]]:
     """Each way to cut a sentence in two at a comma, an "and" or a "then"."""
-    open_places = frozenset(outside(text))
+    open_places = outside(text)
     for match in _JOINED.finditer(text):
         if match.start() in open_places and match.end() < len(text):
             yield text[: match.start()], text[match.end() :]
@@ -46,16 +49,16 @@ def unquoted(text: str) -> str:
     """The text with spaces in place of quotes, brackets and code."""
     if _MARKS.search(text) is None:
         return text
-    open_places = frozenset(outside(text))
+    open_places = outside(text)
     return "".join(char if index in open_places else " " for index, char in enumerate(text))
 
 
-def outside(text: str) -> Sequence[int]:
-    """The positions outside quotes, brackets and code, in order; none if these do not match."""
+def outside(text: str) -> Collection[int]:
+    """The positions outside quotes, brackets and code; none if these do not match."""
     if _MARKS.search(text) is None:
         return range(len(text))
     closers: list[str] = []
-    quote, places = "", list[int]()
+    quote, places = "", set[int]()
     for index, char in enumerate(text):
         if quote:
             quote = "" if char == quote and text[index - 1] != "\\" else quote
@@ -66,7 +69,7 @@ def outside(text: str) -> Sequence[int]:
         elif char in _PAIRS:
             closers.append(_PAIRS[char])
         elif not closers:
-            places.append(index)
+            places.add(index)
     return () if quote or closers else places
 
 

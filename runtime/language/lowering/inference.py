@@ -50,11 +50,14 @@ class FirstUses:
 
     def _typed(self, step: Step) -> Step:
         text = self._assignment(step.text) if step.op in (Op.EXE, Op.QUE) else step.text
-        self._seen |= set(_NAMED.findall(text))
+        if "$" in text:
+            self._seen.update(_NAMED.findall(text))
+        if text == step.text and not step.children:
+            return step
         return replace(step, text=text, children=tuple(self._typed(child) for child in step.children))
 
     def _assignment(self, text: str) -> str:
-        match = _ONE.match(text)
+        match = _ONE.match(text) if text.startswith("$") else None
         if match is None or match[1] in self._seen or not ASSIGN.match(text):
             return text
         kinds = self._types[match[1]]

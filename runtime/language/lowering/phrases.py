@@ -299,8 +299,11 @@ EVERYBODY = re.compile(
 WHILE_ACTIVE = re.compile(
     r"\bmeeting\b|\b(?:is|are|remains?)\s+(?:still\s+)?(?:active|ongoing|going on)\b", re.IGNORECASE
 )
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _EMPHASIS = re.compile(r"^(\*\*|__|\*|_)(?=[^\W_])([^*_]+)(?<=[\w,:])\1(?!\w)")
 _CODE = re.compile(r"`(\$\w+(?::\w+)?|(?:[A-Za-z_]\w*\.)?[A-Za-z_]\w*\([^`]*\)|\$[^`]*=[^`]*)`")
+_LOOKS = ("[", "`", "*", "_")
+"""The beginnings of a step with a box, code or emphasis."""
 _BOX = re.compile(r"^\[[ xX]\]\s+(?=\S)")
 _TYPED = re.compile(r"^(\$\w+)\s*:\s+([A-Za-z]\w*(?:\[[\w, ]*\])?)\s*=(?!=)\s*")
 _WALRUS = re.compile(r"^(\$\w+(?::\w+)?)\s*:=\s*")
@@ -313,15 +316,18 @@ RESULTLESS = frozenset({"Say", "SaveArtifact", "EndMeeting", "LeaveMeeting", "In
 def plain(text: str) -> str:
     """A step without the Markdown that is only its looks: a box to tick, emphasis at its beginning, code marks around
     variables and calls, and what Python would write around a call. What stands in quotes stays as it is."""
-    text = _EMPHASIS.sub(r"\2", _WHOLE_CODE.sub(r"\1", _BOX.sub("", text)))
-    text = _TYPED.sub(r"\1:\2 = ", _WALRUS.sub(r"\1 = ", text))
-    text = _CODE.sub(lambda match: match[0] if text.count('"', 0, match.start()) % 2 else match[1], text)
-    return _AWAITED.sub(r"\1", text)
+    if text.startswith(_LOOKS):
+        text = _EMPHASIS.sub(r"\2", _WHOLE_CODE.sub(r"\1", _BOX.sub("", text)))
+    if text.startswith("$"):
+        text = _TYPED.sub(r"\1:\2 = ", _WALRUS.sub(r"\1 = ", text))
+    if "`" in text:
+        text = _CODE.sub(lambda match: match[0] if text.count('"', 0, match.start()) % 2 else match[1], text)
+    return _AWAITED.sub(r"\1", text) if "(" in text else text
 
 
 def spaced(name: str) -> str:
     """The words of a CamelCase name: HeadChef -> Head Chef."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return name if name.islower() else _HUMP.sub(" ", name)
 
 
 def whole_call(text: str) -> str | None:

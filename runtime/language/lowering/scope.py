@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
@@ -13,6 +13,8 @@ from runtime.language.syntax.naming import camel_case
 from runtime.language.syntax.nodes import ParsedAgent, ParsedProgram
 
 _NO_NAME = re.compile(r"[$()\[\]{}=\"]")
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
+_LETTERS = re.compile(r"[^\W_]+")
 _WHOSE = re.compile(
     r"\b(?:(?:the\s+)?(?:user|customer|client|guest|player|person)(?:['\u2019]s|s['\u2019])?|their|his|her|its|my|your|our|all)\b",
     re.IGNORECASE,
@@ -45,7 +47,26 @@ class Reach:
         """The playbook that these words name: "Create a ticket" is CreateTicket, "Get user's name" GetName."""
         if _NO_NAME.search(words):
             return None
-        return self._by_words.get(_simple(words)) or self._by_words.get(_simple(_WHOSE.sub(" ", words)))
+        letters = [_letters(word) for word in words.split()]
+        whole, own = "".join([one for one, _ in letters]), "".join([one for _, one in letters])
+        if not words.isascii() or not own[:1].isalpha():  # no name is made of the letters alone
+            whole, own = _simple(words), _simple(_WHOSE.sub(" ", words))
+        return self._by_words.get(whole) or self._by_words.get(own)
+
+    def meant_by_first(self, words: Sequence[str], most: int) -> list[str]:
+        """The playbooks that the first two of these words name, the first three, and so on, up to `most`."""
+        if not all(map(str.isascii, words[:most])):
+            counts = range(2, min(len(words), most) + 1)
+            return [name for count in counts if (name := self.meant(" ".join(words[:count]))) is not None]
+        found, whole, own = [], "", ""
+        for count, word in enumerate(words[:most], 1):
+            if _NO_NAME.search(word):
+                break
+            one, other = _letters(word)
+            whole, own = whole + one, own + other
+            if count > 1 and (name := self._by_words.get(whole) or self._by_words.get(own)) is not None:
+                found.append(name)
+        return found
 
     def params(self, name: str) -> tuple[Param, ...]:
         """The parameters of a playbook of this agent."""
@@ -117,7 +138,17 @@ def _called(agent: str) -> str:
 
 
 @lru_cache(maxsize=4096)
+def _letters(word: str) -> tuple[str, str]:
+    """What `_simple` leaves of one word in a text, and what it leaves of one that is no possessive."""
+    return _kept(word), _kept(_WHOSE.sub(" ", word))
+
+
+def _kept(text: str) -> str:
+    return "".join(_LETTERS.findall(_ARTICLE.sub(" ", phrases.spaced(text)).replace("'", ""))).lower()
+
+
+@lru_cache(maxsize=4096)
 def _simple(text: str) -> str:
     """A name for comparison: "Create a ticket" and CreateTicket are equal."""
-    words = re.sub(r"\b(?:a|an|the)\b", " ", phrases.spaced(text), flags=re.IGNORECASE)
+    words = _ARTICLE.sub(" ", phrases.spaced(text))
     return (camel_case(words) or text).lower()

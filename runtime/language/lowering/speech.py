@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cached_property, lru_cache
 
 from runtime.language.lowering import phrases
 from runtime.language.lowering.clauses import unquoted
@@ -14,6 +15,8 @@ from runtime.language.lowering.scope import Reach
 from runtime.language.program import Op
 
 _LEAD = r"(?:^[\w-]+\s+(?:back\s+)?|\b(?:to|with|from|by asking)\s+)(?:the\s+|each\s+|every\s+|both\s+)?"
+_TO_PERSON = re.compile(_LEAD + phrases.PERSON.pattern, re.IGNORECASE)
+_TO_PERSON_OUTSIDE = re.compile(_LEAD + phrases.PERSON_OUTSIDE.pattern, re.IGNORECASE)
 _YIELDED = re.compile(r"(call|return|exit)$", re.IGNORECASE)
 _YIELD_BEHIND = re.compile(r"[;,]?\s*(?<![\w$])YLD for (?:the )?(?:user|human|meeting|agent(?: \w+)?|\w+)[.;]?$")
 _PRIVATE = re.compile(
@@ -29,6 +32,48 @@ _PERHAPS_PRIVATE = re.compile(
 _PRIVATELY = ("privately", "confidentially", "discreetly")
 
 
+class _Named:
+    """The patterns of steps that name some of the agents, or servers of tools, which are patterns themselves."""
+
+    def __init__(self, agents: str, servers: str) -> None:
+        self._agents = agents
+        self._servers = servers
+
+    @cached_property
+    def server(self) -> re.Pattern[str]:
+        return re.compile(rf"{_LEAD}(?:{self._servers})\b", re.IGNORECASE)
+
+    @cached_property
+    def agent(self) -> re.Pattern[str]:
+        return re.compile(rf"{_LEAD}(?:{self._agents})\b", re.IGNORECASE)
+
+    @cached_property
+    def from_agent(self) -> re.Pattern[str]:
+        return re.compile(rf"\bfrom\s+(?:the\s+)?(?:{self._agents})\b", re.IGNORECASE)
+
+    @cached_property
+    def with_somebody(self) -> re.Pattern[str]:
+        who = rf"{self._agents}|{phrases.PERSON.pattern}|{phrases.EVERYBODY.pattern}"
+        return re.compile(rf"\b(?:together\s+)?with\s+(?:the\s+|all\s+)?(?:{who})", re.IGNORECASE)
+
+    @cached_property
+    def variable(self) -> re.Pattern[str]:
+        person = rf"(?:{phrases.PERSON.pattern}|\b(?:{self._agents})\b)"
+        return re.compile(phrases.TO_A_VARIABLE + rf"(?!to\s+(?:the\s+)?{person})", re.IGNORECASE)
+
+    @cached_property
+    def others(self) -> re.Pattern[str]:
+        who = rf"(?:the\s+)?(?:{self._agents}|{phrases.PERSON_OUTSIDE.pattern})\b"
+        return re.compile(rf"{_LEAD}{who}((?:\s*,\s*{who})*\s*,?\s+and\s+{who})", re.IGNORECASE)
+
+    @cached_property
+    def to_somebody(self) -> re.Pattern[str]:
+        return re.compile(rf"\bto\s+(?:the\s+)?(?:{self._agents}|{phrases.PERSON.pattern})\b", re.IGNORECASE)
+
+
+_named = lru_cache(maxsize=256)(_Named)
+
+
 class Speech:
     """Tells who is spoken to in the steps of one playbook; `meeting` when these are part of a meeting, `attendees` may
     be in it. `partners` are those that the steps so far speak with, in their order."""
@@ -38,6 +83,7 @@ class Speech:
         self.given: set[str] = set()
         """The variables that have a value at this step."""
         self._reach = reach
+        self._named = _named(reach.any_agent, reach.any_remote)
         self._meeting = meeting
         self._attendees = attendees
 
@@ -68,7 +114,7 @@ class Speech:
         return None
 
     def talking(self, text: str, bare: str) -> Instruction | None:
-        if re.search(rf"{_LEAD}(?:{self._reach.any_remote})\b", bare, re.IGNORECASE):
+        if self._named.server.search(bare):
             return Instruction(Op.EXE, text)
         if phrases.TO_ITSELF.match(bare):
             return None
@@ -131,8 +177,7 @@ class Speech:
 
     def _nobody_known(self, text: str, bare: str, target: str | None) -> Instruction | None:
         """A step that names somebody whom only the running program knows, or nobody."""
-        person = rf"(?:{phrases.PERSON.pattern}|\b(?:{self._reach.any_agent})\b)"
-        variable = re.match(phrases.TO_A_VARIABLE + rf"(?!to\s+(?:the\s+)?{person})", bare, re.IGNORECASE)
+        variable = self._named.variable.match(bare)
         behind = phrases.TO_VARIABLE_BEHIND.search(bare) if target is None else None
         if found := variable or behind:
             return free(text, f"who {found[1]} is, is known only when it runs")
@@ -158,22 +203,19 @@ class Speech:
         if phrases.TOGETHER.match(bare) and self._with_somebody(bare):
             return True
         if target and phrases.ASK.match(bare):
-            from_agent = target != "user" and re.search(
-                rf"\bfrom\s+(?:the\s+)?(?:{self._reach.any_agent})\b", bare, re.IGNORECASE
-            )
+            from_agent = target != "user" and self._named.from_agent.search(bare)
             if phrases.ASK_IF_OBJECT.match(bare) and not (from_agent or self._spoken_to(bare)):
                 return False
             return not re.match(r"(?:let|have)\s+\S+(?:\s+\S+)?\s+know\b", bare, re.IGNORECASE)
         return self._tells(bare, target) and phrases.ASKS_INSIDE.search(bare) is not None
 
     def _with_somebody(self, bare: str) -> bool:
-        who = rf"{self._reach.any_agent}|{phrases.PERSON.pattern}|{phrases.EVERYBODY.pattern}"
-        return re.search(rf"\b(?:together\s+)?with\s+(?:the\s+|all\s+)?(?:{who})", bare, re.IGNORECASE) is not None
+        return self._named.with_somebody.search(bare) is not None
 
     def addressee(self, bare: str) -> str | None:
         """The addressee: the first agent, person or group named as the object of the verb or after "to"."""
         bare = self._to_whom(bare)
-        agent = re.search(rf"{_LEAD}(?:{self._reach.any_agent})\b", bare, re.IGNORECASE)
+        agent = self._named.agent.search(bare)
         person = self._spoken_to(bare)
         if agent and (not person or agent.start() <= person.start()):
             return self._reach.agents_in(agent[0])[0]
@@ -194,9 +236,7 @@ class Speech:
 
     def _others(self, bare: str) -> list[str]:
         """The other addressees: "Alice and Bob", "the user, Cook and Waiter"."""
-        who = rf"(?:the\s+)?(?:{self._reach.any_agent}|{phrases.PERSON_OUTSIDE.pattern})\b"
-        rest = rf"{_LEAD}{who}((?:\s*,\s*{who})*\s*,?\s+and\s+{who})"
-        match = re.search(rest, self._to_whom(bare), re.IGNORECASE)
+        match = self._named.others.search(self._to_whom(bare))
         if match is None:
             return []
         agents = self._reach.agents_in(match[1])
@@ -204,15 +244,11 @@ class Speech:
 
     def _to_whom(self, bare: str) -> str:
         """A sentence from the part that names the listener: "Introduce Cook to the user"."""
-        about = phrases.ABOUT_OTHERS.match(bare)
-        to = re.search(
-            rf"\bto\s+(?:the\s+)?(?:{self._reach.any_agent}|{phrases.PERSON.pattern})\b", bare, re.IGNORECASE
-        )
-        return bare[to.start() :] if about and to else bare
+        to = self._named.to_somebody.search(bare) if phrases.ABOUT_OTHERS.match(bare) else None
+        return bare[to.start() :] if to else bare
 
     def _spoken_to(self, bare: str) -> re.Match[str] | None:
-        person = phrases.PERSON_OUTSIDE if self._meeting else phrases.PERSON
-        return re.search(rf"{_LEAD}{person.pattern}", bare, re.IGNORECASE)
+        return (_TO_PERSON_OUTSIDE if self._meeting else _TO_PERSON).search(bare)
 
     def target(self, target: str | None, text: str) -> str:
         """In a meeting, words for one of its attendees are said to all, unless the step says "privately"."""

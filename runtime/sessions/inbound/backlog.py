@@ -33,6 +33,8 @@ class Backlog:
         self._stops: list[Stop] = []
         self.on_stop: Callable[[], None] = _nobody
         """Called when there is a stop to take."""
+        self.wanted = Signal()
+        """Sent when somebody asks for an event."""
         self._changed = Signal()
         self._held = False
 
@@ -73,6 +75,7 @@ class Backlog:
 
     async def receive(self) -> InboxEntry:
         """The oldest entry that is no stop; waits for it."""
+        self.wanted.send()
         while self._held or not self._entries:
             await self._changed.wait()
         return self._entries.pop(0)

@@ -113,7 +113,8 @@ def _open(path: Path) -> sqlite3.Connection:
     if version > VERSION:
         database.close()
         raise sqlite3.DatabaseError(f"it is of version {version}, this Parley knows version {VERSION}")
-    with database:
-        database.execute(_TABLE)
-        database.execute(f"PRAGMA user_version = {VERSION}")
+    if version < VERSION:  # a gateway that starts on a full disk only reads
+        with database:
+            database.execute(_TABLE)
+            database.execute(f"PRAGMA user_version = {VERSION}")
     return database

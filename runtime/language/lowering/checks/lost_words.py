@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from runtime.language.lowering import phrases
@@ -54,9 +54,11 @@ _STOOD_FOR = {
 _TIME = re.compile(r"\b(?:\d+(?:\.\d+)?|[a-z]+)\s+(?:second|minute|hour|day)s?\b", re.IGNORECASE)
 _SMALL_WORDS = frozenset(_SMALL.split())
 _STOOD_FOR_WORDS = {start: frozenset(words.split()) for start, words in _STOOD_FOR.items()}
-_LONG_STARTS = tuple(start for start in _STOOD_FOR if " " in start)
+_LONG_STARTS = tuple((start, f"; {start}") for start in _STOOD_FOR if " " in start)
+"""The starts of more than one word, each also as it stands after another instruction."""
 _STEM = 4
 _SPELT = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_SPELT_NUMBERS = tuple((str(number), word) for number, word in enumerate(_SPELT))
 
 
 def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | None = None) -> list[str]:
@@ -66,33 +68,44 @@ def lost_words(said: str, compiled: Iterable[str], operands: Iterable[str] | Non
     "please"), and not those that an instruction's code stands for ("wait for the user"). With `operands`, their texts,
     a word must stand in one of these.
     """
-    rows = list(compiled)
+    rows = tuple(compiled)
     there = "\n".join(rows if operands is None else operands)
     kept = _tokens(there) | _numbers(there)
-    kept |= {word for number, word in enumerate(_SPELT) if str(number) in kept and operands is not None}
-    said = _TIME.sub(" ", said) if any("Sleep(" in row for row in rows) else said
+    if operands is not None:
+        kept |= {word for number, word in _SPELT_NUMBERS if number in kept}
+    said = _TIME.sub(" ", said) if _sleeps(rows) else said
     known = kept | _dropped(rows)
-    lost = [f'"{text}"' for text in quoted(said) if operands is None and squeezed(text) not in squeezed(there)]
-    lost += [token for token in _TOKEN.findall(_plain(said)) if _key(token) not in known and not _parts(token) <= known]
+    lost = []
+    if operands is None:
+        lost += [f'"{text}"' for text in quoted(said) if squeezed(text) not in squeezed(there)]
+    lost += [token for token in _read(said) if _key(token) not in known and not _parts(token) <= known]
     return list(dict.fromkeys(lost))
 
 
 def lost_clauses(said: str, compiled: Iterable[str]) -> list[str]:
     """The clauses of an author's text that are missing in instructions with other words than his: a number is, or more
     than half of the words that carry meaning; a word is there when another one begins like it."""
-    rows = list(compiled)
-    stems = {_stem(one) for one in _tokens("\n".join(rows)) | _numbers("\n".join(rows))}
+    rows = tuple(compiled)
+    there = "\n".join(rows)
+    stems = frozenset(map(_stem, _tokens(there) | _numbers(there)))
     dropped = _dropped(rows)
-    sleeps = any("Sleep(" in row for row in rows)
+    sleeps = _sleeps(rows)
+    if not any(_missing(token, dropped, stems) for token in _read(said)):
+        return []
     lost = []
     for clause in (part for sentence in clauses(said) for part in _pieces(sentence)):
         timeless = _TIME.sub(" ", clause) if sleeps else clause
-        words = [_parts(token) - dropped for token in _TOKEN.findall(_plain(timeless))]
+        words = [_parts(token) - dropped for token in _read(timeless)]
         missing = [parts for parts in words if parts and not {_stem(part) for part in parts} <= stems]
         numbers = any(part.isdigit() for parts in missing for part in parts)
         if numbers or len(missing) * 2 > sum(1 for parts in words if parts):
             lost.append(clause)
     return lost
+
+
+def _missing(token: str, dropped: frozenset[str], stems: frozenset[str]) -> bool:
+    """Whether a word of the author's begins like none that is there."""
+    return not stems.issuperset(map(_stem, _parts(token) - dropped))
 
 
 def _pieces(sentence: str) -> Iterator[str]:
@@ -118,6 +131,8 @@ def _stem(word: str) -> str:
 
 def quoted(text: str) -> list[str]:
     """The texts in double quotes."""
+    if '"' not in text and "\u201c" not in text:
+        return []
     return [first or second for first, second in _QUOTED.findall(text) if (first or second).strip()]
 
 
@@ -128,14 +143,20 @@ def squeezed(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _plain(text: str) -> str:
-    text = unicodedata.normalize("NFKC", text)
+    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
     return text.replace("\u2019", "'").replace("\u201c", '"').replace("\u201d", '"')
 
 
 @lru_cache(maxsize=256)
 def _tokens(text: str) -> frozenset[str]:
     """The words of a text; cached, like the parts of words below, because a step is read several times."""
-    return frozenset[str]().union(*map(_token_keys, _TOKEN.findall(_plain(text))))
+    return frozenset[str]().union(*map(_token_keys, _read(text)))
+
+
+@lru_cache(maxsize=256)
+def _read(text: str) -> Sequence[str]:
+    """The words, numbers and variables of a text, in its order."""
+    return _TOKEN.findall(_plain(text))
 
 
 @lru_cache(maxsize=4096)
@@ -147,6 +168,7 @@ def _numbers(text: str) -> set[str]:
     return {_key(number) for number in _NUMBER.findall(text)}
 
 
+@lru_cache(maxsize=4096)
 def _key(token: str) -> str:
     token = token.casefold()
     if token[:1].isdigit():
@@ -154,13 +176,23 @@ def _key(token: str) -> str:
     return token if token.startswith("$") else token.removesuffix("'s").replace("'", "")
 
 
-def _dropped(rows: Iterable[str]) -> frozenset[str]:
+def _sleeps(rows: tuple[str, ...]) -> bool:
+    """Whether a time in words may stand in them in seconds."""
+    return "Sleep(" in "\n".join(rows)
+
+
+@lru_cache(maxsize=256)
+def _dropped(rows: tuple[str, ...]) -> frozenset[str]:
     starts: dict[str, None] = {}
     for row in rows:
         code, _, text = row.partition(" ")
         named = (*phrases.CALLED.findall(text), code) if "(" in text else (code,)
-        starts |= dict.fromkeys(name for name in named if name in _STOOD_FOR_WORDS)
-        starts |= dict.fromkeys(start for start in _LONG_STARTS if row.startswith(start) or f"; {start}" in row)
+        for name in named:
+            if name in _STOOD_FOR_WORDS:
+                starts[name] = None
+        for start, later in _LONG_STARTS:
+            if row.startswith(start) or later in row:
+                starts[start] = None
     return _words_for(tuple(starts))
 
 

@@ -99,6 +99,8 @@ def _compare_step(playbook: str, item: ListItem, step: Step) -> list[str]:
     """Compare a step, which may fold its details into one line or spell out its sentence, within reason. Lost words are
     compared elsewhere.
     """
+    if not item.children and not step.children:
+        return [f"{playbook}:{step.line} has lost {lost} of the source" for lost in _lost(item, step)]
     most = sum(1 for inner in item.walk() if not inner.children)
     after = sum(1 for inner in step.walk() if not inner.children)
     clauses = sum(inner.text.count(mark) for inner in item.walk() for mark in (";", ",", " and ", " then ")) + 3
@@ -125,6 +127,8 @@ def is_call(step: Step) -> bool:
 
 def lost_names(said: str, compiled: str) -> list[str]:
     """The variables, with their types, and the calls in an author's text that a compiled one lacks."""
+    if "$" not in said and "(" not in said:
+        return []
     before, after = _SELF.sub("", said), _SELF.sub("", compiled)
     kept = {*_VARIABLE.findall(after), *_CALLED.findall(after), *_BECOME_CODES}
     kept |= {name.partition(":")[0] for name in kept}
@@ -175,5 +179,5 @@ def _relocate_steps(items: Sequence[ListItem], steps: Sequence[Step], parent: Li
         own = items[index - skipped] if 0 <= index - skipped < len(items) else None
         item = own or parent
         children = _relocate_steps(own.children if own else (), step.children, item)
-        placed.append(replace(step, span=item.span if item else step.span, children=children))
+        placed.append(Step(step.line, step.op, step.text, item.span if item else step.span, children))
     return tuple(placed)

@@ -11,13 +11,49 @@ import pytest
 
 from runtime.core.ids import AgentId, SessionId
 from runtime.core.plain_text import MAX_ERROR_CHARS
-from runtime.tape.bounds import MAX_FACT_CHARS
+from runtime.tape.bounds import MAX_FACT_CHARS, with_short_reasons
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted
+from runtime.tape.facts.registry import KINDS as REGISTERED
 from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
 from tests.fakes.clock import FakeClock
+from tests.unit.runtime.tape.facts.test_old_tapes import TAPES
 from tests.unit.runtime.tape.random_facts import KINDS, Facts
+
+WITHOUT_TEXTS = {"ended", "order_answered", "returned", "task_cancel", "task_taken", "told", "wake"}
+"""The kinds of facts in which no text stands."""
+
+YOUNGER: Mapping[str, Mapping[str, Any]] = {
+    "altered": {"agent": "1000", "set": {"a": "x"}},
+    "described": {"f": "1000.0", "text": "x"},
+    "grew": {"page": "3", "at": 0, "text": "x"},
+    "intent": {"f": "1000.0", "pos": "0", "name": "Say", "dig": "d", "key": "x"},
+    "order": {
+        "number": 1,
+        "orderer": "s",
+        "home": ["test", "1", None],
+        "place": ["test", "1", None],
+        "due": 5.0,
+        "depth": 0,
+    },
+    "order_begun": {"f": "1000.0"},
+    "order_over": {"status": "completed", "val": "x", "error": "e"},
+    "spawn": {
+        "agent": "1",
+        "task": "s",
+        "class": "A",
+        "pb": "B",
+        "args": {"a": "x"},
+        "due": 5.0,
+        "deliver": "x",
+        "depth": 0,
+    },
+    "task_over": {"task": 1, "status": "completed", "val": "x", "error": "e", "first": 0, "last": 0},
+    "task_posted": {"task": 1, "what": "x"},
+    "unremind": {"id": "x"},
+}
+"""Facts of the kinds that are not on the old tapes."""
 
 Path = tuple[str | int, ...]
 
@@ -70,7 +106,7 @@ def test_a_text_of_any_length_in_any_fact_is_cut_or_refused(monkeypatch: pytest.
     chance = random.Random(1)
     facts, journal = Facts(chance), Journal(SessionId("s"), FakeClock(), nowhere)
     tried: set[tuple[str, str]] = set()
-    for _ in range(600):
+    for _ in range(1_500):
         kind, data = facts()
         places = [path for path in texts(data) if (kind, str(path[0])) not in tried]
         if places:
@@ -84,7 +120,47 @@ def test_a_text_of_any_length_in_any_fact_is_cut_or_refused(monkeypatch: pytest.
                 assert longest(kept) <= MAX_ERROR_CHARS, (kind, path)
         else:
             journal.note(content_of(kind, {**data}))
-    assert len({kind for kind, _ in tried}) > len(KINDS) / 2
+    assert {kind for kind, _ in tried} == set(KINDS)
+
+
+def test_no_kind_of_fact_takes_a_text_of_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every text of every kind of fact that sessions have written, in the order in which these wrote them."""
+    most = 100_000
+    monkeypatch.setattr("runtime.tape.journal.MAX_FACT_CHARS", most)
+    tried: set[tuple[str, str]] = set()
+    for line in TAPES:
+        journal = Journal(SessionId("s"), FakeClock(), nowhere)
+        for _, _, kind, _, data in line["facts"]:
+            kept: Mapping[str, Any] | None = None
+            for path in texts(data):
+                if kept is None and (kind, str(path[0])) not in tried:
+                    tried.add((kind, str(path[0])))
+                    kept = taken(journal, kind, with_text(data, path, "x" * (most + 1)))
+            if kept is None:
+                journal.note(content_of(kind, data))
+            else:
+                assert longest(kept) <= MAX_ERROR_CHARS, kind
+    assert set(REGISTERED) - {kind for kind, _ in tried} == WITHOUT_TEXTS | YOUNGER.keys()
+
+
+@pytest.mark.parametrize(("kind", "path"), [(kind, path) for kind, data in YOUNGER.items() for path in texts(data)])
+def test_no_younger_kind_of_fact_takes_one_either(kind: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = 100_000
+    monkeypatch.setattr("runtime.tape.journal.MAX_FACT_CHARS", most)
+    journal = Journal(SessionId("s"), FakeClock(), nowhere)
+    data = with_short_reasons(with_text(YOUNGER[kind], path, "x" * (most + 1)))
+    if path == ("error",):
+        assert longest(data) <= MAX_ERROR_CHARS
+    else:
+        assert taken(journal, kind, data) is None
+
+
+def taken(journal: Journal, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The fact as it goes onto the tape; None for one that is refused."""
+    try:
+        return noted(journal, kind, data)
+    except ValueError:
+        return None
 
 
 REASONS = [

@@ -119,3 +119,10 @@ def test_only_what_nothing_else_can_tell_is_for_the_model(text: str, params: tup
     assert judges(agent("Other"), [spec]) is False
     public = replace(big, metadata={"public": True})
     assert judges(agent("Other"), [replace(spec, playbooks=(public,))]) is expected
+
+
+@pytest.mark.parametrize("start", ["", "After", "After Ship", "When", "When Ship", "Every day", "At 5:00", "At"])
+def test_a_trigger_is_read_in_proportion_to_its_length(start: str) -> None:
+    """No expression reads blanks again from each of them: that would not end within the test."""
+    text = start + " " * 100_000 + "!"
+    assert (call_trigger(text, ["Ship"]), message_trigger(text), time_trigger(text)) == (None, None, None)

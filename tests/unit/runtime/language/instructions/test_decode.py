@@ -366,3 +366,38 @@ async def test_a_playbook_is_decoded_once_for_all_sessions() -> None:
     [playbook] = await walked(next(path for path in EXAMPLES if path.name == "hello.pb"))
     assert decode_playbook(playbook) is decode_playbook(playbook)
     assert isinstance(decode_playbook(playbook), Code)
+
+
+@pytest.mark.parametrize(
+    "start", ["", "Repeat", "Repeat up to", "For", "For each", "While $a", "Repeat until $a", "If $a"]
+)
+def test_a_line_of_control_flow_is_read_in_proportion_to_its_length(start: str) -> None:
+    """No expression reads blanks again from each of them: that would not end within the test."""
+    step = Step("01", Op.CND, start + " " * 100_000 + "it is late", Span("p.pb", 1))
+    assert decode(step).parts
+
+
+@pytest.mark.parametrize(
+    ("text", "at_most"),
+    [
+        ("While $a, at most 3 times", 3),
+        ("While $a ; up to three times", 3),
+        ("While $a but at most 4 tries", 4),
+        ("While $a   (max 5 rounds)", 5),
+        ("While $a", None),
+    ],
+)
+def test_the_largest_number_of_rounds_is_found_behind_any_mark(text: str, at_most: int | None) -> None:
+    (loop,) = decode(Step("01", Op.CND, text, Span("p.pb", 1))).parts
+    assert isinstance(loop, Loop)
+    assert loop.at_most == at_most
+    assert loop.over == read_condition("$a")
+
+
+@pytest.mark.parametrize(
+    "text", ["Repeat exactly 3 times", "do this 3x", "For up to   3 rounds:", "3 times", "loop 3 tries"]
+)
+def test_a_number_of_times_is_a_loop_of_so_many_rounds(text: str) -> None:
+    (loop,) = decode(Step("01", Op.CND, text, Span("p.pb", 1))).parts
+    assert isinstance(loop, Loop)
+    assert (loop.kind, loop.over) == (LoopKind.TIMES, read_expression("3"))
