@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -28,10 +29,11 @@ from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
-from gateway.foundation import Foundation, bus_of, desk_of, jobs_of, node_context_of, renewal_of
+from gateway.foundation import Foundation, bus_of, desk_of, jobs_of, node_context_of, renewal_of, schedules_of
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter
+from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules, check_places
 from gateway.observability.debugger.server import DebugAddress, Debugger
@@ -191,7 +193,15 @@ async def _start(
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = Limits(settings.limits, RedisCounters(connection), owners.has, foundation.texts, clock)
     tasks.start_soon(limits.follow, bus)
-    around = node_context_of(foundation, inbox, outbound, files, limits, tasks)
+    around = replace(
+        node_context_of(foundation, inbox, outbound, files, limits, tasks),
+        schedules=schedules_of(
+            foundation,
+            inbox,
+            ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend,
+            tasks,
+        ),
+    )
     registry = Registry(around, inbox, tasks)
     platforms |= await _platforms(chosen, people, clock, _entrance(foundation, inbox, outbound, people, limits))
     service = Service(node, BotLeases(leases, roster, renewal), registry, platforms, bus)

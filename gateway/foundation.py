@@ -40,6 +40,7 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
+from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
@@ -48,6 +49,7 @@ from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.archive import Archive
@@ -91,6 +93,14 @@ def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock) -
             yield RedisLeaseStore(other), RedisNodeStore(other)
 
     return Renewal(opened, holder, clock, runner=in_thread)
+
+
+def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, tasks: TaskGroup) -> Schedules:
+    """The schedules of this node's conversations, which ring in `tasks`."""
+    limits = foundation.settings.schedules.limits
+    made = Schedules(RedisSchedules(foundation.connection), inbox, foundation.clock, limits, attend)
+    tasks.start_soon(made.run)
+    return made
 
 
 def node_context_of(

@@ -168,6 +168,20 @@ class Access:
             return Role.MEMBER
         return rules.visitors if open_here else None
 
+    async def is_member(self, person_id: str, conversation: str) -> bool:
+        """Whether somebody who was a member in a conversation is one still, by what is known without their message.
+
+        Whom only a space of the settings lets in counts as a member for as long as that makes members.
+        """
+        rules, person = self._rules, person_id.partition(":")[2]
+        known = await self._people.find(person_id)
+        if person in rules.owners or known is not None:
+            return person in rules.owners or (known is not None and known.role >= Role.MEMBER)
+        if person in rules.people or person_id in rules.friends or rules.mode == "open":
+            return True
+        open_here = conversation in rules.chats or bool(rules.spaces)
+        return open_here and rules.visitors >= Role.MEMBER
+
     async def _pairs(self, event: Inbound) -> bool:
         tried = event.text.strip().upper()
         if self.code is None or not is_code(tried):

@@ -30,6 +30,7 @@ from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramS
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.retention import RetentionSettings
 from gateway.settings.routes import Busy, RouteSettings, read_routes
+from gateway.settings.schedules import ScheduleSettings
 from gateway.settings.sources import (
     CONFIG_VARIABLE,
     Layer,
@@ -81,6 +82,7 @@ class Settings(BaseSettings):
     files: FileSettings = FileSettings()
     meetings: MeetingSettings = MeetingSettings()
     tasks: TaskSettings = TaskSettings()
+    schedules: ScheduleSettings = ScheduleSettings()
     nodes: NodeSettings = NodeSettings()
     remote: RemoteSettings = RemoteSettings()
     tools: ToolSettings = ToolSettings()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from anyio.abc import TaskGroup
 
@@ -28,7 +29,7 @@ from runtime.execution.calls.files import FileCalls
 from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.program_files import ProgramFiles
-from runtime.execution.calls.reminders import Reminders
+from runtime.execution.calls.reminders import Reminders, ZoneOf
 from runtime.execution.calls.tasks import TaskCalls
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import FrameEvents
@@ -47,7 +48,8 @@ from runtime.meetings.meetings import Meetings
 from runtime.sessions.commands.fork import Forks
 from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.merge import Merge
-from runtime.sessions.commands.session_commands import SessionCommands
+from runtime.sessions.commands.schedule_commands import ScheduleCommands
+from runtime.sessions.commands.session_commands import Carry, SessionCommands
 from runtime.sessions.commands.undo import Undo
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
@@ -56,6 +58,7 @@ from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
+from runtime.sessions.schedules.answers import ScheduleAnswers
 from runtime.sessions.tasks.orders import TaskOrders
 from runtime.sessions.tasks.questions import TaskQuestions
 from runtime.sessions.tasks.work import TaskWork, payer
@@ -135,7 +138,7 @@ def assembled(
     )
     library = Library(context, agents, meeting_host)
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
-    reminders = Reminders(journal, dispatcher.deliver, around.clock, times)
+    reminders = Reminders(journal, dispatcher.deliver, around.clock, times, _zone_of(record, around))
     logs = LogCalls(journal, around.bus, record.program)
     task_calls = TaskCalls(session, builtins, around.tasks)
     calls = calls_of(
@@ -181,7 +184,10 @@ def assembled(
         questions,
         event_handler,
         binding,
-        SessionCommands(context, loops, event_handler, binding, meeting_commands),
+        SessionCommands(
+            *(context, loops, event_handler, binding),
+            {**meeting_commands.table(), **_schedule_commands(around, pages, reminders)},
+        ),
         reminders,
         Continuity(context, library, host, loops, meeting_host),
         Undo(record, journal, loops, pages, event_handler, around),
@@ -201,6 +207,16 @@ def assembled(
         watcher,
         logs,
     )
+
+
+def _zone_of(record: SessionRecord, around: NodeContext) -> ZoneOf | None:
+    return None if around.schedules is None else partial(around.schedules.zone, record.address)
+
+
+def _schedule_commands(around: NodeContext, pages: Pages, reminders: Reminders) -> Mapping[str, Carry]:
+    if around.schedules is None:
+        return {}
+    return ScheduleCommands(ScheduleAnswers(around.schedules, around.clock), pages, reminders).table()
 
 
 def _guests(channels: Channels, around: NodeContext) -> Mapping[str, Participant]:

@@ -30,12 +30,14 @@ from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
+from runtime.sessions.schedules.answers import ScheduleAnswers
 from runtime.sessions.session import Session
 from runtime.sessions.succession import Succession
 from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import refuse, told_late
 from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import FORK, TASK, TASK_OVER, Inbox, InboxEntry
+from runtime.stores.schedules import SCHEDULE
 from runtime.stores.sessions import Lease, SessionRecord
 
 MAX_ATTEMPTS = 3
@@ -192,14 +194,24 @@ class Conversation:
                 await self._inbox.discard(entry, self._lease().token, reason=lost)
                 await self._tell(entry, "session.fork_lost")
                 continue
-            await self._dismiss(entry)
-            if entry.event.kind == TASK_OVER and (told := told_late(entry.event, self._around.texts)):
-                await self._say(entry, told)
-            elif entry.event.kind == "choice":
-                await self._tell(entry, "session.question_closed")
-            elif (command := SESSION_COMMANDS.get(entry.event.kind)) is not None and command.unanswered is not None:
-                await self._tell(entry, command.unanswered)
+            await self._answered(entry)
         return None
+
+    async def _answered(self, entry: InboxEntry) -> None:
+        """Deal with an event for which no session begins."""
+        if entry.event.kind == SCHEDULE and self._around.schedules is not None:
+            answers = ScheduleAnswers(self._around.schedules, self._around.clock)
+            with suppress(LeaseLost):  # then the next node does
+                await self._say(entry, await answers.answer(entry.event, self._around.texts))
+                await self._dismiss(entry)
+            return
+        await self._dismiss(entry)
+        if entry.event.kind == TASK_OVER and (told := told_late(entry.event, self._around.texts)):
+            await self._say(entry, told)
+        elif entry.event.kind == "choice":
+            await self._tell(entry, "session.question_closed")
+        elif (command := SESSION_COMMANDS.get(entry.event.kind)) is not None and command.unanswered is not None:
+            await self._tell(entry, command.unanswered)
 
     async def _stop(self, stop: Stop) -> None:
         """There is nothing to stop; what was said before is void all the same, unless the stop is for a meeting."""

@@ -25,6 +25,7 @@ from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.resting import Resting
+from runtime.sessions.schedules.schedules import Schedules
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.sessions import SessionStore
 
@@ -68,6 +69,8 @@ class NodeContext:
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     tool_rules: ToolRules = field(default_factory=ToolRules)
     alarm: Alarm | None = None
+    schedules: Schedules | None = None
+    """Those of conversations; None where nobody can make any."""
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS
     questions_alone: bool = False

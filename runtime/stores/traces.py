@@ -34,9 +34,9 @@ class Traces(Protocol):
     async def person(self, whose: Whose, /) -> int:
         """Forget everything that names a person or a conversation of theirs; how many entries that were.
 
-        Events that wait or could not be processed, also those by which forks of their sessions begin or end; quotes of
-        them, by their names, in such events of others; known event ids, messages and reactions in rooms, roles,
-        requests, choices, sums, and what adapters remember. Sessions are not touched.
+        Schedules; events that wait or could not be processed, also those by which forks of their sessions begin or
+        end; quotes of them, by their names, in such events of others; known event ids, messages and reactions in rooms,
+        roles, requests, choices, sums, and what adapters remember. Sessions are not touched.
         """
         ...
 

@@ -16,11 +16,13 @@ from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
+from runtime.sessions.schedules.schedules import Attend, ScheduleLimits, Schedules
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Lease, LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import ADDRESS, Crash, World
+from tests.fakes.memory.schedules import MemorySchedules
 from tests.fakes.memory.timers import MemoryTimers
 from tests.fakes.talk import Model
 
@@ -38,19 +40,24 @@ class Mortal:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
-        if name not in ("commit", "set", "cancel", "done", "add"):
+        if name not in ("commit", "set", "cancel", "done", "add", "remove", "set_zone", "passed"):
             return found
         return self._dying(found)
 
     def _dying(self, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-        async def dying(*arguments: Any) -> Any:
+        async def dying(*arguments: Any, **named: Any) -> Any:
             await checkpoint()
             self._world.point()
-            answer = await call(*arguments)
+            answer = await call(*arguments, **named)
             self._world.point()
             return answer
 
         return dying
+
+
+async def nobody_asks(message: InboxEvent) -> InboxEvent:
+    """Every message of a schedule is said."""
+    return message
 
 
 @dataclass
@@ -62,12 +69,15 @@ class Sleepers:
     world: World = field(default_factory=lambda: World(()))
     clock: FakeClock = field(default_factory=FakeClock)
     idle_s: float = 0.0
+    limits: ScheduleLimits = field(default_factory=ScheduleLimits)
+    attend: Attend = nobody_asks
 
     def __post_init__(self) -> None:
         self.leases = MemoryLeaseStore(self.clock)
         self.inbox = MemoryInbox(self.leases)
         self.store = MemorySessionStore(self.leases, self.inbox)
         self.timers = MemoryTimers(self.leases, self.store)
+        self.schedules = MemorySchedules(self.leases)
         self.events: list[str] = []
 
     @property
@@ -105,6 +115,7 @@ class Sleepers:
         lease = Lease(SHARD, token)
         store, inbox = Mortal(self.store, self.world), Mortal(self.inbox, self.world)
         alarm = Alarm(Mortal(self.timers, self.world), store, inbox, clock)
+        schedules = Schedules(Mortal(self.schedules, self.world), inbox, clock, self.limits, self.attend)
         bus = Bus(clock)
         bus.subscribe("*", lambda event: self.events.append(event.name))
         around = NodeContext(
@@ -117,12 +128,14 @@ class Sleepers:
             bus,
             idle_s=self.idle_s,
             alarm=alarm,
+            schedules=schedules,
         )
         async with anyio.create_task_group() as tasks:
             self.world.tasks = tasks
             registry = Registry(around, inbox, tasks)
             await registry.gained(lease)
             tasks.start_soon(alarm.run)
+            tasks.start_soon(schedules.run)
             tasks.start_soon(self._hand_over, registry, lease)
             for _ in range(_ROUNDS):
                 await FakeClock.settle()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import anyio
 from anyio.abc import TaskGroup
@@ -38,14 +39,28 @@ Deliver = Callable[[AgentId, Message], bool]
 """Delivers a message to an agent's queue; False when the agent no longer exists. Raises QueueFull."""
 
 
+ZoneOf = Callable[[], Awaitable[ZoneInfo]]
+"""The time zone of the conversation."""
+
+
 class Reminders:
     """The reminders of one session, told after `start`."""
 
-    def __init__(self, journal: Journal, deliver: Deliver, clock: Clock, times: Times | None = None) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        deliver: Deliver,
+        clock: Clock,
+        times: Times | None = None,
+        zone: ZoneOf | None = None,
+    ) -> None:
+        """Without `zone` the times of triggers are in UTC."""
         self._journal = journal
         self._deliver = deliver
         self._clock = clock
         self._times = times or {}
+        self._zone_of = zone
+        self._zone: ZoneInfo | None = None
         self._telling = OnDemand(self._tell_due)
         self._sleeping: anyio.CancelScope | None = None
 
@@ -75,27 +90,42 @@ class Reminders:
         self._telling.start(tasks)
         self._look()
 
+    def replan(self) -> None:
+        """The conversation has another time zone: triggers come at the times of that one."""
+        self._zone = None
+        for id_, reminder in list(self._journal.state.reminders.items()):
+            if reminder.trigger is not None and self._is_of_zone(reminder):
+                self._journal.note(ReminderRemoved(id_))
+        self._look()
+
+    def _is_of_zone(self, reminder: ReminderState) -> bool:
+        klass = self._journal.state.agents[reminder.agent].klass
+        times = self._times.get(klass, {}).get(reminder.trigger or "")
+        return times is not None and times.cron is not None
+
     def _look(self) -> None:
         self._telling.wake()
         if self._sleeping is not None:
             self._sleeping.cancel()
 
-    def _plan(self) -> None:
+    async def _plan(self) -> None:
         """Write down the next time of every trigger that has none."""
-        state, now = self._journal.state, self._clock.now()
-        if state.ended:
+        if self._times and self._zone is None:
+            self._zone = ZoneInfo("UTC") if self._zone_of is None else await self._zone_of()
+        state, now, zone = self._journal.state, self._clock.now(), self._zone
+        if state.ended or zone is None:
             return
         planned = {(reminder.agent, reminder.trigger) for reminder in state.reminders.values()}
         for agent in list(state.agents.values()):
             for code, times in self._times.get(agent.klass, {}).items():
                 if (agent.id, code) not in planned:
-                    due = times.next_after(now).timestamp()
+                    due = times.next_after(now, zone).timestamp()
                     self._journal.note(ReminderSet(agent.id, due, "", trigger=code))
                     self._journal.hurry()
 
     async def _tell_due(self) -> None:
         """Tell each when it is due, until none is to come."""
-        self._plan()
+        await self._plan()
         while reminders := self._journal.state.reminders:
             id_, first = min(reminders.items(), key=lambda item: item[1].due)
             with anyio.CancelScope() as self._sleeping:
@@ -103,7 +133,7 @@ class Reminders:
             self._sleeping = None
             if first.due <= self._clock.now().timestamp() + _EXACT_S and id_ in reminders:
                 await self._tell(id_, first)
-            self._plan()
+            await self._plan()
 
     async def _tell(self, id_: str, reminder: ReminderState) -> None:
         agent = reminder.agent

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
@@ -84,15 +85,15 @@ class MessageTrigger:
 
 @dataclass(frozen=True, slots=True)
 class TimeTrigger:
-    """A trigger at set times: every `every_s` seconds, or by five fields of crontab, in UTC."""
+    """A trigger at set times: every `every_s` seconds, or by five fields of crontab, in a time zone."""
 
     every_s: float | None = None
     cron: str | None = None
 
-    def next_after(self, at: datetime) -> datetime:
+    def next_after(self, at: datetime, zone: ZoneInfo) -> datetime:
         """The first time after `at`."""
         if self.cron is not None:
-            return next(CronSim(self.cron, at))
+            return next(CronSim(self.cron, at.astimezone(zone)))
         return at + timedelta(seconds=self.every_s or 0.0)
 
 

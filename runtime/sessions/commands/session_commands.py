@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from runtime.agents.loops import AgentLoops
 from runtime.execution.execution_context import ExecutionContext
-from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.overview import agents_at_work, status_of, those_here
 from runtime.sessions.commands.task_view import stop_task, tasks_text
 from runtime.sessions.inbound.backlog import Stop
@@ -15,6 +14,9 @@ from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.tasks.orders import cancel_tasks
 from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import InboxEntry, InboxEvent
+
+Carry = Callable[[InboxEvent], Awaitable[None]]
+"""Carries out a command."""
 
 
 class SessionCommands:
@@ -26,8 +28,9 @@ class SessionCommands:
         loops: AgentLoops,
         event_handler: EventHandler,
         binding: Binding,
-        meeting_commands: MeetingCommands,
+        others: Mapping[str, Carry],
     ) -> None:
+        """`others` carry out further commands, by their kinds."""
         self._context = context
         self._program = context.program
         self._journal = context.journal
@@ -36,14 +39,14 @@ class SessionCommands:
         self._loops = loops
         self._event_handler = event_handler
         self._binding = binding
-        self._kinds: Mapping[str, Callable[[InboxEvent], Awaitable[None]]] = {
+        self._kinds: Mapping[str, Carry] = {
             "start": self._start,
             "status": self._status,
             "who": self._who,
             "iam": self._iam,
             "agents": self._agents,
             "tasks": self._tasks,
-            **meeting_commands.table(),
+            **others,
         }
 
     async def carry_out(self, entry: InboxEntry, *, broken: bool) -> bool:

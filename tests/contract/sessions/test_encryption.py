@@ -31,6 +31,7 @@ from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.rooms import RedisRoomStore
+from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.storage.redis.sessions.rekeying import Rekeying
@@ -38,6 +39,7 @@ from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
 from runtime.stores.inbox import LOCKED, shard_of
 from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.schedules import SCHEDULE
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.stores.traces import Whose
 from runtime.tape.snapshot import Snapshot
@@ -379,6 +381,24 @@ async def test_keys_change_wherever_the_content_is(setup: str, request: pytest.F
         assert set(await Rekeying(connection, "web").survey()) == {SECOND.id}
     async with open_connection(location, patience_s=20, sealing=Encryption([SECOND])) as connection:
         assert await contents(connection) == before
+
+
+async def test_a_schedule_is_in_no_key_and_no_value_and_its_key_changes_with_the_others(socket: Path) -> None:
+    asked = replace(event("e", text="feed the secret cat"), kind=SCHEDULE)
+    async with opened(socket, OLD) as connection:
+        lease = await shard_lease(RedisLeaseStore(connection))
+        await RedisSchedules(connection).add(lease, asked, 50.0, bound=5)
+        key = ShardKeys(lease.shard).schedules(asked.address.key)
+        kept = str(await connection.ask("HGET", key, "1"))
+    assert "cat" not in kept
+    async with opened(socket, NEW) as connection:
+        assert await Rekeying(connection, "web").run() == 1
+    async with opened(socket, Encryption([SECOND])) as connection:
+        assert set(await Rekeying(connection, "web").survey()) == {SECOND.id}
+        assert [one.event for one in await RedisSchedules(connection).all(asked.address)] == [asked]
+    async with opened(socket, PLAIN) as connection:
+        (locked,) = await RedisSchedules(connection).due(lease.shard, 100.0, 5)
+        assert locked.event.kind == LOCKED
 
 
 async def test_what_is_written_while_keys_change_is_kept(socket: Path) -> None:

@@ -29,6 +29,7 @@ from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.rooms import RedisRoomStore
+from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.storage.redis.sessions.store import RedisSessionStore
@@ -145,6 +146,22 @@ async def test_what_others_said_that_quotes_the_person_stays_without_the_quote(c
     await inbox.add(InboxEvent("after", group, BOB, "Bob", "later", T0))
     [later] = await inbox.read({shard: waiting[-1].entry_id}, wait_s=60)
     assert later.event.id == "after"
+
+
+async def test_schedules_that_a_person_made_are_forgotten_and_those_of_others_stay(
+    connection: RedisConnection,
+) -> None:
+    schedules = RedisSchedules(connection)
+    for event in (said(ADA, "-7"), replace(said(BOB, "-7"), id="2"), replace(said(BOB, "42"), id="3")):
+        lease = await shard_lease(RedisLeaseStore(connection), shard=shard_of(event.address.key))
+        await schedules.add(lease, event, 50.0, bound=5)
+    assert await RedisTraces(connection).person(WHOSE) == 2
+    group, alone = Address("telegram", "-7"), Address("telegram", "42")
+    assert [one.event.person_id for one in await schedules.all(group)] == [BOB]
+    assert await schedules.all(alone) == []
+    assert [one.event.id for one in await schedules.due(shard_of(group.key), 100.0, 5)] == ["2"]
+    assert await schedules.due(shard_of(alone.key), 100.0, 5) == []
+    assert await schedules.first(shard_of(alone.key)) is None
 
 
 async def test_records_and_sums_of_a_person_are_forgotten(connection: RedisConnection) -> None:

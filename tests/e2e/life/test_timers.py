@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -100,6 +100,33 @@ async def test_a_schedule_is_said_once_also_when_its_time_passed_while_the_gatew
                 await room.until("I am here.", "bell: ding")
             made.kill()
             await made.gone()
+
+
+async def test_a_schedule_made_in_the_chat_is_said_once_after_a_kill(tmp_path: Path) -> None:
+    async with gateway(tmp_path, PROGRAM) as made:
+        async with made.page() as page:
+            room = Room(page)
+            await room.join()
+            await room.say("hello")
+            await room.until("I am here.")
+            due = (SystemClock().now() + timedelta(seconds=20)).isoformat(timespec="seconds")
+            await room.say(f"/schedule {due} ding")
+            await room.until_some(f"🗓 Schedule 1: {due}. Next: {due[:10]} {due[11:16]} (UTC).")
+        made.kill()
+        await made.gone()
+        await made.start()
+        async with made.page() as page:
+            room = Room(page)
+            await room.join()
+            await room.until("I am here.", "Ada: ding")
+        made.kill()
+        await made.gone()
+        await made.start()
+        async with made.page() as page:
+            room = Room(page)
+            await room.join()
+            await room.say("and now?")
+            await room.until("I am here.", "Ada: ding", "Ada: and now?")
 
 
 async def _long_ago(data_dir: Path) -> None:

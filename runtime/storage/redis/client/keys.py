@@ -11,6 +11,9 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:17}:awake                  set     ids of sessions that have work without a further event
 {parley:17}:outbox                 set     ["session","page"], JSON: pages no platform has in final form
 {parley:17}:timers                 zset    session that is out of memory -> when it is due, UTC seconds since the epoch
+{parley:17}:schedules:<conv>       hash    number -> the event as which a schedule of a conversation is kept, JSON;
+                                           last: the last number given out; zone: the conversation's time zone
+{parley:17}:schedule-times         zset    <number> <conv> -> when the schedule is due next, UTC seconds since the epoch
 {parley:17}:session:<session>      hash    address, program, started_at, seq, ended; last commit: digest, writer, call;
                                            parent, parent_seq: what it goes on from; replaced_by; early: see there;
                                            anchors: all of its anchors are known
@@ -113,6 +116,13 @@ class ShardKeys:
     @property
     def timers(self) -> str:
         return self._key("timers")
+
+    def schedules(self, conversation: str) -> str:
+        return self._key(f"schedules:{conversation}")
+
+    @property
+    def schedule_times(self) -> str:
+        return self._key("schedule-times")
 
     def session(self, session: SessionId) -> str:
         return self._key(f"session:{session}")

@@ -69,6 +69,7 @@ class Rekeying:
         self._in_fields: Mapping[str, Callable[[Mapping[str, str]], Iterable[str]]] = {
             "value": lambda fields: [key_of(fields["text"])] if "text" in fields else [],
             "snapshot": lambda fields: [key_of(fields["text"])] if "text" in fields else [],
+            "schedules": lambda fields: (self._events.key_of(kept) for _, kept in _numbered(fields)),
             "room": lambda fields: map(self._rooms.key_of, fields.values()),
             "file": lambda fields: (key_of(base64.b64decode(piece)) for piece in _pieces(fields).values()),
         }
@@ -118,6 +119,8 @@ class Rekeying:
             return await self._renew_tape(keys, key, TapeId(rest))
         if kind in ("inbox", "dead"):
             return await self._renew_events(key)
+        if kind == "schedules":
+            return await self._renew_schedules(key)
         if kind == "value":
             return await self._renew_value(key, value_binding(keys.shard, rest))
         if kind == "snapshot":
@@ -168,6 +171,13 @@ class Rekeying:
                 anew = self._events.anew(id_, fields)
                 changes += [part for field in anew.items() for part in (id_, *field)]
         return bool(changes) and bool(await self._connection.run(_EVENTS, [key], changes))
+
+    async def _renew_schedules(self, key: str) -> bool:
+        changed = False
+        for number, kept in _numbered(await self._fields(key)):
+            anew = self._events.anew(number, {"e": kept}).get("e", kept)
+            changed = await self._replace(key, number, kept, anew) or changed
+        return changed
 
     async def _renew_mail(self, key: str) -> bool:
         changes: list[str] = []
@@ -260,6 +270,11 @@ def _kind(key: str) -> str:
     if _MAIL_KEY.match(key):
         return "mail"
     return "file" if _FILE_KEY.match(key) else ""
+
+
+def _numbered(fields: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The schedules among the fields of a conversation."""
+    return [(name, kept) for name, kept in fields.items() if name.isdecimal()]
 
 
 def _pieces(fields: Mapping[str, str]) -> Mapping[int, str]:

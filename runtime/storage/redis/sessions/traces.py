@@ -89,8 +89,8 @@ class RedisTraces:
         async for keys in keys_like(self._connection, "{parley:*"):
             for key in keys:
                 in_shard = SHARD_KEY.match(key)
-                if in_shard is not None and in_shard[2] in ("inbox", "dead"):
-                    async for _, event in self._events(key):
+                if in_shard is not None and in_shard[2] in ("inbox", "dead", "schedules"):
+                    async for _, event in self._events_at(key, in_shard[2]):
                         if event.kind == LOCKED and event.person_id != person:
                             raise ContentLocked(event.text)  # it may quote the person
                         names |= {event.person_name} if event.person_id == person else set()
@@ -103,6 +103,8 @@ class RedisTraces:
             kind, rest = in_shard[2], in_shard[3]
             if kind in ("inbox", "dead"):
                 return await self._forget_events(key, whose)
+            if kind == "schedules":
+                return await self._forget_schedules(key, rest, whose)
             if kind == "room":
                 return await self._forget_in_room(rest, whose.person, ())
             if kind == "seen" and names.conversation.search(rest):
@@ -154,6 +156,26 @@ class RedisTraces:
         if unquoted:
             forgotten += int(await self._connection.run(_EVENTS_ANEW, [key], unquoted))
         return forgotten
+
+    async def _forget_schedules(self, key: str, conversation: str, whose: Whose) -> int:
+        """Delete the schedules that the person made, and all of a conversation that was theirs alone."""
+        if conversation in whose.conversations:
+            return await self._remove(key)
+        theirs = [number async for number, event in self._scheduled(key) if event.person_id == whose.person]
+        return int(await self._connection.write("HDEL", key, *theirs)) if theirs else 0
+
+    def _events_at(self, key: str, kind: str) -> AsyncIterator[tuple[str, InboxEvent]]:
+        return self._scheduled(key) if kind == "schedules" else self._events(key)
+
+    async def _scheduled(self, key: str) -> AsyncIterator[tuple[str, InboxEvent]]:
+        """The events as which schedules are kept, with their numbers."""
+
+        async def read(client: Redis) -> Any:
+            return await client.hgetall(key)
+
+        for name, written in (await self._connection.retrying(read, key)).items():
+            if name.isdecimal():
+                yield name, self._form.read(name, {"e": written})
 
     async def _events(self, key: str) -> AsyncIterator[tuple[str, InboxEvent]]:
         """All events of a stream, with the ids of their entries."""

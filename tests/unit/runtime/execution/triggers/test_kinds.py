@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -19,6 +20,7 @@ from runtime.execution.triggers.kinds import (
 from runtime.language.program import AgentSpec
 from tests.unit.runtime.sessions.programs import agent, llm, triggers
 
+UTC_ZONE = ZoneInfo("UTC")
 NOW = datetime(2026, 1, 1, 10, 30, tzinfo=UTC)
 
 
@@ -37,7 +39,15 @@ NOW = datetime(2026, 1, 1, 10, 30, tzinfo=UTC)
 def test_times_are_computed(text: str, then: datetime) -> None:
     found = time_trigger(text)
     assert found is not None
-    assert found.next_after(NOW) == then
+    assert found.next_after(NOW, UTC_ZONE) == then
+
+
+def test_times_of_the_day_are_those_of_the_zone() -> None:
+    daily, often = time_trigger("Every day at 09:00"), time_trigger("Every 10 minutes")
+    assert daily is not None
+    assert often is not None
+    assert daily.next_after(NOW, ZoneInfo("Europe/Berlin")) == datetime(2026, 1, 2, 8, 0, tzinfo=UTC)
+    assert often.next_after(NOW, ZoneInfo("Europe/Berlin")) == datetime(2026, 1, 1, 10, 40, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(

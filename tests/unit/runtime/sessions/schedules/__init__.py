@@ -1,0 +1,1 @@
+"""The orders, results and ends of tasks."""
