@@ -89,7 +89,8 @@ def _heard(fact: MessageHeard) -> _Said:
 def _returned(fact: FrameReturned) -> _Said:
     if fact.error is None:
         return None, {"playbook_frame": fact.frame}, {"value": fact.value}
-    return None, {"playbook_frame": fact.frame, "error_type": fact.error[0]}, {"error": fact.error[1]}
+    data = {"playbook_frame": fact.frame, "error_type": fact.error[0], "raised_at": str(fact.raised_at or "")}
+    return None, data, {"error": fact.error[1]}
 
 
 def _called(fact: CallReturned) -> _Said:

@@ -14,6 +14,7 @@ from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.session import ProgramBroken
 from runtime.tape.facts.tasks import OrderBegun, OrderOver, OrderTaken
+from runtime.tape.frame_state import RaisedAt
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.view import event_of
 from tests.fakes.clock import FakeClock
@@ -71,8 +72,8 @@ def test_an_agent_is_done_or_failed_when_a_playbook_returns_that_no_other_called
     outer, inner = started(FRAME), started(f"{FRAME}:1")
     returned = [FrameReturned(f"{FRAME}:1", 1), FrameReturned(FRAME, 2)]
     assert events(outer, inner, *returned)[1:] == [f"agent.done 1000 {{'playbook_frame': '{FRAME}'}} {{'value': 2}}"]
-    failed = FrameReturned(FRAME, error=("ValueError", "no"))
-    data = f"{{'playbook_frame': '{FRAME}', 'error_type': 'ValueError'}}"
+    failed = FrameReturned(FRAME, error=("ValueError", "no"), raised_at=RaisedAt("Shop", "Ship", "Ship:02:EXE"))
+    data = f"{{'playbook_frame': '{FRAME}', 'error_type': 'ValueError', 'raised_at': 'Shop: Ship:02:EXE'}}"
     assert events(outer, failed)[1:] == [f"agent.error 1000 {data} {{'error': 'no'}}"]
 
 
