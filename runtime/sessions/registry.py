@@ -166,7 +166,7 @@ class Registry:
 
     async def _live(self, key: str, living: _Living, wake: SessionRecord | None) -> None:
         try:
-            with living.scope:
+            with living.scope, suppress(LeaseLost):  # the next node finds in the inbox what was not done here
                 ours = await living.conversation.run(wake)
                 while ours and living.conversation.waiting:
                     ours = await living.conversation.run(None)

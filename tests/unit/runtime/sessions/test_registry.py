@@ -7,8 +7,10 @@ import anyio.lowlevel
 import pytest
 
 from runtime.core.address import Address
+from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
 from runtime.sandbox.monty import MontySandbox
+from runtime.stores.inbox import InboxEntry
 from runtime.stores.sessions import Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from tests.fakes.crash_world import World
@@ -157,3 +159,22 @@ async def test_what_goes_on_after_a_restart_is_known_before_any_of_it_goes_on(sa
     async with talking(writes, Model(*halves), sandbox, world=world) as talk:
         assert world.order == ["record"] * 5
         await talk.until(lambda: world.order.count("restored") == 5)
+
+
+class Refusing(World):
+    """A world whose shard another node takes over while an event is dismissed."""
+
+    async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
+        if entry.event.address == CROWD[0]:
+            raise LeaseLost("shard 0 is held by another node")
+        await super().dismiss(entry, token)
+
+
+async def test_a_shard_that_is_lost_while_nothing_runs_there_ends_no_other_conversation(sandbox: MontySandbox) -> None:
+    async with talking(echo(), Model(), sandbox, world=Refusing(())) as talk:
+        talk.post("", kind="stop", at=CROWD[0])
+        await talk.until(lambda: len(talk.registry) == 0)
+        assert [entry.event.address for entry in talk.world.waiting] == [CROWD[0]]
+        talk.post("hello", at=CROWD[1])
+        await talk.until(lambda: bool(talk.chat))
+        assert talk.chat == ["Welcome! hello"]
