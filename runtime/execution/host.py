@@ -242,7 +242,7 @@ class Host:
         except (StorageError, JournalError):
             raise
         except Exception as error:  # noqa: BLE001 - a failing playbook is its caller's business
-            failure = Failure(error, raised_at(frame, error))
+            failure = Failure(error, raised_at(frame, about, error))
             outcome = FrameReturned(id_, error=described(error), raised_at=failure.raised_at)
             if self._watcher is not None:
                 await self._watcher.failed(frame, error)

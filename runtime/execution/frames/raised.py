@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
 
+from runtime.events.frames import FrameAbout
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import described
 from runtime.tape.frame_state import RaisedAt
@@ -26,16 +27,18 @@ class Failure:
     raised_at: RaisedAt
 
 
-def raised_at(frame: Frame, error: BaseException) -> RaisedAt:
+def raised_at(frame: Frame, about: FrameAbout, error: BaseException) -> RaisedAt:
     """The place where `error`, which ends `frame`, was raised: in a playbook that it called, and that
     failed the same way, or in this one. Lines are named by file, number and function; their source is not kept, since
     it may have secrets."""
+    if not frame.alive:  # stopped meanwhile
+        return RaisedAt(about.agent, about.playbook)
     state, raised = frame.state, described(error)
     for record in reversed(state.records.values()):
         if record.raised_at is not None and record.error == raised:
             return record.raised_at
     lines = list(_authors_lines(error.__traceback__))[-MAX_LINES:]
-    return RaisedAt(frame.agent.klass, state.playbook, state.step, tuple(lines))
+    return RaisedAt(about.agent, about.playbook, state.step, tuple(lines))
 
 
 def _authors_lines(found: TracebackType | None) -> Iterator[str]:

@@ -154,7 +154,7 @@ class EventHandler:
             answer = self._message_of(event, asked_by, **more)
             await self._dispatcher.hear(answer, asked_by)
             return
-        if self._journal.state.order is not None:
+        if self._journal.state.order is not None and event.choice:
             return  # the question of a task that it answers was answered before
         quoted = event.quote.message_id if event.quote is not None else None
         agent = self._dispatcher.recipient(event.text, quoted, event.author)

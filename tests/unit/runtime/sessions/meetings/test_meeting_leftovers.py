@@ -20,7 +20,7 @@ async def Join():
     await Say("meeting", "two")
     await WaitForMessage("meeting")
 """
-FAILED = "⚠️ Main failed: no luck. Write again to start over."
+FAILED = "⚠️ Talk failed: no luck. Write again to start over."
 
 
 async def test_a_host_that_failed_begins_anew_only_when_somebody_writes(sandbox: MontySandbox) -> None:
@@ -56,7 +56,7 @@ async def Main():
         await post(talk, "go")
         for _ in range(6):
             await clock.advance(10)
-        assert talk.chat == [FAILED]
+        assert talk.chat == [FAILED.replace("Talk", "Main")]
 
 
 async def test_the_model_is_not_asked_about_a_meeting_that_is_over_for_its_agent(sandbox: MontySandbox) -> None:
