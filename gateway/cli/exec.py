@@ -6,8 +6,9 @@ import io
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,8 @@ from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_se
 from runtime.core.errors import ProgramError
 
 if TYPE_CHECKING:
+    import asyncio
+
     from gateway.settings.tree import Settings
     from gateway.standalone import Ended, ReadLine
     from runtime.language.program import Program
@@ -25,6 +28,9 @@ _BEGINNING = "startup_message"
 """The variable of a program that takes all input at the start."""
 
 _INPUT_NEEDED = 3
+_READ_BYTES = 65_536
+READER = "standard input"
+"""The name of the thread that reads lines."""
 _INTERRUPTED = 130
 
 
@@ -57,7 +63,7 @@ def exec_program(
         talks = message is not None or _at_a_terminal() or _BEGINNING not in compiled.pbasm
         text = message or "" if talks else _standard_input()
         listens = talks and not no_input and sys.stdin is not None
-        ended = _executed(settings, begun_by(compiled, arguments), text, _line if listens else None)
+        ended = _executed(settings, begun_by(compiled, arguments), text, Lines().line if listens else None)
     if ended.how != "done":
         note(f"parley: {program.name}: {ended.why}")
         raise typer.Exit(FAILED if ended.how == "failed" else _INPUT_NEEDED)
@@ -121,12 +127,40 @@ def _open_outputs() -> None:
     sys.stderr = sys.stderr or io.StringIO()
 
 
-async def _line() -> str | None:
-    """The person's next line; None at the end of input."""
-    from anyio import to_thread
+class Lines:
+    """The lines of standard input, each read when it is asked for.
 
-    if _at_a_terminal():
-        sys.stderr.write("> ")
-        sys.stderr.flush()
-    line = await to_thread.run_sync(sys.stdin.buffer.readline, abandon_on_cancel=True)
-    return line.decode("utf-8", "replace").rstrip("\r\n") if line else None
+    They are read in a thread that ends with the process, past Python's own buffer: Ctrl-C must not wait for a line, and
+    a thread in that buffer would break the end of the process. What nobody waits for any more is for who asks next.
+    """
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._next: asyncio.Future[bytes] | None = None
+
+    async def line(self) -> str | None:
+        """The person's next line; None at the end of input."""
+        import asyncio
+
+        if _at_a_terminal():
+            sys.stderr.write("> ")
+            sys.stderr.flush()
+        if self._next is None:
+            loop = asyncio.get_running_loop()
+            self._next = loop.create_future()
+            threading.Thread(target=self._read, args=(loop, self._next), name=READER, daemon=True).start()
+        line = await asyncio.shield(self._next)
+        self._next = None
+        return line.decode("utf-8", "replace").rstrip("\r\n") if line else None
+
+    def _read(self, loop: asyncio.AbstractEventLoop, line: asyncio.Future[bytes]) -> None:
+        more = b" "
+        while b"\n" not in self._buffer and more:
+            try:
+                more = os.read(sys.stdin.fileno(), _READ_BYTES)
+            except OSError:  # the terminal is gone: the end of input
+                more = b""
+            self._buffer += more
+        first, newline, self._buffer = self._buffer.partition(b"\n")
+        with suppress(RuntimeError):  # the loop is closed: the program has ended
+            loop.call_soon_threadsafe(line.set_result, first + newline)

@@ -7,10 +7,14 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+import anyio
 import pytest
+
+from gateway.cli.exec import READER, Lines
 
 ROOT = Path(__file__).parents[4]
 PROGRAM = """#!/usr/bin/env -S parley exec
@@ -175,3 +179,19 @@ def test_a_line_is_read_when_it_is_waited_for_and_ctrl_c_ends_the_wait(tmp_path:
             assert process.stdout.readline() == f"heard {word}\n"
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=120) == 130
+
+
+@pytest.mark.anyio
+async def test_a_line_that_nobody_waits_for_any_more_is_for_who_asks_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads, writes = os.pipe()
+    with os.fdopen(reads, encoding="utf-8") as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        lines = Lines()
+        with anyio.move_on_after(0):
+            await lines.line()
+        readers = [thread for thread in threading.enumerate() if thread.name == READER]
+        os.write(writes, b"one\ntwo")
+        assert await lines.line() == "one"
+        os.close(writes)
+        assert [await lines.line(), await lines.line()] == ["two", None]
+    assert [thread.daemon for thread in readers] == [True], "Ctrl-C would wait for a line"
