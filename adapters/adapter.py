@@ -196,6 +196,15 @@ class HearsShare(Protocol):
 
 
 @runtime_checkable
+class CanDoubt(Protocol):
+    """Knows from its own memory that some messages cannot be there yet, and does not look for them."""
+
+    def doubt(self, nonce: str, /) -> None:
+        """Another process may have posted the message with this nonce: the next `send` looks for it."""
+        ...
+
+
+@runtime_checkable
 class CanDelete(Protocol):
     """Our messages can be deleted (`capabilities.deletes`)."""
 

@@ -307,6 +307,8 @@ class PageOperations:
     async def _begin(self, number: int, text: str) -> Part:
         part = self.parts.setdefault(number, Part())
         if not part.opened:
+            if self._spec.extras.stands and self._stage.doubter is not None:
+                self._stage.doubter.doubt(self._nonce(number))
             await self._record.opening(number, text)
             part.opened = True
         return part

@@ -13,6 +13,7 @@ from adapters.adapter import (
     Adapter,
     Call,
     CanDelete,
+    CanDoubt,
     CanEdit,
     CanOffer,
     CanPreview,
@@ -95,6 +96,7 @@ class PlatformContext:
         self._owners = Recent[tuple[str, str], str](OWNED_MAX)
         able, limits = adapter.capabilities, adapter
         self.editor: CanEdit | None = limits if able.edits and isinstance(limits, CanEdit) else None
+        self.doubter: CanDoubt | None = adapter if isinstance(adapter, CanDoubt) else None
         self.deleter: CanDelete | None = limits if able.deletes and isinstance(limits, CanDelete) else None
         self.offerer: CanOffer | None = limits if able.max_choices and isinstance(limits, CanOffer) else None
         self.uploader: CanUpload | None = limits if able.max_file_bytes and isinstance(limits, CanUpload) else None

@@ -72,6 +72,10 @@ class Sender:
             await self._signs.rest(to, workspace)
         return message
 
+    def doubt(self, nonce: str, /) -> None:
+        """Look for this message also in a thread in which this process has spoken: another one may have posted it."""
+        self._doubtful.keep(nonce, True)
+
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """A message keeps the name under which it was posted."""
         workspace = await self._workspaces.of(team_of(to))

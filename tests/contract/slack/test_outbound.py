@@ -156,6 +156,18 @@ async def test_nothing_is_looked_for_in_a_thread_that_just_began(
     assert platform.calls_of("conversations.replies") == []
 
 
+async def test_what_another_node_has_posted_in_a_thread_of_ours_is_found_where_it_is_in_doubt(
+    adapter: SlackAdapter, options: SlackOptions, platform: SlackPlatform, clock: FakeClock
+) -> None:
+    root = platform.mention("hello")
+    await send(adapter, "at once", to=thread(root), nonce="first")
+    async with aclosing(new_adapter(options, clock=clock)) as other:
+        posted = await send(other, "meanwhile", to=thread(root), nonce="second")
+    adapter.doubt("second")
+    assert await send(adapter, "meanwhile", to=thread(root), nonce="second") == posted
+    assert [message.shown for message in platform.messages()] == ["at once", "meanwhile"]
+
+
 async def test_nothing_is_posted_while_it_cannot_be_told_whether_it_is_there(
     adapter: SlackAdapter, platform: SlackPlatform
 ) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 
+import anyio
 import pytest
 
 from adapters.capabilities import Capabilities
 from adapters.pages.page import Page
 from adapters.pages.part import Extras
 from runtime.core.message import Choice
+from tests.fakes.clock import FakeClock
 from tests.fakes.rich_platform import DRAFTS, LOST, NEVER_CAME, STREAM, RichPlatform, rich_capabilities
 from tests.unit.adapters.pages.presenting import Show, shown_on
 
@@ -143,3 +145,25 @@ async def test_an_unclear_edit_of_a_text_that_grows_is_settled_by_the_next_one()
         assert show.words == text.split()
         assert not show.platform.trouble["edit"]
         assert show.platform.unchanged == 0
+
+
+class Forgetful(RichPlatform):
+    """A platform that notes which messages it is to look for."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock, WAYS["edits"])
+        self.doubted: list[str] = []
+
+    def doubt(self, nonce: str, /) -> None:
+        self.doubted.append(nonce)
+
+
+async def test_what_an_earlier_process_may_have_posted_is_in_doubt_and_nothing_else() -> None:
+    clock = FakeClock()
+    async with anyio.create_task_group() as tasks:
+        show = Show(clock, Forgetful(clock), tasks)
+        show.finish(show.page("new"), "one")
+        show.finish(show.page("begun", extras=Extras(stands="two")), "two")
+        await show.clock.advance(300)
+        assert [nonce.partition(".")[0] for nonce in show.platform.doubted] == ["begun"]
+        tasks.cancel_scope.cancel()
