@@ -29,8 +29,18 @@ from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
-from gateway.foundation import Foundation, bus_of, desk_of, jobs_of, node_context_of, renewal_of, schedules_of
+from gateway.foundation import (
+    Foundation,
+    bus_of,
+    desk_of,
+    jobs_of,
+    memories_of,
+    node_context_of,
+    renewal_of,
+    schedules_of,
+)
 from gateway.inbound.commands import menu, translated_menus
+from gateway.inbound.memory import MemoryCommand
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.scheduled import ScheduledMessages
@@ -279,6 +289,7 @@ def _entrance(
         people=people,
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),
+        memory=MemoryCommand(memories_of(foundation)),
     )
 
 

@@ -16,6 +16,7 @@ from gateway.clients.feed import Feed
 from gateway.clients.tasks import TaskDoor
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.extensions.loading import load_extensions
+from gateway.inbound.memory import OFF_TABLE, RecordedSilence, remembers
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
@@ -36,6 +37,7 @@ from runtime.core.texts import Texts
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.meetings.showing import MeetingHabits
+from runtime.memories.books import Memories
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
@@ -46,6 +48,7 @@ from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
+from runtime.storage.redis.memories import RedisMemories
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
@@ -103,6 +106,14 @@ def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, task
     return made
 
 
+def memories_of(foundation: Foundation) -> Memories:
+    """What this node's programs remember. Raises ConfigError for a program that says neither yes nor no."""
+    own = foundation.settings.memory
+    on = remembers(foundation.programs, foundation.routes.memory, otherwise=own.on)
+    silence = RecordedSilence(RedisRecords(foundation.connection, OFF_TABLE))
+    return Memories(RedisMemories(foundation.connection), foundation.clock, on, silence, own.limits)
+
+
 def node_context_of(
     foundation: Foundation, inbox: RedisInbox, outbound: Outbound, files: Files, limits: Limits, tasks: TaskGroup
 ) -> NodeContext:
@@ -138,6 +149,7 @@ def node_context_of(
         places=RedisPlaceStore(foundation.connection),
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
         tasks=settings.tasks.limits,
+        memories=memories_of(foundation),
         mailboxes=_mailboxes(foundation),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,

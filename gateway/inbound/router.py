@@ -12,13 +12,14 @@ from typing import Protocol
 
 import anyio
 
-from adapters.adapter import Adapter, BringsTogether, Inbound
+from adapters.adapter import Adapter, BringsTogether, CanTellAlone, Inbound
 from adapters.records import Records
 from gateway.access.admission import Access, Judgement, Verdict
 from gateway.access.commands import AccessCommands
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
+from gateway.inbound.memory import MemoryCommand
 from gateway.inbound.origins import Origins
 from gateway.inbound.routing import Routes
 from gateway.inbound.sanitizing import tidied
@@ -32,6 +33,7 @@ from runtime.events.service import AccessPaired, AccessRefused
 from runtime.events.talk import AdapterConnected, MessageAdmitted
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.meeting_places import HeldMeeting, PlaceStore
+from runtime.stores.memories import Scope
 
 MAX_OWNERS = 3
 """Owners who are named to strangers."""
@@ -79,6 +81,7 @@ class Entrance:
     people: People
     message_chars: int
     places: PlaceStore
+    memory: MemoryCommand
 
 
 class InboundRouter:
@@ -92,7 +95,12 @@ class InboundRouter:
         self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
-        self.own_commands = {"help": self._help, "access": self._change_access, "programs": self._programs}
+        self.own_commands = {
+            "help": self._help,
+            "access": self._change_access,
+            "programs": self._programs,
+            "memory": self._memory,
+        }
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
@@ -216,6 +224,21 @@ class InboundRouter:
         if approved is not None:
             await self._entrance.say(approved.address, self._texts("access.approved"))
         await self._entrance.say(event.address, answer)
+
+    async def _memory(self, event: Inbound, _role: Role) -> None:
+        """Only who asks reads the answer, where the platform can show it to one person."""
+        program = await self._serving(event)
+        if program is None:
+            await self._tell(event, "programs.no_route")
+            return
+        scope = (
+            Scope("person", program, event.person_id) if event.private else Scope("place", program, event.address.key)
+        )
+        answer = await self._entrance.memory.answer(event.text, scope, event.person_id, self._texts)
+        if event.private or not isinstance(self._adapter, CanTellAlone):
+            await self._entrance.say(event.address, answer)
+        else:
+            self._entrance.tell_alone(event.address, event.person_id, answer)
 
     async def _programs(self, event: Inbound, role: Role) -> None:
         choices = self._routes.choices(event)

@@ -30,6 +30,7 @@ class Route:
     commands: tuple[str, ...] = ()
     choose: bool = False
     busy: Busy | None = None
+    memory: bool | None = None
 
     def holds_at(self, event: Inbound) -> bool:
         """Whether the place of `event` belongs to this route."""
@@ -96,6 +97,11 @@ class Routes:
         return {route.name: route.busy for route in self.routes if route.busy is not None}
 
     @property
+    def memory(self) -> dict[str, bool]:
+        """Whether programs remember people, where a route says so."""
+        return {route.name: route.memory for route in self.routes if route.memory is not None}
+
+    @property
     def single(self) -> str | None:
         """The program that serves everybody everywhere, if the table has no other route."""
         first, *others = self.routes
@@ -146,7 +152,7 @@ def _route(own: RouteSettings, where: str) -> Route:
         "thread": own.thread,
     }
     places = {condition: frozenset(values) for condition, values in given.items() if values}
-    return Route(own.name or files[0].stem, files, places, own.command, own.choose, own.busy)
+    return Route(own.name or files[0].stem, files, places, own.command, own.choose, own.busy, own.memory)
 
 
 def _check_platforms(named: Sequence[str], platforms: Collection[str], where: str) -> None:
@@ -182,6 +188,11 @@ def _check_against(route: Route, earlier: Sequence[Route], where: str) -> None:
             raise ConfigError(
                 f'{where}: "{route.name}" has busy = "{other.busy}" in [[route]] {number}; '
                 'one program has one answer; give one of them another name, with name = "…".'
+            )
+        if other.name == route.name and {other.memory, route.memory} == {True, False}:
+            raise ConfigError(
+                f'{where}: "{route.name}" has memory = {str(other.memory).lower()} in [[route]] {number}; '
+                'one program remembers or does not; give one of them another name, with name = "…".'
             )
         if other.covers(route) and not route.choose:
             raise ConfigError(

@@ -34,6 +34,7 @@ class RouteSettings(Section):
     command: OneOrMore = ()
     choose: bool = False
     busy: Busy | None = None
+    memory: bool | None = None
 
 
 def read_routes(value: object, *, place: str, directory: Path) -> list[RouteSettings]:

@@ -24,7 +24,7 @@ from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSe
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
-from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
+from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, MemorySettings, NodeSettings
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
@@ -83,6 +83,7 @@ class Settings(BaseSettings):
     meetings: MeetingSettings = MeetingSettings()
     tasks: TaskSettings = TaskSettings()
     schedules: ScheduleSettings = ScheduleSettings()
+    memory: MemorySettings = MemorySettings()
     nodes: NodeSettings = NodeSettings()
     remote: RemoteSettings = RemoteSettings()
     tools: ToolSettings = ToolSettings()
@@ -195,13 +196,9 @@ def secrets(settings: Settings) -> frozenset[str]:
 
 def changed(settings: Settings) -> dict[str, str]:
     """The settings that differ from their defaults, dotted, as text with secrets masked."""
-    found = {}
     default = type(settings).model_construct()
-    for key in keys(type(settings)):
-        value = _value(settings, key)
-        if value != _value(default, key):
-            found[key] = _masked(key, value, type(settings))
-    return found
+    differ = (key for key in keys(type(settings)) if _value(settings, key) != _value(default, key))
+    return {key: _masked(key, _value(settings, key), type(settings)) for key in differ}
 
 
 def environment_keys(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> frozenset[str]:

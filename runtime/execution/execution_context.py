@@ -12,6 +12,7 @@ from runtime.execution.prompt.context_window import ContextWindow
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.llm.client import LLMClient
+from runtime.memories.session_memory import SessionMemory
 from runtime.sandbox.executor import Sandbox
 
 TRANSCRIPT_CHARS = 100_000
@@ -43,3 +44,5 @@ class ExecutionContext(SessionContext):
     """Each question is asked alone: for small models, which do one thing better than several."""
     calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
     """What extensions let programs call, by name."""
+    memory: SessionMemory | None = None
+    """What is remembered of people; None where nothing is."""

@@ -28,6 +28,7 @@ from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.files import FileCalls
 from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
+from runtime.execution.calls.memory import MemoryCalls
 from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.reminders import Reminders, ZoneOf
 from runtime.execution.calls.tasks import TaskCalls
@@ -45,6 +46,7 @@ from runtime.execution.triggers.triggers import CallTriggers, Handlers, Variable
 from runtime.language.program import Program
 from runtime.llm.reading_ahead import ReadingAhead
 from runtime.meetings.meetings import Meetings
+from runtime.memories.session_memory import SessionMemory
 from runtime.sessions.commands.fork import Forks
 from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.merge import Merge
@@ -56,6 +58,7 @@ from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.participants import Participants
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
+from runtime.sessions.memory.posting import MemoryPosts
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
 from runtime.sessions.schedules.answers import ScheduleAnswers
@@ -91,6 +94,17 @@ class Assembly:
     own_events: OwnEvents
     watcher: StepWatcher | None
     logs: LogCalls
+    memory_posts: MemoryPosts
+
+    def start_posting(self, tasks: TaskGroup) -> None:
+        """Bring to tasks and to the store of memories what they are to have, in `tasks`."""
+        self.task_orders.start(tasks)
+        self.memory_posts.start(tasks)
+
+    async def all_posted(self) -> None:
+        """Return when they have it."""
+        await self.task_orders.all_posted()
+        await self.memory_posts.all_posted()
 
 
 def assembled(
@@ -125,6 +139,11 @@ def assembled(
     meeting_host = MeetingHost(journal, agents, pages, places, meetings, invitations)
 
     # What executes playbooks.
+    memory_posts = MemoryPosts(
+        journal,
+        SessionMemory(journal, record.address, program, record.program, around.memories, around.clock),
+        around.memories,
+    )
     context = ExecutionContext(
         *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
         around.llm if watcher is None else ReadingAhead(around.llm, tasks),
@@ -135,6 +154,7 @@ def assembled(
         transcript_chars=around.transcript_chars,
         alone=around.questions_alone,
         calls=around.calls,
+        memory=memory_posts.memory,
     )
     library = Library(context, agents, meeting_host)
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
@@ -152,12 +172,18 @@ def assembled(
             AgentCalls(journal, agents, program, pages.all_shown),
             task_calls,
         ),
-        *(ArtifactCalls(journal, variables), ProgramFiles(program)),
+        *(ArtifactCalls(journal, variables), ProgramFiles(program), MemoryCalls(memory_posts.memory)),
         MeetingCalls(journal, meetings, meeting_host.invite),
         *(() if around.files is None else (FileCalls(journal, pages, record.address, around.files),)),
     )
-    triggers = Triggers(CallTriggers(specs, variables.handlers).run, variables.fired_by)
-    host = Host(session, pages, library.callee, calls, triggers, frame_events)
+    host = Host(
+        session,
+        pages,
+        library.callee,
+        calls,
+        Triggers(CallTriggers(specs, variables.handlers).run, variables.fired_by),
+        frame_events,
+    )
 
     # Those who live, and those who turn to them.
     loops = AgentLoops(context, agents, dispatcher, library, host, meeting_host)
@@ -173,7 +199,7 @@ def assembled(
         *(loops.noted, frame_events.noted, event_handler.noted, utterances.receipts.noted, delivery.noted),
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
-        *(task_calls.noted, task_orders.noted, task_work.noted, task_questions.noted),
+        *(task_calls.noted, task_orders.noted, task_work.noted, task_questions.noted, memory_posts.noted),
     )
     return Assembly(
         pages,
@@ -206,6 +232,7 @@ def assembled(
         ),
         watcher,
         logs,
+        memory_posts,
     )
 
 

@@ -22,6 +22,7 @@ from runtime.execution.frames.step_watcher import WatchSession
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
 from runtime.meetings.showing import MeetingHabits
+from runtime.memories.books import Memories
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.resting import Resting
@@ -71,6 +72,8 @@ class NodeContext:
     alarm: Alarm | None = None
     schedules: Schedules | None = None
     """Those of conversations; None where nobody can make any."""
+    memories: Memories | None = None
+    """What programs remember of people; None where nothing can be kept."""
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS
     questions_alone: bool = False

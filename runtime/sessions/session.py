@@ -141,7 +141,7 @@ class Session:
                 self.unfinished = [] if first is None else [first]
                 await self._restore(first)
                 self._obey_stops(backlog, tasks)
-                self._parts.task_orders.start(tasks)
+                self._parts.start_posting(tasks)
                 self._parts.task_work.start(self._broken)
                 self._parts.own_events.questions.start(tasks)
                 if self._broken is None:
@@ -221,7 +221,7 @@ class Session:
         program, event = self._program, entry.event
         self._consume(entry)
         self._spoken_with = True
-        self._journal.note(SessionBegun(program.digest, playbooks=outline(program)))
+        self._journal.note(SessionBegun(program.digest, outline(program), private=event.private))
         self._parts.binding.meet(event)
         if event.kind == TASK:
             self._parts.task_work.begin(event, self._broken)
@@ -257,7 +257,7 @@ class Session:
         if self._journal.state.ended:
             await self._parts.loops.all_posted()
         await self._parts.own_events.merge.give_back()
-        await self._parts.task_orders.all_posted()
+        await self._parts.all_posted()
         await self._parts.task_work.give_back()
         await self._journal.rest()
         return heard or Outcome.ENDED

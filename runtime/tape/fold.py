@@ -25,7 +25,7 @@ from runtime.tape.facts.session import (
     SessionEnded,
     SessionLoaded,
 )
-from runtime.tape.rules import course, lineage, participants, people, tasks, turns  # noqa: F401 - their rules
+from runtime.tape.rules import course, lineage, memories, participants, people, tasks, turns  # noqa: F401 - their rules
 from runtime.tape.rules.frames import prune, take_messages
 from runtime.tape.rules.meetings import close_meeting
 from runtime.tape.rules.registry import RULES, rule
@@ -69,7 +69,7 @@ def _broken(state: SessionState, _: int, fact: ProgramBroken) -> None:
 @rule(SessionBegun)
 def _begin(state: SessionState, _: int, fact: SessionBegun) -> None:
     state.started = True
-    state.program, state.playbooks = fact.program, dict(fact.playbooks)
+    state.program, state.playbooks, state.begun_in_private = fact.program, dict(fact.playbooks), fact.private
 
 
 @rule(ProgramAdopted)

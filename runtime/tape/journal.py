@@ -236,7 +236,7 @@ class Journal:
         state = self.state
         if state.ended:
             return state.restless()
-        return state.owes_tasks() or (state.broken is None and self.at_work())
+        return state.owes() or (state.broken is None and self.at_work())
 
     def at_work(self) -> bool:
         """Whether something is being done now."""

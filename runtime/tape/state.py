@@ -12,6 +12,7 @@ from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.core.message import Attachment, Mark, Message
 from runtime.tape.acks import AckState
 from runtime.tape.frame_state import CallKey, FrameState, IntentState, WaitState, takes
+from runtime.tape.memory_state import MadeMemory
 from runtime.tape.people_state import (
     ClosedQuestion,
     ExchangeState,
@@ -215,6 +216,7 @@ class SessionState:
     reminders: dict[str, ReminderState] = field(default_factory=dict)
     """What is still to be told, by the id of the message that will tell it."""
     private: bool = True
+    begun_in_private: bool = False
     person: PersonId | None = None
     """Who wrote last."""
     heard: dict[str, HeardState] = field(default_factory=dict)
@@ -241,6 +243,8 @@ class SessionState:
     """Those of them that are at work, and the latest that have ended, by their numbers."""
     order: OrderState | None = None
     """Of a task: what it is to do."""
+    memories: dict[str, MadeMemory] = field(default_factory=dict)
+    """What it has remembered, by id; the oldest are forgotten beyond `MAX_MADE`."""
 
     def people_named(self, text: str) -> list[PersonId]:
         """The ids of the people whom `text` names, in any case.
@@ -316,8 +320,8 @@ class SessionState:
     def restless(self) -> bool:
         """Whether there is work to do now: a frame waits neither for people nor for a time, or a result is to come."""
         if self.ended:
-            return self.home is not None or self.unposted() or self.owes_tasks()
-        return self.owes_tasks() or (self.broken is None and self.at_work())
+            return self.home is not None or self.unposted() or self.owes()
+        return self.owes() or (self.broken is None and self.at_work())
 
     def unposted(self) -> bool:
         """Whether something that was said to an agent in another process is still to go there."""
@@ -325,12 +329,16 @@ class SessionState:
 
     def at_work(self) -> bool:
         """Whether a frame does something else than waiting, or is about to: then there is no going on from here."""
-        waits_for_us = self.come() is not None or bool(self.intents) or self.owes_tasks()
+        waits_for_us = self.come() is not None or bool(self.intents) or self.owes()
         return waits_for_us or self._frame_at_work() or self._idle_with_work()
 
     def tasks_at_work(self) -> list[TaskState]:
         """The tasks that it has ordered and that have not ended."""
         return [task for task in self.tasks.values() if not task.over]
+
+    def owes(self) -> bool:
+        """Whether something is to go elsewhere: to a task or its orderer, or to where memories are kept."""
+        return self.owes_tasks() or any(made.owed for made in self.memories.values())
 
     def owes_tasks(self) -> bool:
         """Whether a task is to hear something, or its orderer is."""

@@ -12,6 +12,7 @@ from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.files import FileCalls
 from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
+from runtime.execution.calls.memory import MemoryCalls
 from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.reminders import Reminders
 from runtime.execution.calls.tasks import TaskCalls
@@ -33,7 +34,7 @@ class Control:
 
 _OWNERS = (
     *(Utterances, Questions, Builtins, Reminders, AgentCalls, TaskCalls, MeetingCalls),
-    *(FileCalls, ProgramFiles, ArtifactCalls, LogCalls, Control),
+    *(FileCalls, ProgramFiles, ArtifactCalls, MemoryCalls, LogCalls, Control),
 )
 
 SIGNATURES: Mapping[str, Signature] = {one.name: one for owner in _OWNERS for one in declared(owner)}

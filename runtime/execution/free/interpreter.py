@@ -24,6 +24,7 @@ from runtime.execution.free.reply_run import ReplyRun
 from runtime.execution.free.scope import StatementScope
 from runtime.execution.free.statement_run import StatementRun
 from runtime.execution.model_calls import ModelCalls
+from runtime.execution.prompt.memories import memories_text
 from runtime.execution.prompt.step_words import shown_step
 from runtime.execution.speech.utterances import LiveStream
 from runtime.execution.triggers.handling import HANDLER
@@ -251,8 +252,9 @@ class Interpreter:
         context, frame = self._context, self._frame
         self._statement_scope.look_again()
         program = context.servers.equipped(context.program)
+        remembered = await self._remembered()
         request = CompletionRequest(
-            build_prompt(program, self._agent, context.journal.state, frame.state, fence=self._told())
+            build_prompt(program, self._agent, context.journal.state, frame.state, self._told(), remembered)
         )
         await self._calls.begin(request)
         try:
@@ -278,6 +280,13 @@ class Interpreter:
             if context.watcher is not None:
                 await context.watcher.refused(frame, run.rejected.rule, run.rejected.message)
             self._reject(run.rejected)
+
+    async def _remembered(self) -> str | None:
+        """What is remembered and may matter now; None where nothing is ever remembered."""
+        memory, frame = self._context.memory, self._frame.state
+        if memory is None or not memory.on:
+            return None
+        return memories_text(await memory.told(frame, f"{heard_text(frame)} {self._fence or ''}"))
 
     def _told(self) -> str | None:
         """The task of the fenced step, with what it may call."""

@@ -194,11 +194,17 @@ def system_text(program: Program, agent: AgentSpec, executes: str) -> str:
 
 
 def build_prompt(
-    program: Program, agent: AgentSpec, state: SessionState, frame: FrameState, *, fence: str | None = None
+    program: Program,
+    agent: AgentSpec,
+    state: SessionState,
+    frame: FrameState,
+    fence: str | None = None,
+    remembered: str | None = None,
 ) -> tuple[ChatMessage, ...]:
     """The request for the next reply of a frame. What repeats from turn to turn comes first.
 
-    `fence` is the one instruction that is to be carried out.
+    `fence` is the one instruction that is to be carried out, `remembered` what is remembered; None where nothing ever
+    is.
     """
     system = system_text(program, agent, frame.playbook)
     messages = [ChatMessage("system", system, cacheable=True)]
@@ -210,7 +216,9 @@ def build_prompt(
         messages += _messages_of(frame.exchange)
     now = [heard_text(frame), situation(state, frame)]
     meets = any(frame.agent in meeting.joined and meeting.status != "ended" for meeting in state.meetings.values())
-    more = rules_now(system, "\n".join(now), files=bool(state.files), meeting=meets)
+    if remembered:
+        now.insert(0, remembered)
+    more = rules_now(system, "\n".join(now), files=bool(state.files), meeting=meets, memory=remembered is not None)
     if more:
         now.append(more)
     if fence is not None:

@@ -70,6 +70,7 @@ _ASK = _line("Ask")
 _REMINDERS = _line("Remind")
 _TASKS = _line("Spawn", "Result", "Tasks", "Cancel")
 _LOG = _line("Log")
+_MEMORY = _line("Remember", "Recall")
 
 _ACKNOWLEDGEMENT = """
 - `ack = await Say("Scout", text, ack_within_s=30)` waits until it has arrived: `ack["missing"]` are those who did not \
@@ -132,10 +133,10 @@ def _used(program: Program, agent: AgentSpec, shown: str) -> Iterator[str]:
         yield _MEETINGS
 
 
-def rules_now(system: str, now: str, *, files: bool, meeting: bool) -> str:
+def rules_now(system: str, now: str, *, files: bool, meeting: bool, memory: bool = False) -> str:
     """The rules for what came up during a session, and which `system` lacks: people sent `files`, the agent is in a
-    `meeting`, `now` shows artifacts."""
-    cases = ((files, _FILES), (meeting, _MEETINGS), ("LoadArtifact(" in now, _ARTIFACTS))
+    `meeting`, it has a `memory`, `now` shows artifacts."""
+    cases = ((files, _FILES), (meeting, _MEETINGS), (memory, _MEMORY), ("LoadArtifact(" in now, _ARTIFACTS))
     return "".join(rule for is_so, rule in cases if is_so and rule not in system).strip()
 
 

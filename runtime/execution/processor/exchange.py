@@ -19,6 +19,7 @@ from runtime.execution.frames.step_watcher import StepWatcher
 from runtime.execution.processor.prompt import build_prompt, heard_text
 from runtime.execution.processor.scope import in_meeting
 from runtime.execution.processor.work import Work
+from runtime.execution.prompt.memories import memories_text
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.asking import Asking, AskingHooks, Plan
 from runtime.execution.questions.question import Question, Words
@@ -28,6 +29,7 @@ from runtime.execution.speech.utterances import Saying
 from runtime.language.instructions.evaluation import NotComputable
 from runtime.language.instructions.expression import read_expression
 from runtime.language.instructions.model import Template
+from runtime.llm.client import ChatMessage
 from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.frames import FrameParked, FrameSteered
 from runtime.tape.frame_state import CallKey
@@ -75,9 +77,12 @@ class Exchange:
         self.context.journal.note(CallReturned(*site(self.frame, call), value=store(answer)))
         return answer
 
-    def _prompt(self, asked: str) -> Any:
-        journal = self.context.journal
-        return build_prompt(self._system(), journal.state, self._with_told(), self._known(), asked)
+    async def _prompt(self, asked: str) -> tuple[ChatMessage, ...]:
+        memory, frame = self.context.memory, self.frame.state
+        remembered = [] if memory is None else await memory.told(frame, f"{frame.heard} {asked}")
+        system, state = self._system(), self.context.journal.state
+        asked = "\n".join([text for text in (memories_text(remembered), asked) if text])
+        return build_prompt(system, state, self._with_told(), self._known(), asked)
 
     def _with_told(self) -> Any:
         """The frame as the model is to see it, with what the present instruction did so far."""

@@ -30,7 +30,7 @@ MAX_BREAKS = 2
 Plan = Callable[[], Sequence[Question]]
 """The questions that can be asked together with the first one, in the order of the program."""
 
-Prompt = Callable[[str], tuple[ChatMessage, ...]]
+Prompt = Callable[[str], Awaitable[tuple[ChatMessage, ...]]]
 """The whole prompt around the text of the questions."""
 
 
@@ -157,7 +157,7 @@ class Asking:
         schema = schema_of(first) if len(questions) == 1 else None
         worded = any(isinstance(question, Words) for question in questions)
         temperature = None if worded and not self._context.alone else 0.0
-        prompt = self._hooks.prompt(asked(questions, wrong))
+        prompt = await self._hooks.prompt(asked(questions, wrong))
         request = CompletionRequest(prompt, temperature=temperature, schema=schema)
         self.prompt_chars = sum(len(message.content) for message in request.messages)
         await self.calls.begin(request)

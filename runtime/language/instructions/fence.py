@@ -18,6 +18,7 @@ _REASONS: Mapping[str, re.Pattern[str]] = {
         (("Remind", "Sleep"), r"\b(?:remind\w*|later|tomorrow|wait\w*|pause\w*|(?:second|minute|hour|day|week)s?)\b"),
         (("CreateAgent", "IdleAgent"), r"\b(?:creat\w*|new|spawn\w*|start\w*|idle|agents?)\b"),
         (("DismissAgent",), r"\b(?:dismiss\w*|remov\w*|let\w*|agents?)\b"),
+        (("Remember",), r"\b(?:remember\w*|memori[sz]\w*|not(?:e|es|ed|ing) down|keep\w* in mind)\b"),
         (("Spawn", "Cancel"), r"\b(?:background|tasks?|spawn\w*|cancel\w*)\b"),
         (("Share",), r"\b(?:shar\w*|shared)\b"),
         (("InviteToMeeting",), r"\b(?:invit\w*|meetings?|join\w*|bring)\b"),

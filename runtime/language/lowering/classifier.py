@@ -13,6 +13,7 @@ from runtime.language.lowering.background import Background
 from runtime.language.lowering.clauses import unquoted
 from runtime.language.lowering.compound import Compound
 from runtime.language.lowering.instruction import Instruction, free
+from runtime.language.lowering.remembering import Remembering
 from runtime.language.lowering.scope import Reach
 from runtime.language.lowering.speech import Speech
 from runtime.language.program import Op
@@ -43,6 +44,7 @@ class Classifier:
     ) -> None:
         self.speech = Speech(reach, meeting=meeting, attendees=attendees)
         self.background = Background(reach, self.speech.partners)
+        self._remembering = Remembering(reach)
         self.asked_before: str | None = None
         """The condition that completes the previous step, if that step waits for the answer to a question."""
         self._reach = reach
@@ -53,6 +55,7 @@ class Classifier:
             self._named,
             self.background.starting,
             self.background.waiting,
+            self._remembering.rule,
             self._asks_again,
             self._control,
             self._ending,

@@ -39,6 +39,9 @@ class Reach:
             other for other in program.agents if other.name != agent.name and _name(_called(other.name)) in text
         )
         """The other agents that it names."""
+        said = str(program.metadata.get("memory", "")).lower()
+        self.has_memory = said not in ("", "none", "false", "off", "no")
+        """Whether the program says that it remembers people."""
 
     def knows(self, name: str) -> bool:
         """Whether a playbook can be called by this name."""

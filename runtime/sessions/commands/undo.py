@@ -10,6 +10,7 @@ from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.execution.speech.pages import Pages
 from runtime.sessions.inbound.event_handler import EventHandler
+from runtime.sessions.memory.posting import withdraw_memories
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import Succession, name_within, words_within
 from runtime.sessions.tasks.orders import cancel_tasks
@@ -73,6 +74,7 @@ class Undo:
             _, unread = await self._loops.stop()
         self._event_handler.stopped(unread, ())
         cancel_tasks(self._journal, after=undoing.seq)
+        withdraw_memories(self._journal, after=undoing.seq)
         self._pages.withdraw()
         for exchange in undoing.exchanges:
             for message in (exchange.message, *exchange.also):

@@ -24,10 +24,12 @@ class ProgramBroken(Content):
 
 @fact("begin", session=True)
 class SessionBegun(Content):
-    """The session begins, with a program of this digest; `playbooks` is its outline."""
+    """The session begins, with a program of this digest; `playbooks` is its outline. `private`: nobody else could read
+    what it began with."""
 
     program: str = key("program")
     playbooks: Mapping[str, str] = key("playbooks", default=NOTHING, always=True)
+    private: bool = key("private", default=False)
 
 
 @fact("adopted", session=True)

@@ -37,6 +37,7 @@ def _branch(state: SessionState, seq: int, fact: SessionBranched) -> None:
         state.exchanges = [replace(exchange, message=None, also=[]) for exchange in state.exchanges]
         _hold_meetings_here(state)
         _leave_tasks_there(state)
+        state.memories = {}  # they are the other session's to keep and to take back
     for question in state.questions.values():
         question.parts, question.reply_to = {}, None
     for agent in state.agents.values():

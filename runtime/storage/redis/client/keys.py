@@ -14,6 +14,8 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:17}:schedules:<conv>       hash    number -> the event as which a schedule of a conversation is kept, JSON;
                                            last: the last number given out; zone: the conversation's time zone
 {parley:17}:schedule-times         zset    <number> <conv> -> when the schedule is due next, UTC seconds since the epoch
+{parley:17}:memories:<scope>       hash    number -> a memory, JSON; id:<id>: its number; last: the last number given;
+                                           version: changes with them; gone:<id>: when it was forgotten, server seconds
 {parley:17}:session:<session>      hash    address, program, started_at, seq, ended; last commit: digest, writer, call;
                                            parent, parent_seq: what it goes on from; replaced_by; early: see there;
                                            anchors: all of its anchors are known
@@ -123,6 +125,9 @@ class ShardKeys:
     @property
     def schedule_times(self) -> str:
         return self._key("schedule-times")
+
+    def memories(self, scope: str) -> str:
+        return self._key(f"memories:{scope}")
 
     def session(self, session: SessionId) -> str:
         return self._key(f"session:{session}")

@@ -15,6 +15,7 @@ from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId, TapeId
 from runtime.storage.encoding.events import EventForm
 from runtime.storage.encoding.letters import letter_anew, letter_key
+from runtime.storage.encoding.memories import MemoryForm
 from runtime.storage.encoding.rooms import RoomForm
 from runtime.storage.encoding.sealing import (
     AssociatedData,
@@ -31,6 +32,7 @@ from runtime.storage.redis.client.scan import keys_like
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.sessions.locations import SessionPlaces
 from runtime.storage.redis.sessions.traces import RedisTraces
+from runtime.stores.memories import Scope
 from runtime.tape.tape import tape_owner
 
 _FIELD = load_script("field_reseal")
@@ -57,6 +59,7 @@ class Rekeying:
         self._sealing = connection.sealing
         self._places = SessionPlaces(connection)
         self._events = EventForm(connection.sealing)
+        self._memories = MemoryForm(connection.sealing)
         self._rooms = RoomForm(connection.sealing, platform)
         self._in_entries: Mapping[str, Callable[[Mapping[str, str]], str]] = {
             "tape": lambda entry: key_of(entry.get("d", "")),
@@ -70,6 +73,7 @@ class Rekeying:
             "value": lambda fields: [key_of(fields["text"])] if "text" in fields else [],
             "snapshot": lambda fields: [key_of(fields["text"])] if "text" in fields else [],
             "schedules": lambda fields: (self._events.key_of(kept) for _, kept in _numbered(fields)),
+            "memories": lambda fields: (self._memories.key_of(kept) for _, kept in _numbered(fields)),
             "room": lambda fields: map(self._rooms.key_of, fields.values()),
             "file": lambda fields: (key_of(base64.b64decode(piece)) for piece in _pieces(fields).values()),
         }
@@ -121,6 +125,8 @@ class Rekeying:
             return await self._renew_events(key)
         if kind == "schedules":
             return await self._renew_schedules(key)
+        if kind == "memories":
+            return await self._renew_memories(key, Scope.of_key(rest))
         if kind == "value":
             return await self._renew_value(key, value_binding(keys.shard, rest))
         if kind == "snapshot":
@@ -177,6 +183,12 @@ class Rekeying:
         for number, kept in _numbered(await self._fields(key)):
             anew = self._events.anew(number, {"e": kept}).get("e", kept)
             changed = await self._replace(key, number, kept, anew) or changed
+        return changed
+
+    async def _renew_memories(self, key: str, scope: Scope) -> bool:
+        changed = False
+        for number, kept in _numbered(await self._fields(key)):
+            changed = await self._replace(key, number, kept, self._memories.anew(scope, kept)) or changed
         return changed
 
     async def _renew_mail(self, key: str) -> bool:
@@ -273,7 +285,7 @@ def _kind(key: str) -> str:
 
 
 def _numbered(fields: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The schedules among the fields of a conversation."""
+    """What is kept under numbers: schedules of a conversation, memories of a scope."""
     return [(name, kept) for name, kept in fields.items() if name.isdecimal()]
 
 

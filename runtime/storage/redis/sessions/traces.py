@@ -21,7 +21,9 @@ from runtime.storage.redis.client.keys import SHARD_KEY, ShardKeys
 from runtime.storage.redis.client.scan import keys_like
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.files import RedisFileStore
+from runtime.storage.redis.memories import RedisMemories
 from runtime.stores.inbox import FORK, LOCKED, MERGED, PARTICIPANT, TASK, TASK_ASKS, TASK_OVER, InboxEvent, shard_of
+from runtime.stores.memories import Scope
 from runtime.stores.traces import Whose
 
 _FORGET = load_script("room_forget")
@@ -44,6 +46,7 @@ class RedisTraces:
         self._connection = connection
         self._clock = SystemClock()
         self._form = EventForm(connection.sealing)
+        self._memories = RedisMemories(connection)
 
     async def messages(self, room: str, ids: Collection[str], /) -> None:
         await self._forget_in_room(room, "", ids)
@@ -105,6 +108,8 @@ class RedisTraces:
                 return await self._forget_events(key, whose)
             if kind == "schedules":
                 return await self._forget_schedules(key, rest, whose)
+            if kind == "memories":
+                return await self._memories.forget_person(Scope.of_key(rest), whose)
             if kind == "room":
                 return await self._forget_in_room(rest, whose.person, ())
             if kind == "seen" and names.conversation.search(rest):

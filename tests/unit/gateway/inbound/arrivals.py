@@ -11,6 +11,7 @@ from adapters.adapter import Adapter, Inbound
 from gateway.access.admission import Access, AccessRules, Owners
 from gateway.access.people import People
 from gateway.access.roles import Role
+from gateway.inbound.memory import MemoryCommand, RecordedSilence
 from gateway.inbound.origins import Origins
 from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.routing import Route, Routes
@@ -20,10 +21,12 @@ from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import english
+from runtime.memories.books import Memories
 from runtime.stores.inbox import InboxEvent
 from tests.fakes.bucket_platform import make_capabilities
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.counters import MemoryCounters
+from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.records import MemoryRecords
 
@@ -85,6 +88,7 @@ class Door:
         limits: Mapping[str, float] | None = None,
         clock: FakeClock | None = None,
         command_mark: str = "/",
+        tells_alone: bool = False,
     ) -> None:
         clock = clock or FakeClock()
         self.inbox = Kept()
@@ -96,6 +100,9 @@ class Door:
         self.origins = Origins(MemoryRecords(), self.chosen)
         self.places = MemoryPlaceStore()
         self.bus = Bus(clock)
+        self.memories = MemoryMemories()
+        self.silence = RecordedSilence(MemoryRecords())
+        remembered = Memories(self.memories, clock, {"one": True}, self.silence)
         known = store or people(clock)
         settings = LimitSettings.model_validate(limits or {})
         self.limits = Limits(settings, MemoryCounters(clock), Owners(known, {}).has, TEXTS, clock)
@@ -113,11 +120,12 @@ class Door:
             people=known,
             message_chars=20,
             places=self.places,
+            memory=MemoryCommand(remembered),
         )
-        adapter = cast(
-            "Adapter",
-            type("Named", (), {"name": "test", "capabilities": replace(CAN_OPEN, command_mark=command_mark)})(),
-        )
+        shape: dict[str, Any] = {"name": "test", "capabilities": replace(CAN_OPEN, command_mark=command_mark)}
+        if tells_alone:
+            shape["tell_alone"] = self._say
+        adapter = cast("Adapter", type("Named", (), shape)())
         self.router = InboundRouter(adapter, access, entrance)
         self.admits = self.router.admits
 

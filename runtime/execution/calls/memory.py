@@ -1,0 +1,32 @@
+"""The host calls about memories: remembering something, and recalling what is known."""
+
+from __future__ import annotations
+
+from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.signatures import call
+from runtime.memories.session_memory import SessionMemory
+
+
+class MemoryCalls:
+    """The calls of one session."""
+
+    def __init__(self, memory: SessionMemory) -> None:
+        self._memory = memory
+
+    @call("Remember", example='await Remember("is vegetarian", about="user")')
+    async def remember(self, frame: Frame, text: str, about: str = "user") -> str:
+        """Keeps one short fact about whoever speaks, or `about="place"` about this group or room, for later
+        conversations.
+
+        It gives "remembered", or says why not. Where it was said decides where it may be used. A newer fact about the
+        same thing replaces an older one.
+        """
+        return await self._memory.remember(frame.state, text, about)
+
+    @call("Recall", example='facts = await Recall("diet")', reads=True)
+    async def recall(self, frame: Frame, question: str) -> list[str]:
+        """Gives what is remembered of whoever speaks, and of this place, that fits a question.
+
+        The best comes first; it is an empty list where nothing fits.
+        """
+        return await self._memory.recall(frame.state, question)

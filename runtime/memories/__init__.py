@@ -1,0 +1,1 @@
+"""Memories: finding the few that matter, telling newer from older ones, and what is not remembered."""

@@ -1,0 +1,172 @@
+"""The memories of a node: read from the store, indexed once, and searched."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, Self
+
+import anyio
+import anyio.lowlevel
+
+from runtime.core.clock import Clock
+from runtime.memories.index import MemoryIndex
+from runtime.memories.sameness import replaced_by
+from runtime.stores.memories import Memory, MemoryStore, Scope
+
+BOOKS_KEPT = 256
+"""The books that stay in memory, those that were read last."""
+
+AT_ONCE = 200
+"""So many memories are indexed before others have their turn."""
+
+_DAY_S = 86_400.0
+
+
+class Silence(Protocol):
+    """Who does not want to be remembered, by program. Raises StorageUnavailable."""
+
+    async def holds(self, program: str, person: str, /) -> bool:
+        """Whether nothing of a person is remembered or used."""
+        ...
+
+    async def begin(self, program: str, person: str, /) -> None:
+        """Remember and use nothing of a person."""
+        ...
+
+    async def end(self, program: str, person: str, /) -> None:
+        """Remember and use again what concerns a person."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLimits:
+    """How many memories a person, a place and a program may each have, how long they are kept, and how many of them a
+    model is told at once."""
+
+    per_person: int = 200
+    per_place: int = 500
+    per_program: int = 500
+    keep_days: float = 365.0
+    told: int = 8
+
+    def bound(self, scope: Scope) -> int:
+        """The number of memories that a scope may have."""
+        return {"person": self.per_person, "place": self.per_place, "program": self.per_program}[scope.kind]
+
+    @property
+    def keep_s(self) -> float:
+        """How long a memory is kept."""
+        return self.keep_days * _DAY_S
+
+
+@dataclass(slots=True)
+class Book:
+    """The memories of one scope, the oldest first, and those of them that no newer one replaces."""
+
+    memories: Sequence[Memory] = ()
+    current: list[Memory] = field(default_factory=list)
+    index: MemoryIndex = field(default_factory=MemoryIndex)
+    version: str = ""
+
+    @classmethod
+    def of_all(cls, memories: Sequence[Memory]) -> Self:
+        """A book of these, the oldest first."""
+        current = current_of(memories)
+        return cls(memories, current, MemoryIndex(map(indexed_text, current)))
+
+    def of(self, owner: str) -> list[Memory]:
+        """The current memories of an owner."""
+        return [memory for memory in self.current if memory.owner == owner]
+
+    def found(self, question: str, owner: str, limit: int) -> list[Memory]:
+        """The current memories of an owner that fit a question, the best first."""
+        several = limit if all(memory.owner == owner for memory in self.current) else len(self.current)
+        numbers = self.index.search(question, several)
+        hits = (self.current[number] for number in numbers if number < len(self.current))  # it may have grown since
+        return [memory for memory in hits if memory.owner == owner][:limit]
+
+    def with_new(self, memory: Memory) -> tuple[str, ...]:
+        """The ids of the memories that a new one replaces."""
+        return replaced_by(memory.text, memory.owner, memory.about, self.current)
+
+
+class Memories:
+    """The memories of all sessions of a node. `on` says of each program whether it remembers anything."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        clock: Clock,
+        on: Mapping[str, bool],
+        silence: Silence,
+        limits: MemoryLimits | None = None,
+    ) -> None:
+        self.store = store
+        self.silence = silence
+        self.limits = limits or MemoryLimits()
+        self._clock = clock
+        self._on = on
+        self._books: OrderedDict[Scope, Book] = OrderedDict()
+        self._indexing = anyio.Lock()
+
+    def on(self, program: str) -> bool:
+        """Whether a program remembers anything."""
+        return self._on.get(program, False)
+
+    async def book(self, scope: Scope) -> Book:
+        """The memories of a scope as they are now. Those that are too old are deleted."""
+        version = await self.store.version(scope)
+        known = self._books.get(scope)
+        if known is None or known.version != version or self._outdated(known.memories):
+            known = await self._read(scope, version, known)
+        self._books[scope] = known
+        self._books.move_to_end(scope)
+        while len(self._books) > BOOKS_KEPT:
+            self._books.popitem(last=False)
+        return known
+
+    async def trim(self, scope: Scope) -> None:
+        """Forget the oldest of those that newer ones replace, where they are as many as a scope may have memories."""
+        book = await self.book(scope)
+        replaced = [memory.id for memory in book.memories if memory not in book.current]
+        excess = len(replaced) - self.limits.bound(scope)
+        if excess > 0:
+            await self.store.forget(scope, replaced[:excess])
+
+    def _outdated(self, memories: Sequence[Memory]) -> bool:
+        return bool(memories) and memories[0].made_s < self._clock.now().timestamp() - self.limits.keep_s
+
+    async def _read(self, scope: Scope, version: str, known: Book | None) -> Book:
+        kept = sorted(await self.store.all(scope), key=lambda memory: memory.made_s) if version else []
+        oldest_s = self._clock.now().timestamp() - self.limits.keep_s
+        old = [memory.id for memory in kept if memory.made_s < oldest_s]
+        if old:
+            await self.store.forget(scope, old)
+            version = await self.store.version(scope)
+            kept = [memory for memory in kept if memory.made_s >= oldest_s]
+        current = current_of(kept)
+        async with self._indexing:
+            return Book(kept, current, await self._indexed(current, known), version)
+
+    async def _indexed(self, current: Sequence[Memory], known: Book | None) -> MemoryIndex:
+        """An index over memories: that of a book which had the first of them, with the others."""
+        grown = known is not None and known.current == current[: len(known.current)]
+        index = known.index if known is not None and grown and len(known.index) <= len(current) else MemoryIndex()
+        for number, memory in enumerate(current[len(index) :], 1):
+            index.add(indexed_text(memory))
+            if number % AT_ONCE == 0:
+                await anyio.lowlevel.checkpoint()
+        return index
+
+
+def current_of(memories: Sequence[Memory]) -> list[Memory]:
+    """Those that no newer one replaces."""
+    replaced = {id_ for memory in memories for id_ in memory.replaces}
+    return [memory for memory in memories if memory.id not in replaced]
+
+
+def indexed_text(memory: Memory) -> str:
+    """The words by which a memory is found."""
+    return f"{memory.about} {memory.text}" if memory.about else memory.text

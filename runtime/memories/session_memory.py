@@ -1,0 +1,240 @@
+"""The memory of one session: what it remembers and recalls, and what of it a model is told."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.language.program import Program
+from runtime.memories.books import Book, Memories
+from runtime.memories.refusals import MAX_CHARS, is_instruction, is_personal, is_secret, names_one
+from runtime.memories.standing import (
+    Standing,
+    hears_nobody,
+    last_message,
+    others_names,
+    own_names,
+    standing_of,
+)
+from runtime.stores.memories import NOBODY, Memory, Scope, scope_kind
+from runtime.tape.facts.memories import MemoryMade
+from runtime.tape.frame_state import FrameState
+from runtime.tape.journal import Journal
+from runtime.tape.memory_state import MadeMemory
+
+REMEMBERED = "remembered"
+OTHERS = "others"
+"""The value of a program's `memory:` by which it may remember what somebody says about other people."""
+
+_USER = frozenset({"", "user", "human", "person", "speaker", "me", "i", "the user", "this user"})
+_PLACE = frozenset({"place", "group", "room", "here", "everybody", "everyone", "team", "us", "conversation", "thread"})
+_PROGRAM = "program"
+_ID_CHARS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """A memory to be made: where it may be used, whose it is, and who else it is about."""
+
+    scope: Scope
+    owner: str
+    about: str = ""
+
+
+class SessionMemory:
+    """Remembers and recalls for one session. `memories` are those of the node; None where nothing can be kept."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        conversation: Address,
+        program: Program,
+        name: str,
+        memories: Memories | None,
+        clock: Clock,
+    ) -> None:
+        """`name` is what the session keeps of its program."""
+        self._journal = journal
+        self._conversation = conversation
+        self._others = str(program.metadata.get("memory", "")).lower() == OTHERS
+        self._program = name
+        self._memories = memories
+        self._clock = clock
+
+    @property
+    def on(self) -> bool:
+        """Whether anything is remembered."""
+        return self._memories is not None and self._memories.on(self._program)
+
+    async def remember(self, frame: FrameState, text: str, about: str) -> str:
+        """Remember a text; REMEMBERED, or why it is not. The fact is noted, and nothing is waited for after it."""
+        text, about = " ".join(text.split()), " ".join(about.split())
+        meant = await self._meant(frame, about)
+        if isinstance(meant, str):
+            return meant
+        if why := self._refused(text, meant):
+            return f"not remembered: {why}"
+        assert self._memories is not None
+        book = await self._memories.book(meant.scope)
+        unkept = self._unkept(meant.scope)
+        if any(
+            (one.owner, one.about, one.text) == (meant.owner, meant.about, text) for one in (*book.current, *unkept)
+        ):
+            return REMEMBERED
+        made = self._new(meant, text, book)
+        others = [memory for memory in book.current if memory.id not in made.replaces]
+        bound = self._memories.limits.bound(meant.scope)
+        if len(others) + len(unkept) >= bound:
+            return (
+                f"not remembered: {bound} memories are kept here already, and that is the limit; some can be forgotten"
+            )
+        self._journal.note(made)
+        return REMEMBERED
+
+    async def _meant(self, frame: FrameState, about: str) -> _Meant | str:
+        """Whom a memory is about and where it may be used; why there is none."""
+        stands = await self._standing(frame)
+        if isinstance(stands, str):
+            return f"not remembered: {stands}"
+        who, state = about.casefold(), self._journal.state
+        if who == _PROGRAM:
+            if not hears_nobody(state):
+                return "not remembered: what people say is remembered about them or their place, never for the program"
+            return _Meant(Scope("program", self._program), NOBODY)
+        if who in _USER or who in map(str.casefold, own_names(state, stands.owner)):
+            if stands.owner == NOBODY:
+                return "not remembered: nobody has said anything that is answered now"
+            return _Meant(stands.scope, stands.owner)
+        if who in _PLACE:
+            return _Meant(stands.scope, NOBODY if stands.scope.kind == "place" else stands.owner)
+        if not self._others:
+            return (
+                f"not remembered: it is about {about}, and only what somebody says about themselves is remembered here"
+            )
+        return _Meant(stands.scope, stands.owner, about)
+
+    def _refused(self, text: str, meant: _Meant) -> str:
+        """Why a text is not remembered; "" where it is."""
+        state = self._journal.state
+        if not text:
+            return "there is nothing to remember"
+        if len(text) > MAX_CHARS:
+            return f"it has {len(text)} characters, and a memory has at most {MAX_CHARS}"
+        if is_secret(text):
+            return "it looks like a password, a key or the number of a card"
+        if is_instruction(text):
+            return "it is an instruction; memories are facts about people and places"
+        if meant.owner == NOBODY and meant.scope.kind == "place":
+            named = names_one(text, chain.from_iterable(own_names(state, str(one)) for one in state.people))
+            if named or is_personal(text):
+                return 'it is about one person; say about="user"'
+        elif not self._others and (other := names_one(text, others_names(state, meant.owner))):
+            return f"it is about {other}, and only what somebody says about themselves is remembered here"
+        return ""
+
+    def _new(self, meant: _Meant, text: str, book: Book) -> MemoryMade:
+        state = self._journal.state
+        id_ = hashlib.sha256(f"memory.{self._journal.session}.{state.seq + 1}".encode()).hexdigest()[:_ID_CHARS]
+        made = MadeMemory(
+            id_,
+            state.seq + 1,
+            meant.scope.kind,
+            meant.scope.whose,
+            meant.owner,
+            meant.about,
+            text,
+            self._clock.now().timestamp(),
+            None if meant.owner == NOBODY else last_message(state, meant.owner),
+        )
+        memory = self.memory_of(made)
+        earlier = Book(current=self._unkept(meant.scope))
+        return MemoryMade(
+            made.id,
+            made.scope,
+            made.whose,
+            made.owner,
+            made.about,
+            made.text,
+            made.made,
+            made.message,
+            [*book.with_new(memory), *earlier.with_new(memory)],
+        )
+
+    def memory_of(self, made: MadeMemory) -> Memory:
+        """A memory of this session as it is kept."""
+        return Memory(
+            made.id,
+            Scope(scope_kind(made.scope), self._program, made.whose),
+            made.owner,
+            made.about,
+            made.text,
+            made.made,
+            self._conversation.key,
+            self._journal.session,
+            made.message,
+            tuple(made.replaces),
+        )
+
+    def _unkept(self, scope: Scope) -> list[Memory]:
+        """What was remembered for a scope and is not in the store yet."""
+        new = [self.memory_of(made) for made in self._journal.state.memories.values() if made.status == "new"]
+        return [memory for memory in new if memory.scope == scope]
+
+    async def recall(self, frame: FrameState, question: str) -> list[str]:
+        """The texts of the memories that fit a question, the best first."""
+        found = await self._found(frame, question, few=False)
+        return [_text(memory) for memory in found]
+
+    async def told(self, frame: FrameState, question: str) -> Sequence[Memory]:
+        """What a model is to be told with a question: all there is where that is little, else what fits best."""
+        return await self._found(frame, question, few=True) if self.on else []
+
+    async def _found(self, frame: FrameState, question: str, *, few: bool) -> list[Memory]:
+        stands = await self._standing(frame)
+        if isinstance(stands, str):
+            return []
+        assert self._memories is not None
+        limit, found = self._memories.limits.told, list[Memory]()
+        for scope, owner in self._readable(stands):
+            book = await self._whole(scope)
+            mine = book.of(owner)
+            best = book.found(question, owner, limit)
+            rest = [memory for memory in reversed(mine) if memory not in best] if few and len(mine) <= limit else []
+            found += [*best, *rest]
+        return found[:limit]
+
+    def _readable(self, stands: Standing) -> list[tuple[Scope, str]]:
+        """The scopes whose memories may be used now, with the owners."""
+        mine = [] if stands.owner == NOBODY else [(stands.scope, stands.owner)]
+        ours = [(stands.scope, NOBODY)] if stands.scope.kind == "place" else []
+        return [*mine, *ours, (Scope("program", self._program), NOBODY)]
+
+    async def _whole(self, scope: Scope) -> Book:
+        """The memories of a scope, with those of this session that are not in the store yet."""
+        assert self._memories is not None
+        book, state = await self._memories.book(scope), self._journal.state
+        kept = {memory.id for memory in book.memories}
+        new = [memory for memory in self._unkept(scope) if memory.id not in kept]
+        gone = {made.id for made in state.memories.values() if made.status == "withdrawn"}
+        if not new and not gone & kept:
+            return book
+        return Book.of_all([*(memory for memory in book.memories if memory.id not in gone), *new])
+
+    async def _standing(self, frame: FrameState) -> Standing | str:
+        """Where a frame stands; why nothing is remembered or recalled there."""
+        if self._memories is None or not self.on:
+            return "memory is off for this program"
+        stands = standing_of(self._journal.state, frame, self._conversation, self._program)
+        if stands is None:
+            return "tasks, and meetings in a place of their own, have no memory"
+        if stands.owner != NOBODY and await self._memories.silence.holds(self._program, stands.owner):
+            return "this person has turned memory off"
+        return stands
+
+
+def _text(memory: Memory) -> str:
+    return f"{memory.about}: {memory.text}" if memory.about else memory.text

@@ -1,0 +1,94 @@
+"""Whose words a frame works with, and where they were said: this alone decides where a memory may be used.
+
+                     ┌ a task, or a meeting in a place of its own ──> nowhere
+what a frame hears ──┼ a private chat with one person ──────────────> that person's private chats
+                     └ anywhere else ───────────────────────────────> that place
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from runtime.core.address import Address
+from runtime.core.ids import PersonId, ScheduleId
+from runtime.stores.memories import NOBODY, Scope
+from runtime.tape.frame_state import FrameState
+from runtime.tape.state import AgentState, SessionState
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The scope of what is remembered or recalled now, and whose words are answered; NOBODY where no person's are."""
+
+    scope: Scope
+    owner: str
+
+
+def standing_of(state: SessionState, frame: FrameState, conversation: Address, program: str) -> Standing | None:
+    """Where a frame of a session stands; None where nothing is remembered or recalled."""
+    if state.order is not None or any(_is_held_elsewhere(state, one) for one in _callers(state, frame)):
+        return None
+    alone = _alone_in_private(state)
+    if alone is not None:
+        return Standing(Scope("person", program, alone), alone)
+    author = next((agent.person for agent in _agents(state, frame) if agent.person is not None), None)
+    owner = NOBODY if author is None or isinstance(author, ScheduleId) else str(author)
+    return Standing(Scope("place", program, conversation.key), owner)
+
+
+def hears_nobody(state: SessionState) -> bool:
+    """Whether no person has taken part, so that no words are anybody's."""
+    return not _people(state)
+
+
+def others_names(state: SessionState, owner: str) -> Iterator[str]:
+    """The names of the people here besides the owner."""
+    for id_, person in state.people.items():
+        if str(id_) != owner and not isinstance(id_, ScheduleId):
+            yield from {person.name, *([person.declared] if person.declared else [])}
+
+
+def own_names(state: SessionState, owner: str) -> Iterator[str]:
+    """The names of the owner."""
+    person = state.people.get(PersonId(owner))
+    if person is not None:
+        yield from {person.name, state.called(owner), *([person.declared] if person.declared else [])}
+
+
+def last_message(state: SessionState, owner: str) -> str | None:
+    """The platform's id of what the owner said last."""
+    return next((pid for pid, heard in reversed(state.heard.items()) if str(heard.person) == owner), None)
+
+
+def _alone_in_private(state: SessionState) -> str | None:
+    """The one person who has taken part here, where everything was said in private; None where others have, or could
+    read along."""
+    people = _people(state)
+    private = state.begun_in_private if state.person is None else state.private
+    elsewhere = any(meeting.place is not None for meeting in state.meetings.values())
+    if not private or elsewhere or len(people) != 1 or (state.person is not None and state.person not in people):
+        return None
+    return str(next(iter(people)))
+
+
+def _people(state: SessionState) -> set[PersonId]:
+    return {id_ for id_ in state.people if not isinstance(id_, ScheduleId)}
+
+
+def _is_held_elsewhere(state: SessionState, frame: FrameState) -> bool:
+    meeting = state.meetings.get(frame.meeting or "")
+    return meeting is not None and (meeting.place is not None or meeting.left is not None)
+
+
+def _callers(state: SessionState, frame: FrameState) -> Iterator[FrameState]:
+    """A frame, whoever called it, and so on."""
+    current: FrameState | None = frame
+    while current is not None:
+        yield current
+        current = state.frames.get(current.caller.frame) if current.caller else None
+
+
+def _agents(state: SessionState, frame: FrameState) -> Iterator[AgentState]:
+    for one in _callers(state, frame):
+        yield state.agents[one.agent]

@@ -1,0 +1,1 @@
+"""What sessions remember of people, and where it comes up again."""
