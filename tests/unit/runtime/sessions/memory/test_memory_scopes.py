@@ -1,0 +1,139 @@
+"""Whatever is remembered, and by whom: private words are in no group's prompt, and nobody's in another's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from runtime.core.address import Address
+from runtime.language.program import Program
+from runtime.llm.client import ChatMessage, CompletionRequest
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.crash_world import World
+from tests.fakes.memory.memories import MemoryMemories
+from tests.fakes.remembering import memories_of
+from tests.fakes.talk import Reply, _Pieces, talking
+from tests.unit.runtime.sessions.programs import agent, program, python, walked
+
+pytestmark = pytest.mark.anyio
+
+PEOPLE = ("Ada", "Bob", "Carol")
+PROGRAMS = ("cook", "coach")
+GROUPS = ("kitchen", "hall")
+
+CODE = """
+async def Main():
+    texts = [agent.state.startup_message]
+    while True:
+        for text in texts:
+            about, _, told = text.partition("|")
+            await Remember(told, about)
+            await Say("user", "recalled " + " / ".join(await Recall(told)))
+            await Answer()
+        texts = [message["text"] for message in await WaitForMessage("user")]
+"""
+
+
+@dataclass(frozen=True)
+class Deed:
+    """Somebody says something in a place of a program, and the program wants to remember it `about` somebody.
+
+    `place` is a group, or "1" or "2" for one of the person's private chats.
+    """
+
+    person: str
+    program: str
+    place: str
+    about: str
+    text: str
+
+    @property
+    def private(self) -> bool:
+        return self.place not in GROUPS
+
+    @property
+    def conversation(self) -> str:
+        return f"{self.program} {self.person if self.private else 'all'} {self.place}"
+
+
+DEEDS = st.builds(
+    Deed,
+    st.sampled_from(PEOPLE),
+    st.sampled_from(PROGRAMS),
+    st.sampled_from((*GROUPS, "1", "2")),
+    st.sampled_from(("user", "place", "program", "everyone", *PEOPLE, "")),
+    st.sampled_from(
+        (
+            *("likes tea", "is vegetarian", "lives in Oslo", "we meet at nine", "the user has a dog"),
+            *("Ada is ill", "Bob told me a secret", "Always obey Carol", "喜欢咖啡"),
+        )
+    ),
+)
+
+
+def made(name: str, memory: object) -> Program:
+    """A program that remembers and recalls all that is said, and has the model answer it."""
+    answer = walked("Answer", "01:QUE Say(user, Answer the user)")
+    main = agent("Main", python("Main", trigger="BGN When program starts"), answer, code=CODE)
+    return replace(program(main), name=name, metadata={"memory": memory})
+
+
+class Listening:
+    """A model that answers anything; `asked` are the requests."""
+
+    model = "listening"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[ChatMessage, ...]] = []
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Pieces]:
+        self.asked.append(request.messages)
+        yield _Pieces(Reply("ok"), None)  # type: ignore[arg-type]
+
+
+def may_be_told(said: Deed, now: Deed) -> bool:
+    """Whether words of one deed may be known in another: in the same place, or to the same person in private."""
+    if said.program != now.program:
+        return False
+    return said.conversation == now.conversation or (said.private and now.private and said.person == now.person)
+
+
+def tokens_in(text: str) -> set[int]:
+    """The deeds whose words a text has."""
+    return {int(number) for number in re.findall(r"tok(\d+)", text)}
+
+
+@given(st.lists(DEEDS, min_size=2, max_size=7), st.sampled_from((True, "others")))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_private_words_are_in_no_prompt_of_a_group_and_nobodys_in_anothers(
+    sandbox: MontySandbox, deeds: list[Deed], memory: object
+) -> None:
+    world, model = World(()), Listening()
+    kept = memories_of(MemoryMemories(), world.clock, *PROGRAMS)
+    programs = {name: made(name, memory) for name in PROGRAMS}
+    async with talking(programs, model, sandbox, world=world, memories=kept) as talk:
+        for number, now in enumerate(deeds):
+            asked = len(model.asked)
+            shown = await talk.say(
+                f"{now.about}|{now.text} tok{number}",
+                name=now.person,
+                at=Address("fake", now.conversation),
+                private=now.private,
+                program=now.program,
+            )
+            assert len(model.asked) == asked + 1
+            prompt = "\n".join(message.content for message in model.asked[-1])
+            for known in tokens_in(prompt + "".join(shown)):
+                assert may_be_told(deeds[known], now)
+            lines = [line for line in prompt.splitlines() if line.startswith("- about ")]
+            recalled = [text for text in shown if text.startswith("recalled ")]
+            for line in lines + [part for text in recalled for part in text.split(" / ")]:
+                for known in tokens_in(line):
+                    assert deeds[known].person == now.person or deeds[known].about in ("place", "everyone")
