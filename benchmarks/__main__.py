@@ -35,6 +35,7 @@ PARTS: Mapping[str, Part] = {
     "inbound": Part(15),
     "language": Part(20),
     "meetings": Part(45),
+    "memories": Part(5),
     "model_chats": Part(30),
     "model_stream": Part(60),
     "observing": Part(15),

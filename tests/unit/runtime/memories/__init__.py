@@ -1,0 +1,1 @@
+"""Finding memories, telling newer from older ones, and what is not remembered."""
