@@ -11,6 +11,7 @@ from runtime.core.texts import Texts
 from runtime.language.program import Program
 from runtime.memories.books import Memories, current_of
 from runtime.memories.session_memory import OTHERS
+from runtime.sessions.succession import name_within
 from runtime.stores.memories import NOBODY, Memory, Scope
 
 OFF_TABLE = "memory:off"
@@ -69,7 +70,7 @@ class MemoryCommand:
         lines = [texts("memory.off")] if off else []
         lines += [texts(f"memory.begins_{scope.kind}", count=len(current_of(found)), limit=bound)]
         lines += [_line(memory, texts) for memory in shown]
-        return "\n".join([*lines, texts("memory.ends")])
+        return "\n".join([*lines, "", texts("memory.ends")])
 
     async def _forget(self, which: str, scope: Scope, person: str, texts: Texts) -> str:
         found = await self._theirs(scope, person)
@@ -103,7 +104,8 @@ def _line(memory: Memory, texts: Texts) -> str:
     said = datetime.fromtimestamp(memory.made_s, UTC)
     about = memory.about or (texts("memory.this_place") if memory.owner == NOBODY else "")
     key = "memory.line_about" if about else "memory.line"
-    return texts(key, number=memory.number, text=memory.text, about=about, date=f"{said:%Y-%m-%d}")
+    text, about = name_within(memory.text), name_within(about)
+    return texts(key, number=memory.number, text=text, about=about, date=f"{said:%Y-%m-%d}")
 
 
 def remembers(programs: Mapping[str, Program], routes: Mapping[str, bool], *, otherwise: bool) -> dict[str, bool]:

@@ -42,7 +42,8 @@ async def test_a_person_sees_in_private_what_is_remembered_for_their_private_cha
         ("eats no meat", PRIVATE, ADA), ("likes tea", GROUP, ADA), ("bobs", replace(PRIVATE, whose=BOB), BOB)
     )
     assert await asked(made) == (
-        f"What I remember of you, for our private chats alone (1 of at most 200):\n1. eats no meat ({DATE})\n{ENDS}"
+        "What I remember of you, for our private chats alone (1 of at most 200):\n"
+        f"- 1: “eats no meat” ({DATE})\n\n{ENDS}"
     )
 
 
@@ -50,7 +51,7 @@ async def test_in_a_group_they_see_what_was_said_there_and_only_they_read_it_whe
     kept = (("likes tea", GROUP, ADA), ("bobs", GROUP, BOB), ("Tuesdays", GROUP, NOBODY), ("secret", PRIVATE, ADA))
     told = (
         "What I remember of you in this place, and of the place itself, for use here alone (2 of at most 500):\n"
-        f"1. likes tea ({DATE})\n3. this place: Tuesdays ({DATE})\n{ENDS}"
+        f"- 1: “likes tea” ({DATE})\n- 3: this place: “Tuesdays” ({DATE})\n\n{ENDS}"
     )
     aloud, alone = await door(*kept), await door(*kept, tells_alone=True)
     assert await asked(aloud, chat="7", private=False) == told
@@ -65,7 +66,7 @@ async def test_one_of_them_can_be_forgotten_by_its_number_with_what_it_replaced(
         "3", PRIVATE, ADA, "", "lives in Bergen", NOW.timestamp() + 9, "test:1", SessionId("s"), replaces=("1",)
     )
     await made.memories.keep(newer, keep_s=1e9)
-    assert "1. " not in await asked(made)
+    assert "- 1: " not in await asked(made)
     assert await asked(made, "forget 3") == "I have forgotten memory 3, and what it had replaced."
     assert made.memories.texts() == ["has a dog"]
     assert await asked(made, "forget 3") == "There is no memory 3 of yours here. /memory shows them."
