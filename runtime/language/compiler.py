@@ -185,10 +185,13 @@ class _Compilation:
 
 
 def _interface(parsed: ParsedProgram) -> list[str]:
-    """The part of all agents that a lowerer sees besides its own agent's text."""
+    """What a lowerer sees besides its own agent's text: of all agents, and whether the program has a memory."""
     return [
-        f"{agent.name}:{agent.kind} {' '.join(signature(playbook) for playbook in agent.playbooks)}"
-        for agent in parsed.agents
+        f"memory: {parsed.metadata.get('memory')}",
+        *(
+            f"{agent.name}:{agent.kind} {' '.join(signature(playbook) for playbook in agent.playbooks)}"
+            for agent in parsed.agents
+        ),
     ]
 
 

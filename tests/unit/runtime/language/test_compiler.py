@@ -142,6 +142,15 @@ async def test_cache_is_used_until_source_or_lowerer_change(tmp_path: Path) -> N
     assert len(lowerer.agents) == 3
 
 
+async def test_a_program_that_gets_a_memory_is_compiled_anew(tmp_path: Path) -> None:
+    cache, steps = tmp_path / "cache", "# A\n## Main\n### Steps\n- Remember that the user likes tea\n"
+    found = [
+        (await compile_program([file(tmp_path, "a.pb", text)], lowerer=RulesLowerer(), cache_dir=cache)).program.pbasm
+        for text in (steps, f"---\nmemory: true\n---\n{steps}")
+    ]
+    assert ["Remember(" in pbasm for pbasm in found] == [False, True]
+
+
 async def test_cache_keeps_what_was_not_recognised(tmp_path: Path) -> None:
     path = file(tmp_path, "a.pb", "# A\n## Main\n### Steps\n- Frobnicate\n")
     results = [await compile_program([path], lowerer=RulesLowerer(), cache_dir=tmp_path / "cache") for _ in range(2)]
