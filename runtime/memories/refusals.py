@@ -10,6 +10,9 @@ from runtime.memories.words import runs
 MAX_CHARS = 500
 """The longest memory."""
 
+MAX_ABOUT_CHARS = 80
+"""The longest name of whom one is about."""
+
 _SECRET = re.compile(
     r"\b(?:pass(?:word|phrase|code)|pin(?:[ -]?code)?|api[ -]?key|secret[ -]?key|private[ -]?key|access[ -]?token|cvv"
     r"|cvc|one[- ]time[- ](?:code|password)|recovery[ -]?code|seed phrase)\b\W{0,3}(?:is|are|was|=|:|to)\W"

@@ -11,7 +11,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.language.program import Program
 from runtime.memories.books import Book, Memories
-from runtime.memories.refusals import MAX_CHARS, is_instruction, is_personal, is_secret, names_one
+from runtime.memories.refusals import MAX_ABOUT_CHARS, MAX_CHARS, is_instruction, is_personal, is_secret, names_one
 from runtime.memories.standing import (
     Standing,
     hears_nobody,
@@ -107,7 +107,7 @@ class SessionMemory:
             return _Meant(Scope("program", self._program), NOBODY)
         if who in _USER or who in map(str.casefold, own_names(state, stands.owner)):
             if stands.owner == NOBODY:
-                return "not remembered: nobody has said anything that is answered now"
+                return "not remembered: it is not clear who has said it"
             return _Meant(stands.scope, stands.owner)
         if who in _PLACE:
             return _Meant(stands.scope, NOBODY if stands.scope.kind == "place" else stands.owner)
@@ -124,9 +124,11 @@ class SessionMemory:
             return "there is nothing to remember"
         if len(text) > MAX_CHARS:
             return f"it has {len(text)} characters, and a memory has at most {MAX_CHARS}"
+        if len(meant.about) > MAX_ABOUT_CHARS:
+            return f"a name has at most {MAX_ABOUT_CHARS} characters"
         if is_secret(text):
             return "it looks like a password, a key or the number of a card"
-        if is_instruction(text):
+        if is_instruction(text) or is_instruction(meant.about):
             return "it is an instruction; memories are facts about people and places"
         if meant.owner == NOBODY and meant.scope.kind == "place":
             named = names_one(text, chain.from_iterable(own_names(state, str(one)) for one in state.people))

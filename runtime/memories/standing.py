@@ -19,7 +19,8 @@ from runtime.tape.state import AgentState, SessionState
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The scope of what is remembered or recalled now, and whose words are answered; NOBODY where no person's are."""
+    """The scope of what is remembered or recalled now, and whose words are answered; NOBODY where no person's are, or
+    several people's at once."""
 
     scope: Scope
     owner: str
@@ -32,8 +33,9 @@ def standing_of(state: SessionState, frame: FrameState, conversation: Address, p
     alone = _alone_in_private(state)
     if alone is not None:
         return Standing(Scope("person", program, alone), alone)
-    author = next((agent.person for agent in _agents(state, frame) if agent.person is not None), None)
-    owner = NOBODY if author is None or isinstance(author, ScheduleId) else str(author)
+    heard = next((agent for agent in _agents(state, frame) if agent.person is not None), None)
+    clear = heard is not None and not heard.crowd and not isinstance(heard.person, ScheduleId)
+    owner = str(heard.person) if heard is not None and clear else NOBODY
     return Standing(Scope("place", program, conversation.key), owner)
 
 

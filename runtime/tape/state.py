@@ -59,6 +59,8 @@ class AgentState:
     """What happened to messages, for it to see with the next one."""
     person: PersonId | None = None
     """Whose message it took last."""
+    crowd: bool = False
+    """Whether it took those of several people with it."""
     answering: str | None = None
     """The platform's id of that message, until something was said after it."""
     at_home: bool = False

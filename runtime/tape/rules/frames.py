@@ -139,6 +139,8 @@ def take_messages(
         if message.from_human:
             owner.person, owner.answering = person_id(message.sender_id), message.platform_id
             owner.at_home = message.platform_id not in state.written_at
+    authors = {message.sender_id for message in taken if message.from_human}
+    owner.crowd = len(authors) > 1 if authors else owner.crowd
     return taken
 
 
@@ -248,7 +250,9 @@ def _park(state: SessionState, _: int, fact: FrameParked) -> None:
 @rule(FrameSteered)
 def _steer(state: SessionState, _: int, fact: FrameSteered) -> None:
     frame = state.frames[fact.frame]
+    agent, before = state.agents[frame.agent], state.agents[frame.agent].person
     taken = take_messages(state, frame.agent, fact.messages)
+    agent.crowd = agent.crowd or agent.person != before
     frame.inbox += taken
     keep_heard(frame, taken)
     frame.steered += fact.messages

@@ -165,8 +165,20 @@ async def test_schedules_that_a_person_made_are_forgotten_and_those_of_others_st
 
 
 async def test_records_and_sums_of_a_person_are_forgotten(connection: RedisConnection) -> None:
-    theirs = {"access:people": ADA, "programs:chosen": ADA, "telegram": "topic:42#7", "rates:telegram": "42"}
-    others = {"access:people": BOB, "programs:chosen": BOB, "telegram": "topic:421#7", "marks:discord": "42"}
+    theirs = {
+        "access:people": ADA,
+        "programs:chosen": ADA,
+        "memory:off": f"{ADA} tax",
+        "telegram": "topic:42#7",
+        "rates:telegram": "42",
+    }
+    others = {
+        "access:people": BOB,
+        "programs:chosen": BOB,
+        "memory:off": f"{BOB} tax",
+        "telegram": "topic:421#7",
+        "marks:discord": "42",
+    }
     for table, name in (*theirs.items(), *others.items()):
         await RedisRecords(connection, table).put(name, "kept")
     counters = RedisCounters(connection)
