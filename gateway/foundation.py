@@ -13,7 +13,7 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
-from gateway.clients.tasks import TaskDoor
+from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.extensions.loading import load_extensions
 from gateway.inbound.routing import Routes
@@ -160,13 +160,16 @@ def bus_of(foundation: Foundation, inbox: RedisInbox, tasks: TaskGroup) -> Clien
     return ClientBus(
         Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
         feed,
-        TaskDoor(
-            foundation.programs,
-            RedisSessionStore(connection, foundation.archive),
-            inbox,
-            inbox.knows,
-            clock,
-            own.tasks.within_s,
+        TaskService(
+            feed,
+            TaskDoor(
+                foundation.programs,
+                RedisSessionStore(connection, foundation.archive),
+                inbox,
+                inbox.knows,
+                clock,
+                own.tasks.within_s,
+            ),
         ),
         Registers(
             RedisNodeStore(connection).living,

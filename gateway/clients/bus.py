@@ -18,7 +18,8 @@ from gateway.clients.events import EventRoutes, Publishing
 from gateway.clients.feed import Feed
 from gateway.clients.requests import refused
 from gateway.clients.socket import SocketRoute
-from gateway.clients.tasks import TaskDoor, TaskRoutes
+from gateway.clients.task_service import TaskService
+from gateway.clients.tasks import TaskRoutes
 from runtime.core.clock import Clock
 
 PREFIX = "/bus/v1"
@@ -35,7 +36,7 @@ class ClientBus:
 
     admission: Admission
     feed: Feed
-    tasks: TaskDoor
+    tasks: TaskService
     registers: Registers
     clock: Clock
 
@@ -44,7 +45,7 @@ class ClientBus:
         publishing = Publishing(self.feed, self.clock)
         events = EventRoutes(self.admission, self.feed, publishing)
         socket = SocketRoute(self.admission, self.feed, publishing, self.clock)
-        tasks = TaskRoutes(self.admission, self.feed, self.tasks)
+        tasks = TaskRoutes(self.admission, self.tasks)
         agents = AgentRoutes(self.admission, self.feed, self.registers)
         routes = [
             Route("/events", events.post, methods=["POST"]),
