@@ -31,9 +31,9 @@ def read_json(written: str | bytes) -> Any:
 def write_json(data: Any) -> str:
     """Data as a JSON text in one line. NaN and infinite numbers are null, as browsers write them."""
     try:
-        return json.dumps(data, allow_nan=False)
+        return json.dumps(data, allow_nan=False, separators=(",", ":"))
     except ValueError:
-        return json.dumps(_without_infinities(data), allow_nan=False)
+        return json.dumps(_without_infinities(data), allow_nan=False, separators=(",", ":"))
 
 
 def _finite(text: str) -> float:
