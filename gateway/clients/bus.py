@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import Route, WebSocketRoute
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from gateway.clients.admission import Admission
 from gateway.clients.agents import AgentRoutes, Registers
@@ -39,6 +39,8 @@ class ClientBus:
     tasks: TaskService
     registers: Registers
     clock: Clock
+    doors: Sequence[BaseRoute] = ()
+    """The routes of the standards by which clients order tasks as well, to be mounted beside the bus."""
 
     def app(self) -> Starlette:
         """The application, to be mounted at `PREFIX`."""

@@ -128,23 +128,38 @@ class TaskService:
             return await self._seen(record.id, record.program)
         raise HTTPException(404, "There is no such task for you.")
 
-    async def wait(self, client: Client, task: ClientTask, wait_s: float, *, answered: str | None = None) -> ClientTask:
+    async def own(self, id_: SessionId) -> ClientTask:
+        """A task that a client has just ordered, which it sees even without the scope to look at others."""
+        record = await self._record(id_)
+        return ClientTask(id_, "", TaskView()) if record is None else await self._seen(record.id, record.program)
+
+    async def wait(self, task: ClientTask, wait_s: float, *, answered: str | None = None) -> ClientTask:
         """A task once it is over, or asks something else than `answered`; as it is when the time is over first."""
         found = task
         with anyio.move_on_after(wait_s):
-            async with aclosing(self.changes(client, task)) as changes:
+            async with aclosing(self.changes(task)) as changes:
                 async for found in changes:
                     if found.over or (found.question is not None and found.question.ask != answered):
                         break
         return found
 
-    async def changes(self, client: Client, task: ClientTask) -> AsyncIterator[ClientTask]:
+    async def heard(self, task: ClientTask, wait_s: float) -> ClientTask:
+        """The task once it has taken the answer to its oldest question; as it is when the time is over first."""
+        asked, found = task.question, task
+        with anyio.move_on_after(0 if asked is None else wait_s):
+            async with aclosing(self.changes(task)) as changes:
+                async for found in changes:
+                    if asked is None or asked.ask not in found.view.asks:
+                        break
+        return found
+
+    async def changes(self, task: ClientTask) -> AsyncIterator[ClientTask]:
         """The task, and then the task as it is after each further fact, until it is over."""
         found = task
         yield found
         while not found.program:  # no session has taken the order
             rung = self._feed.rung
-            found = await self.find(client, task.id)
+            found = await self.own(task.id)
             if not found.program:
                 await rung.wait()
         if found is not task:

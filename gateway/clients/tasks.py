@@ -33,9 +33,9 @@ class TaskRoutes:
 
     async def result(self, request: Request) -> Response:
         """The same, waited for: 202 where the time is over first, or the task asks something else than `answered`."""
-        client, task = await self._found(request, "read")
+        _, task = await self._found(request, "read")
         wait_s, answered = number(request, "wait_s", 0.0, MAX_WAIT_S), request.query_params.get("answered")
-        task = await self._tasks.wait(client, task, wait_s, answered=answered)
+        task = await self._tasks.wait(task, wait_s, answered=answered)
         return answer(task.data(), 200 if task.over else 202)
 
     async def cancel(self, request: Request) -> Response:

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gateway.settings.clients import ClientSettings, client_tokens
+from gateway.settings.clients import ClientSettings, McpSettings, client_tokens
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
@@ -88,6 +88,7 @@ class Settings(BaseSettings):
     tools: ToolSettings = ToolSettings()
     participants: ParticipantSettings = ParticipantSettings()
     clients: dict[str, ClientSettings] = Field(default_factory=dict)
+    mcp: McpSettings = McpSettings()
     retention: RetentionSettings = RetentionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     execution: ExecutionSettings = ExecutionSettings()
@@ -162,7 +163,8 @@ def load(
     if settings.model_api_key_file is not None and OUR_KEY in hidden_keys(variables):
         raise _given_twice("model_api_key")
     _check_groups(settings)
-    _check_door(settings.web)
+    settings.web.check_door()
+    settings.mcp.check(settings.clients)
     return settings
 
 
@@ -304,16 +306,6 @@ def _check_groups(settings: Settings) -> None:
                     near = get_close_matches(name, groups, n=1)
                     advice = f'did you mean "{near[0]}"?' if near else "write it under [access.groups]."
                     raise ConfigError(f'{key}: there is no group "{name}"; {advice}')
-
-
-def _check_door(web: WebSettings) -> None:
-    """Raise ConfigError for a web chat that other machines reach and that asks nobody for a password."""
-    if web.on_loopback or web.password is not None or web.open:
-        return
-    raise ConfigError(
-        f"web.host is {web.host}, so other machines reach the web chat, and there is no password. Set "
-        "PARLEY_WEB__PASSWORD or web.password_file. Or set web.open = true to let everybody there talk and read."
-    )
 
 
 def _refuse_secrets(toml: Layer, tree: type[Settings]) -> None:

@@ -63,6 +63,13 @@ async def Listen():
 
 
 @playbook(public=True)
+async def Carry(what: str, times: int = 1):
+    """Carries something."""
+    await Say("user", f"I carry {what}.")
+    return " ".join([what] * times)
+
+
+@playbook(public=True)
 async def Delegate():
     """Has somebody else ask."""
     return await Result(await Spawn("Runner", "Choose"))
