@@ -29,7 +29,7 @@ from gateway.parts import keeping_of
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
-from gateway.standards import doors_of
+from gateway.standards import PUSHES_TABLE, Shared, doors_of
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
@@ -42,6 +42,7 @@ from runtime.sessions.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.schedules import Attend, Schedules
+from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
@@ -161,18 +162,20 @@ def bus_of(foundation: Foundation, inbox: RedisInbox, tasks: TaskGroup) -> Clien
     admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store = RedisSessionStore(connection, foundation.archive)
     service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, own.tasks.within_s))
-    return ClientBus(
+    catalog = keeping_of(own, connection, foundation.archive).catalog
+    shared = Shared(
         admission,
-        feed,
         service,
-        Registers(
-            RedisNodeStore(connection).living,
-            keeping_of(own, connection, foundation.archive).catalog,
-            list(own.participants.tokens),
-        ),
+        feed,
+        foundation.programs,
+        catalog,
+        RedisRecords(connection, PUSHES_TABLE),
+        RedisLeaseStore(connection),
+        LeaseHolder(node_id(foundation.data_dir)),
         clock,
-        doors_of(own, admission, service, tasks),
     )
+    registers = Registers(RedisNodeStore(connection).living, catalog, list(own.participants.tokens))
+    return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
 
 
 def desk_of(foundation: Foundation) -> Desk | None:

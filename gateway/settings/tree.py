@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gateway.settings.clients import ClientSettings, McpSettings, client_tokens
+from gateway.settings.clients import A2aSettings, ClientSettings, McpSettings, client_tokens
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
@@ -89,6 +89,7 @@ class Settings(BaseSettings):
     participants: ParticipantSettings = ParticipantSettings()
     clients: dict[str, ClientSettings] = Field(default_factory=dict)
     mcp: McpSettings = McpSettings()
+    a2a: A2aSettings = A2aSettings()
     retention: RetentionSettings = RetentionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     execution: ExecutionSettings = ExecutionSettings()
@@ -165,6 +166,7 @@ def load(
     _check_groups(settings)
     settings.web.check_door()
     settings.mcp.check(settings.clients)
+    settings.a2a.check(settings.clients)
     return settings
 
 
