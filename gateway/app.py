@@ -36,6 +36,7 @@ from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules, check_places
+from gateway.models.opening import check_programs, open_models
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
@@ -46,7 +47,6 @@ from gateway.outbound.schedulers import Schedulers
 from gateway.parts import (
     gauges_of,
     open_archive,
-    open_model_if_any,
     open_sandbox,
     open_storage,
     people_in,
@@ -71,8 +71,8 @@ from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.lowering.model import ModelLowerer
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import AgentKind
-from runtime.llm.client import LLMClient, warm_up
-from runtime.llm.local import NoModelClient
+from runtime.llm.client import warm_up
+from runtime.llm.models import Models
 from runtime.sessions.registry import Registry
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.counters import RedisCounters
@@ -118,11 +118,12 @@ async def serve(
     async with AsyncExitStack() as stack:
         stack.enter_context(exclusive_use(data_dir))
         await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, node_id(data_dir)))
-        llm, model_line = await stack.enter_async_context(open_model_if_any(settings, on_event=bus.publish))
+        llm, model_line = await stack.enter_async_context(open_models(settings, on_event=bus.publish))
         (await stack.enter_async_context(beside())).start_soon(warm_up, llm)
         compiled = await compile_routes(settings, routes, _lowerer(settings, llm))
         masking.hide(remote_secrets(settings, compiled.values()))
         settings.participants.check(compiled.values())
+        check_programs(settings, compiled.values())
         sandbox = await stack.enter_async_context(open_sandbox(settings, on_event=bus.publish))
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
@@ -349,10 +350,10 @@ async def _web_options(
     return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, reserved)
 
 
-def _lowerer(settings: Settings, llm: LLMClient) -> Lowerer:
+def _lowerer(settings: Settings, llm: Models) -> Lowerer:
     if settings.compiler == "auto":
-        return AutoLowerer(None if isinstance(llm, NoModelClient) else llm)
-    return RulesLowerer() if settings.compiler == "rules" else ModelLowerer(llm)
+        return AutoLowerer(llm.client_for("compile"))
+    return RulesLowerer() if settings.compiler == "rules" else ModelLowerer(llm.client_for("compile") or llm)
 
 
 def _log_options(settings: Settings) -> LogOptions:

@@ -34,7 +34,7 @@ from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
 from runtime.language.program import Program
-from runtime.llm.client import LLMClient
+from runtime.llm.models import Models
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
@@ -64,7 +64,7 @@ class Foundation:
     routes: Routes
     schedules: Sequence[Schedule]
     programs: Mapping[str, Program]
-    llm: LLMClient
+    llm: Models
     model_line: str
     sandbox: MontySandbox
     connection: RedisConnection
@@ -127,6 +127,7 @@ def node_context_of(
         texts=foundation.texts,
         texts_on=outbound.texts,
         busy={**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy},
+        models=foundation.routes.models,
         allowance=limits.allowance,
         idle_s=settings.nodes.idle_s,
         resting=Resting(settings.nodes.resting),

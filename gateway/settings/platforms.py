@@ -165,3 +165,13 @@ class DiscordSettings(PlatformSettings):
         if url is not None and not url.startswith("https://"):
             raise ValueError("must begin with https://, such as https://example.org/{name}.png")
         return url
+
+
+def check_door(web: WebSettings) -> None:
+    """Raise ConfigError for a web chat that other machines reach and that asks nobody for a password."""
+    if web.on_loopback or web.password is not None or web.open:
+        return
+    raise ConfigError(
+        f"web.host is {web.host}, so other machines reach the web chat, and there is no password. Set "
+        "PARLEY_WEB__PASSWORD or web.password_file. Or set web.open = true to let everybody there talk and read."
+    )

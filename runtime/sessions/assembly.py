@@ -134,6 +134,7 @@ def assembled(
         tool_rules=around.tool_rules,
         transcript_chars=around.transcript_chars,
         alone=around.questions_alone,
+        model=around.models.get(record.program, ""),
         calls=around.calls,
     )
     library = Library(context, agents, meeting_host)
