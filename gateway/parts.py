@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
+    from runtime.storage.redis.inbox import RedisInbox
 
 
 _NO_POSTGRES = (
@@ -156,12 +157,14 @@ class Keeping:
     erasure: Erasure
     retention: Retention
     places: PlaceStore
+    inbox: RedisInbox
 
 
 def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
     """Dead letters, sessions and files, from the database and the archive."""
     from adapters.web.acts import PLATFORM
     from runtime.storage.redis.files import RedisFileStore
+    from runtime.storage.redis.inbox import RedisInbox
     from runtime.storage.redis.places import RedisPlaceStore
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
     from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
@@ -173,7 +176,8 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     erasure = Erasure(catalog, tapes, traces, places, lambda address: address.platform == PLATFORM)
     cold, files = None if archive is None else catalog, RedisFileStore(connection, settings.files.bounds)
     retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
-    return Keeping(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, places)
+    letters, inbox = RedisDeadLetters(connection), RedisInbox(connection)
+    return Keeping(letters, catalog, tapes, files, erasure, retention, places, inbox)
 
 
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:

@@ -17,6 +17,7 @@ from gateway.cli.keys import app as keys
 from gateway.cli.run import run
 from gateway.cli.sessions import app as sessions
 from gateway.cli.slack import app as slack
+from gateway.cli.tasks import app as tasks
 from gateway.version import VERSION
 
 app = typer.Typer(
@@ -54,6 +55,7 @@ app.command(short_help="Check the installation, or the files of a program.")(che
 app.command(short_help="Write parley.toml, .env.example and a first program.")(init)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
+app.add_typer(tasks, name="tasks")
 app.add_typer(dlq, name="dlq")
 app.add_typer(keys, name="keys")
 app.add_typer(slack, name="slack")

@@ -58,6 +58,7 @@ ParleyError
     ├── FileTooLarge             the file is longer than what is kept; nothing was
     ├── EventsGone               events after a client's place in the log are no longer kept
     ├── LetterGone               there is no such dead letter, or not any more
+    ├── TaskRefused              there is no such task, or what is wanted of it cannot be now
     ├── SessionBusy              a running node is at work on the session; nothing was changed
     ├── SessionExists            there is such a session already, or its conversation has another
     ├── ContentLocked            what is there is encrypted, and its key is missing or it was changed
@@ -271,6 +272,9 @@ class EventsGone(StorageError): ...
 
 
 class LetterGone(StorageError): ...
+
+
+class TaskRefused(StorageError): ...
 
 
 class SessionBusy(StorageError): ...
