@@ -59,6 +59,7 @@ from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
 from runtime.sessions.schedules.answers import ScheduleAnswers
+from runtime.sessions.schedules.open_runs import OpenRuns
 from runtime.sessions.tasks.orders import TaskOrders
 from runtime.sessions.tasks.questions import TaskQuestions
 from runtime.sessions.tasks.work import TaskWork, payer
@@ -81,6 +82,7 @@ class Assembly:
     binding: Binding
     commands: SessionCommands
     reminders: Reminders
+    runs: OpenRuns
     continuity: Continuity
     undo: Undo
     forks: Forks
@@ -189,6 +191,7 @@ def assembled(
             {**meeting_commands.table(), **_schedule_commands(around, pages, reminders)},
         ),
         reminders,
+        OpenRuns(record, journal, tasks, around.runs),
         Continuity(context, library, host, loops, meeting_host),
         Undo(record, journal, loops, pages, event_handler, around),
         Forks(record, journal, around, inbox),
