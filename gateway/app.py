@@ -21,6 +21,7 @@ from adapters.pages.typing_indicator import TypingIndicator
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Access, Owners
+from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
 from gateway.announcement import door_lines, host_for_people, listed_under, start_lines
 from gateway.catalog import Ground, Listed, listed, platform_names
@@ -29,7 +30,7 @@ from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
-from gateway.foundation import Foundation, bus_of, desk_of, jobs_of, node_context_of, renewal_of, schedules_of
+from gateway.foundation import Foundation, bus_of, desk_of, jobs_of, node_context_of, renewal_of, runs_of, schedules_of
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter
@@ -192,30 +193,46 @@ async def _start(
     outbound = await _outbound(chosen, schedulers, file_source, foundation, tasks, stack)
     people = people_in(connection, clock)
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
-    limits = Limits(settings.limits, RedisCounters(connection), owners.has, foundation.texts, clock)
-    tasks.start_soon(limits.follow, bus)
+    limits = _limits_of(foundation, owners, tasks)
+    notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
+    runs = runs_of(foundation, notices)
     around = replace(
         node_context_of(foundation, inbox, outbound, files, limits, tasks),
         schedules=schedules_of(
             foundation,
             inbox,
             ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend,
+            runs,
             tasks,
         ),
+        runs=runs,
     )
     registry = Registry(around, inbox, tasks)
-    platforms |= await _platforms(chosen, people, clock, _entrance(foundation, inbox, outbound, people, limits))
+    platforms |= await _platforms(
+        chosen, people, clock, _entrance(foundation, inbox, outbound, people, limits, notices)
+    )
     service = Service(node, BotLeases(leases, roster, renewal), registry, platforms, bus)
-    receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
     scrape = counting(settings.metrics, bus, gauges_of(node, registry, foundation.sandbox, connection))
     options = await _web_options(web, foundation, scrape, bus_of(foundation, inbox, tasks))
-    app = build_web(web, service.not_ready, options, clock, receivers=receivers, files=kept)
+    app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
     port = await _open_web(web, app, settings.web, tasks)
     tasks.start_soon(service.warm_up, foundation.llm)
     await service.start(tasks)
-    tasks.start_soon(jobs_of(foundation, inbox, patient).run)
+    tasks.start_soon(jobs_of(foundation, inbox, runs, patient).run)
 
     on_ready(_ready(foundation, port, platforms, partial(_drain, foundation, service, schedulers)))
+
+
+def _receivers(chosen: Sequence[Listed]) -> dict[str, AnswersHttp]:
+    return {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
+
+
+def _limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limits:
+    """The limits, which follow in `tasks` what models use."""
+    counters = RedisCounters(foundation.connection)
+    limits = Limits(foundation.settings.limits, counters, owners.has, foundation.texts, foundation.clock)
+    tasks.start_soon(limits.follow, foundation.bus)
+    return limits
 
 
 async def _drain(foundation: Foundation, service: Service, schedulers: Schedulers, within_s: float | None) -> None:
@@ -264,7 +281,12 @@ async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | No
 
 
 def _entrance(
-    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits
+    foundation: Foundation,
+    inbox: RedisInbox,
+    outbound: Outbound,
+    people: People,
+    limits: Limits,
+    owners: OwnerNotices,
 ) -> Entrance:
     return Entrance(
         inbox=inbox,
@@ -278,6 +300,7 @@ def _entrance(
         origins=_origins(foundation),
         limits=limits,
         people=people,
+        owners=owners,
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),
     )

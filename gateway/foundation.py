@@ -9,6 +9,7 @@ from pathlib import Path
 
 from anyio.abc import TaskGroup
 
+from gateway.access.owner_notices import OwnerNotices
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
@@ -32,7 +33,9 @@ from gateway.settings.tree import Settings
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
+from runtime.core.ids import schedule_id
 from runtime.core.texts import Texts
+from runtime.events.service import ScheduleFailing
 from runtime.language.program import Program
 from runtime.llm.models import Models
 from runtime.meetings.showing import MeetingHabits
@@ -40,6 +43,7 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
+from runtime.sessions.schedules.runs import FAILURES, Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.event_log import RedisEventLog
@@ -49,6 +53,7 @@ from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.schedule_runs import RedisRuns
 from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
@@ -76,11 +81,11 @@ class Foundation:
     debugger: Debugger | None
 
 
-def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> Jobs:
+def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: LeaseHolder) -> Jobs:
     """The periodic jobs that one of the nodes does for all."""
     leases, done = RedisLeaseStore(foundation.connection), RedisRecords(foundation.connection, JOBS_TABLE)
     keeping = keeping_of(foundation.settings, foundation.connection, foundation.archive)
-    jobs = [*(schedule.job(inbox) for schedule in foundation.schedules), keeping.retention.job(foundation.bus)]
+    jobs = [*(schedule.job(inbox, runs) for schedule in foundation.schedules), keeping.retention.job(foundation.bus)]
     return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
 
 
@@ -95,10 +100,23 @@ def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock) -
     return Renewal(opened, holder, clock, runner=in_thread)
 
 
-def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, tasks: TaskGroup) -> Schedules:
+def runs_of(foundation: Foundation, owners: OwnerNotices) -> Runs:
+    """The runs of all schedules; the owners are told of one that fails again and again."""
+
+    async def tell(failing: Failing) -> None:
+        name = failing.schedule.removeprefix(schedule_id(""))
+        shown = failing.address.key if name == failing.schedule else name
+        times = {"schedule": shown, "count": FAILURES, "error": failing.run.why}
+        foundation.bus.publish(ScheduleFailing(failing.schedule, failing.address.key, failing.run.why))
+        await owners.tell(f"failing.{failing.run.id}", "owners.failing", **times)
+
+    return Runs(RedisRuns(foundation.connection), foundation.clock, tell)
+
+
+def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, runs: Runs, tasks: TaskGroup) -> Schedules:
     """The schedules of this node's conversations, which ring in `tasks`."""
     limits = foundation.settings.schedules.limits
-    made = Schedules(RedisSchedules(foundation.connection), inbox, foundation.clock, limits, attend)
+    made = Schedules(RedisSchedules(foundation.connection), inbox, foundation.clock, limits, attend, runs)
     tasks.start_soon(made.run)
     return made
 

@@ -25,8 +25,10 @@ from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubte
 from runtime.stores.archive import Archive
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.dead_letters import DeadLetters
-from runtime.stores.inbox import NOTICE, InboxEvent
+from runtime.stores.inbox import NOTICE, Inbox, InboxEvent
 from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.schedule_runs import RunStore
+from runtime.stores.schedules import ScheduleStore
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
@@ -157,15 +159,19 @@ class Keeping:
     erasure: Erasure
     retention: Retention
     places: PlaceStore
-    inbox: RedisInbox
+    schedules: ScheduleStore
+    runs: RunStore
+    inbox: Inbox
 
 
 def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
-    """Dead letters, sessions and files, from the database and the archive."""
+    """Dead letters, sessions, files and schedules, from the database and the archive."""
     from adapters.web.acts import PLATFORM
     from runtime.storage.redis.files import RedisFileStore
     from runtime.storage.redis.inbox import RedisInbox
     from runtime.storage.redis.places import RedisPlaceStore
+    from runtime.storage.redis.schedule_runs import RedisRuns
+    from runtime.storage.redis.schedules import RedisSchedules
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
     from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
     from runtime.storage.redis.sessions.store import RedisSessionStore
@@ -176,8 +182,10 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     erasure = Erasure(catalog, tapes, traces, places, lambda address: address.platform == PLATFORM)
     cold, files = None if archive is None else catalog, RedisFileStore(connection, settings.files.bounds)
     retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
-    letters, inbox = RedisDeadLetters(connection), RedisInbox(connection)
-    return Keeping(letters, catalog, tapes, files, erasure, retention, places, inbox)
+    return Keeping(
+        *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, places),
+        *(RedisSchedules(connection), RedisRuns(connection), RedisInbox(connection)),
+    )
 
 
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:

@@ -25,6 +25,7 @@ from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.resting import Resting
+from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Schedules
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.sessions import SessionStore
@@ -73,6 +74,8 @@ class NodeContext:
     alarm: Alarm | None = None
     schedules: Schedules | None = None
     """Those of conversations; None where nobody can make any."""
+    runs: Runs | None = None
+    """Those of all schedules; None where nobody keeps how they end."""
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS
     questions_alone: bool = False
