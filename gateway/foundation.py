@@ -14,7 +14,7 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
-from gateway.clients.tasks import TaskDoor
+from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.extensions.loading import load_extensions
 from gateway.inbound.routing import Routes
@@ -30,6 +30,7 @@ from gateway.parts import keeping_of
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
+from gateway.standards import doors_of
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
@@ -176,23 +177,20 @@ def bus_of(foundation: Foundation, inbox: RedisInbox, tasks: TaskGroup) -> Clien
         return None
     feed = Feed(RedisEventLog(connection))
     tasks.start_soon(feed.run)
+    admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
+    store = RedisSessionStore(connection, foundation.archive)
+    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, own.tasks.within_s))
     return ClientBus(
-        Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
+        admission,
         feed,
-        TaskDoor(
-            foundation.programs,
-            RedisSessionStore(connection, foundation.archive),
-            inbox,
-            inbox.knows,
-            clock,
-            own.tasks.within_s,
-        ),
+        service,
         Registers(
             RedisNodeStore(connection).living,
             keeping_of(own, connection, foundation.archive).catalog,
             list(own.participants.tokens),
         ),
         clock,
+        doors_of(own, admission, service, tasks),
     )
 
 

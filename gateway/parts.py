@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
-    from runtime.storage.redis.inbox import RedisInbox
 
 
 _NO_POSTGRES = (

@@ -30,6 +30,17 @@ Clients = Mapping[str, ClientSettings]
 """The clients by name."""
 
 
+class McpSettings(Section):
+    """Whether clients order tasks over MCP, at /mcp."""
+
+    on: bool = False
+
+    def check(self, clients: Clients) -> None:
+        """Raise ConfigError where nobody could use it."""
+        if self.on and not clients:
+            raise ConfigError("mcp.on is true, and there are no clients. Write [clients.<name>], see docs/mcp.md.")
+
+
 def client_scopes(clients: Clients) -> dict[str, Scopes]:
     """What each client may, by name."""
     return {name: scopes_from(client.scopes) for name, client in clients.items()}

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gateway.settings.clients import ClientSettings, client_tokens
+from gateway.settings.clients import ClientSettings, McpSettings, client_tokens
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
@@ -27,7 +27,7 @@ from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
 from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
 from gateway.settings.models import ModelTable, check_models
 from gateway.settings.participants import ParticipantSettings
-from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings, check_door
+from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.retention import RetentionSettings
 from gateway.settings.routes import Busy, RouteSettings, read_routes
@@ -90,6 +90,7 @@ class Settings(BaseSettings):
     tools: ToolSettings = ToolSettings()
     participants: ParticipantSettings = ParticipantSettings()
     clients: dict[str, ClientSettings] = Field(default_factory=dict)
+    mcp: McpSettings = McpSettings()
     retention: RetentionSettings = RetentionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     execution: ExecutionSettings = ExecutionSettings()
@@ -165,7 +166,8 @@ def load(
         raise _given_twice("model_api_key")
     _check_groups(settings)
     check_models(settings.models, is_model_set=settings.model is not None)
-    check_door(settings.web)
+    settings.web.check_door()
+    settings.mcp.check(settings.clients)
     return settings
 
 

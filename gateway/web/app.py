@@ -212,7 +212,7 @@ def build_web(
     desk = options.participants
     seats = [] if desk is None else [WebSocketRoute(f"{PARTICIPANTS}{{name}}", desk.answer)]
     numbers = [] if options.scrape is None else [Route(METRICS, options.scrape.answer)]
-    bus = [] if options.bus is None else [Mount(PREFIX, options.bus.app())]
+    bus = [] if options.bus is None else [Mount(PREFIX, options.bus.app()), *options.bus.doors]
     return Starlette(
         routes=[
             *bus,

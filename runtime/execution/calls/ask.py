@@ -89,9 +89,6 @@ class Questions:
         """
         key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.questions:
-            order = self._journal.state.order
-            if order is not None and order.place.platform == CLIENT:
-                raise PlaybookError("another program has ordered this task, and nobody is there who could be asked")
             person, each = self._whom(of)
             people = list(each.values()) or ([] if person is None else [person])
             away = {who for who in people if self._has_left(frame, who)}
@@ -203,9 +200,9 @@ class Questions:
         return text
 
     def _by_whom(self, frame: Frame, text: str, options: Options | None) -> str:
-        """The question of a task with the task's name before it: others speak where it is read."""
+        """The question of a task with the task's name before it, where others speak too."""
         order = self._journal.state.order
-        if order is None:
+        if order is None or order.place.platform == CLIENT:
             return text
         does = f"{frame.agent.klass}.{frame.state.playbook}"
         return self._pages.texts(

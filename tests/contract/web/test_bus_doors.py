@@ -28,7 +28,7 @@ from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
 from gateway.clients.scopes import scopes_from
-from gateway.clients.tasks import TaskDoor
+from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock
@@ -128,7 +128,7 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         made = ClientBus(
             Admission({name: token_of(name) for name in clients}, scopes, FakeClock()),
             feed,
-            TaskDoor(programs, sessions, inbox, inbox.knows, clock, 60.0),
+            TaskService(feed, TaskDoor(programs, sessions, inbox, inbox.knows, clock, 60.0)),
             Registers(RedisNodeStore(connection).living, catalog, ["scout"]),
             clock,
         )
