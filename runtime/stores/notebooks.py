@@ -14,6 +14,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from runtime.core.errors import HeadMoved, NotebookExists, NotebookFull, NotebookGone
+from runtime.tape.tape import Following
+
 NOTEBOOK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 """The names of notebooks."""
 
@@ -55,6 +58,15 @@ class NotebookBranch:
 
 
 @dataclass(frozen=True, slots=True)
+class Merged:
+    """Entries of another notebook, up to `last` of its branch, were merged, which brought the head to `head`."""
+
+    branch: int
+    last: int
+    head: int
+
+
+@dataclass(frozen=True, slots=True)
 class Notebook:
     """A notebook as it was read. `head` is the number of its last entry, 0 while there is none, and `written` the
     number of places that are used, with those behind rollbacks. `origin` is what it took over when it began as a fork
@@ -70,8 +82,8 @@ class Notebook:
     origin: tuple[Stretch, ...] = ()
     branches: Mapping[int, NotebookBranch] = field(default_factory=lambda: {0: NotebookBranch(0, 0)})
     created_ms: int = 0
-    merged: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """The branch and the last entry of each notebook up to which it was merged into this one."""
+    merged: Mapping[str, Merged] = field(default_factory=dict)
+    """What was merged last, by the notebook that it came from."""
 
     def head_of(self, branch: int) -> int:
         """The last entry of a branch. Raises LookupError where there is none of that number."""
@@ -136,7 +148,7 @@ class Merging:
     notebook: str
     branch: int
     last: int
-    before: tuple[int, int] | None
+    before: Merged | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +215,6 @@ class NotebookStore(Protocol):
         ...
 
 
-class Following(Protocol):
-    """One who waits for news."""
-
-    async def news(self) -> None:
-        """Return when there may be news since the last wait. Raises StorageError."""
-        ...
-
-
 def cut(view: Sequence[Stretch], last: int, *, after: int = 0) -> tuple[Stretch, ...]:
     """The part of a view after entry `after` and up to `last`."""
     return tuple(
@@ -235,3 +239,49 @@ def entry_line(kind: str, payload: Any, meta: Any, date: str) -> str:
     """The line of an entry that is to be appended."""
     data = {"kind": kind, "payload": payload, "meta": meta, "date": date}
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def head_moved(name: str, head: int) -> HeadMoved:
+    """The error where another head was expected."""
+    return HeadMoved(f"{name} is at entry {head}: somebody else wrote first. Read on from there.", head=head)
+
+
+def no_entry(name: str, number: int) -> NotebookGone:
+    """The error where there is no such entry."""
+    return NotebookGone(f"{name} has no entry {number}.")
+
+
+def no_branch(name: str, branch: int | None) -> NotebookGone:
+    """The error where there is no such branch."""
+    return NotebookGone(f"{name} has no branch {branch}.")
+
+
+def name_taken(name: str) -> NotebookExists:
+    """The error where a fork's name is that of another notebook."""
+    return NotebookExists(f"There is another notebook {name}; choose another name for the fork.")
+
+
+def no_room_in(name: str, entries: int) -> NotebookFull:
+    """The error where a notebook has as many entries as it may."""
+    return NotebookFull(f"{name} has no room: tapes.entries allows {entries:,}, with those behind rollbacks.")
+
+
+def no_room_for(notebooks: int) -> NotebookFull:
+    """The error where there are as many notebooks as there may be."""
+    return NotebookFull(f"There are {notebooks:,} notebooks, as many as tapes.notebooks allows.")
+
+
+def rolled_back_too_often(name: str) -> NotebookFull:
+    """The error where a notebook has as many branches as it may."""
+    return NotebookFull(f"{name} was rolled back {MAX_BRANCHES:,} times; fork it to roll back again.")
+
+
+def view_up_to(notebook: Notebook, at: int, branch: int | None) -> tuple[Stretch, ...]:
+    """What a fork takes over. Raises NotebookGone."""
+    try:
+        view = notebook.view(branch)
+    except LookupError as error:
+        raise no_branch(notebook.name, branch) from error
+    if not 0 <= at <= (view[-1].last if view else 0):
+        raise no_entry(notebook.name, at)
+    return cut(view, at)

@@ -19,7 +19,18 @@ from runtime.core.errors import HeadMoved, NotebookExists, NotebookFull, Noteboo
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.sessions.tape_news import TapeNews
-from runtime.stores.notebooks import Appended, Draft, Entry, Merging, Notebook, NotebookStore, common, cut, entry_line
+from runtime.stores.notebooks import (
+    Appended,
+    Draft,
+    Entry,
+    Merged,
+    Merging,
+    Notebook,
+    NotebookStore,
+    common,
+    cut,
+    entry_line,
+)
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.fakes.memory.notebooks import MemoryNotebooks
 
@@ -169,8 +180,8 @@ async def test_what_was_merged_is_noted_with_the_entries_and_guards_them(store: 
     await store.append("plan", drafts("b"), merging=first)
     with pytest.raises(HeadMoved):
         await store.append("plan", drafts("b"), merging=first)
-    await store.append("plan", drafts("c"), merging=Merging("try", 1, 4, (0, 3)))
-    assert (await of(store, "plan")).merged == {"try": (1, 4)}
+    await store.append("plan", drafts("c"), merging=Merging("try", 1, 4, Merged(0, 3, 2)))
+    assert (await of(store, "plan")).merged == {"try": Merged(1, 4, 3)}
     assert await texts(store, "plan") == ["1 a", "2 b", "3 c"]
 
 
@@ -228,21 +239,7 @@ async def step(store: NotebookStore, model: Model, number: int, deed: Sequence[A
     kind, name, what, more = deed
     here = model.now.get(name)
     if kind == "append":
-        words, expect = [f"{number}.{each}" for each in range(what)], None if more < 0 else more
-        try:
-            done = await store.append(name, drafts(*words), expect=expect)
-        except HeadMoved as moved:
-            head = moved.head
-        else:
-            head = None
-        if head is not None:
-            assert expect not in (None, head)
-            assert head == len(here or ())
-            return
-        assert expect in (None, len(here or ()))
-        model.now[name] = [*(here or ()), *words]
-        model.left.setdefault(name, [])
-        assert (done.first, done.last) == (len(here or ()) + 1, len(model.now[name]))
+        await _append(store, model, name, [f"{number}.{each}" for each in range(what)], None if more < 0 else more)
     elif kind == "rollback":
         expect = None if more < 0 else more
         try:
@@ -262,6 +259,22 @@ async def step(store: NotebookStore, model: Model, number: int, deed: Sequence[A
             return
         if what not in model.now:
             model.now[what], model.left[what] = here[:more], []
+
+
+async def _append(store: NotebookStore, model: Model, name: str, words: list[str], expect: int | None) -> None:
+    before = model.now.get(name, [])
+    try:
+        done = await store.append(name, drafts(*words), expect=expect)
+    except HeadMoved as moved:
+        head = moved.head
+    else:
+        model.now[name] = [*before, *words]
+        model.left.setdefault(name, [])
+        assert (done.first, done.last) == (len(before) + 1, len(model.now[name]))
+        assert expect in (None, len(before))
+        return
+    assert head == len(before)
+    assert expect not in (None, head)
 
 
 async def check(store: NotebookStore, model: Model) -> None:

@@ -8,20 +8,26 @@ from dataclasses import replace
 
 import anyio
 
-from runtime.core.errors import HeadMoved, NotebookExists, NotebookFull, NotebookGone
 from runtime.stores.notebooks import (
     ANCHOR,
     MAX_BRANCHES,
     Appended,
     Draft,
     Entry,
-    Following,
+    Merged,
     Merging,
     Notebook,
     NotebookBranch,
     Stretch,
-    cut,
+    head_moved,
+    name_taken,
+    no_entry,
+    no_room_for,
+    no_room_in,
+    rolled_back_too_often,
+    view_up_to,
 )
+from runtime.tape.tape import Following
 
 
 class _Follower:
@@ -66,14 +72,14 @@ class MemoryNotebooks:
         self._make_room(name)
         now = self._known.get(name, Notebook(name))
         if expect not in (None, now.head):
-            raise HeadMoved(f"{name} is at {now.head}", head=now.head)
+            raise head_moved(name, now.head)
         if merging is not None and now.merged.get(merging.notebook) != merging.before:
-            raise HeadMoved(f"{name} is at {now.head}", head=now.head)
+            raise head_moved(name, now.head)
         if now.written + len(drafts) > self._entries:
-            raise NotebookFull(name)
+            raise no_room_in(name, self._entries)
         self._places.setdefault(name, []).extend(drafts)
-        merged = {} if merging is None else {merging.notebook: (merging.branch, merging.last)}
         done = Appended(now.head + 1, now.head + len(drafts))
+        merged = {} if merging is None else {merging.notebook: Merged(merging.branch, merging.last, done.last)}
         written = now.written + len(drafts)
         self._put(replace(now, head=done.last, written=written, merged={**now.merged, **merged}))
         if key is not None:
@@ -81,17 +87,12 @@ class MemoryNotebooks:
         return done
 
     async def fork(self, name: str, origin: Notebook, at: int, /, *, branch: int | None = None) -> bool:
-        try:
-            view = origin.view(branch)
-        except LookupError as error:
-            raise NotebookGone(origin.name) from error
-        if not 0 <= at <= (view[-1].last if view else 0):
-            raise NotebookGone(f"{origin.name} has no entry {at}")
+        taken_over = view_up_to(origin, at, branch)
         self._make_room(name)
-        taken_over, now = cut(view, at), self._known.get(name)
+        now = self._known.get(name)
         if now is not None:
             if (now.origin, now.parent, now.at) != (taken_over, origin.name, at):
-                raise NotebookExists(name)
+                raise name_taken(name)
             return False
         self._places[name] = []
         self._put(Notebook(name, at, 0, 0, origin.name, at, taken_over, {0: NotebookBranch(at, at)}))
@@ -100,16 +101,16 @@ class MemoryNotebooks:
     async def rollback(self, name: str, to: int, /, *, expect: int | None = None) -> int:
         now = self._known.get(name)
         if now is None:
-            raise NotebookGone(name)
+            raise no_entry(name, to)
         if expect not in (None, now.head):
-            raise HeadMoved(f"{name} is at {now.head}", head=now.head)
+            raise head_moved(name, now.head)
         if to > now.head:
-            raise NotebookGone(f"{name} has no entry {to}")
+            raise no_entry(name, to)
         if to == now.head:
             return now.branch
         new = len(now.branches)
         if new > MAX_BRANCHES:
-            raise NotebookFull(name)
+            raise rolled_back_too_often(name)
         left = replace(now.branches[now.branch], head=now.head)
         begun = NotebookBranch(to, to - now.written, now.branch)
         self._put(replace(now, head=to, branch=new, branches={**now.branches, now.branch: left, new: begun}))
@@ -139,7 +140,7 @@ class MemoryNotebooks:
 
     def _make_room(self, name: str) -> None:
         if name not in self._known and len(self._known) >= self._notebooks:
-            raise NotebookFull(name)
+            raise no_room_for(self._notebooks)
 
     def _put(self, notebook: Notebook) -> None:
         self._known[notebook.name] = notebook

@@ -11,7 +11,6 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from runtime.core.errors import HeadMoved, NotebookExists, NotebookFull, NotebookGone
 from runtime.core.ids import SessionId
 from runtime.storage.encoding.sealing import AssociatedData
 from runtime.storage.redis.client.connection import RedisConnection
@@ -26,11 +25,18 @@ from runtime.stores.notebooks import (
     Appended,
     Draft,
     Entry,
+    Merged,
     Merging,
     Notebook,
     NotebookBranch,
     Stretch,
-    cut,
+    head_moved,
+    name_taken,
+    no_entry,
+    no_room_for,
+    no_room_in,
+    rolled_back_too_often,
+    view_up_to,
 )
 from runtime.stores.sessions import SHARDS
 
@@ -107,13 +113,13 @@ class RedisNotebooks:
             arguments,
         )
         if kind == "full":
-            raise NotebookFull(f"{name} has its largest number of entries, {self._entries:,}; go on in another one.")
+            raise no_room_in(name, self._entries)
         if kind in ("head", "merged"):
-            raise _moved(name, first)
+            raise head_moved(name, first)
         return Appended(first, last[0], kind == "known")
 
     async def fork(self, name: str, origin: Notebook, at: int, /, *, branch: int | None = None) -> bool:
-        view = _view_up_to(origin, at, branch)
+        view = view_up_to(origin, at, branch)
         keys = keys_of(name)
         if not await self._connection.ask("EXISTS", keys.notebook):
             await self._make_room()
@@ -125,7 +131,7 @@ class RedisNotebooks:
             [name, uuid.uuid4().hex, origin.name, number, at, taken_over],
         )
         if kind == "exists":
-            raise NotebookExists(f"There is a notebook {name} already; choose another name for the fork.")
+            raise name_taken(name)
         return bool(kind == "ok")
 
     async def rollback(self, name: str, to: int, /, *, expect: int | None = None) -> int:
@@ -136,11 +142,11 @@ class RedisNotebooks:
             [name, uuid.uuid4().hex, to, "" if expect is None else expect, MAX_BRANCHES],
         )
         if kind == "head":
-            raise _moved(name, found)
+            raise head_moved(name, found)
         if kind == "full":
-            raise NotebookFull(f"{name} was rolled back {MAX_BRANCHES:,} times; fork it to roll back again.")
+            raise rolled_back_too_often(name)
         if kind in ("gone", "beyond"):
-            raise NotebookGone(f"{name} has no entry {to}.")
+            raise no_entry(name, to)
         return int(found)
 
     async def read(self, view: Sequence[Stretch], /, *, back: bool = False) -> AsyncIterator[Entry]:
@@ -171,7 +177,7 @@ class RedisNotebooks:
         the bound together."""
         counts = await self._connection.each(_lists(), lambda batch, key: batch.zcard(key))
         if sum(counts) >= self._notebooks:
-            raise NotebookFull(f"There are {self._notebooks:,} notebooks, as many as tapes.notebooks allows.")
+            raise no_room_for(self._notebooks)
 
     def _entry_fields(self, name: str, draft: Draft, mark: str) -> list[str | int]:
         line = self._connection.sealing.shared.seal(entry_binding(name, mark), draft.line)
@@ -224,7 +230,7 @@ def _notebook(name: str, row: Fields, branches: Fields) -> Notebook:
         origin,
         {int(number): _branch(text) for number, text in branches.items()},
         int(row["created"]),
-        {other: (int(branch), int(last)) for other, (branch, last) in merged.items()},
+        {other: Merged(*map(int, numbers)) for other, numbers in merged.items()},
     )
 
 
@@ -238,23 +244,9 @@ def _branch(text: str) -> NotebookBranch:
 def _merged_fields(merging: Merging | None) -> tuple[str, str, str]:
     if merging is None:
         return "", "", ""
-    before = "" if merging.before is None else f"{merging.before[0]} {merging.before[1]}"
+    was = merging.before
+    before = "" if was is None else f"{was.branch} {was.last} {was.head}"
     return f"{_MERGED}{merging.notebook}", before, f"{merging.branch} {merging.last}"
-
-
-def _view_up_to(origin: Notebook, at: int, branch: int | None) -> Sequence[Stretch]:
-    """What a fork takes over. Raises NotebookGone."""
-    try:
-        view = origin.view(branch)
-    except LookupError as error:
-        raise NotebookGone(f"{origin.name} has no branch {branch}.") from error
-    if not 0 <= at <= (view[-1].last if view else 0):
-        raise NotebookGone(f"{origin.name} has no entry {at}.")
-    return cut(view, at)
-
-
-def _moved(name: str, head: int) -> HeadMoved:
-    return HeadMoved(f"{name} is at entry {head}: somebody else wrote first. Read on from there.", head=head)
 
 
 def _digest(text: str) -> str:

@@ -1,7 +1,7 @@
 -- Appends entries to a notebook, which the first ones make. KEYS 1 notebook  2 its branches  3 entries  4 anchors
 --      5 key of this append  6 all notebooks  7 news
 -- ARGV 1 name  2 this attempt's own mark  3 how long the key is remembered (ms)  4 expected head, or ""  5 bound
---      6 field for what is merged, or ""  7 what it has to be  8 what it is then
+--      6 field for what is merged, or ""  7 what it has to be  8 what it is then, with the head after it
 --      then for each entry: 1 for an anchor, kind, line, 1 for a raw one, mark
 -- Returns {"ok"|"known", first, last}, or {"head"|"merged"|"full", head} when nothing was written. An attempt that is
 -- repeated because its answer was lost is told the same again.
@@ -40,7 +40,7 @@ end
 local first = head + 1
 head = last + off
 redis.call('HSET', KEYS[1], 'head', head, 'last', last)
-if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], ARGV[6], ARGV[8]) end
+if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], ARGV[6], string.format('%s %d', ARGV[8], head)) end
 redis.call('ZADD', KEYS[6], now, ARGV[1])
 redis.call('XADD', KEYS[7], 'MAXLEN', '~', '100', '*', 's', ARGV[1])
 redis.call('SET', KEYS[5], string.format('%d %d %s', first, head, ARGV[2]), 'PX', ARGV[3])
