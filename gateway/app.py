@@ -30,7 +30,17 @@ from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
-from gateway.foundation import Foundation, bus_of, desk_of, jobs_of, node_context_of, renewal_of, runs_of, schedules_of
+from gateway.foundation import (
+    Foundation,
+    bus_of,
+    desk_of,
+    jobs_of,
+    node_context_of,
+    renewal_of,
+    runs_of,
+    schedules_of,
+    tapes_of,
+)
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter
@@ -58,6 +68,7 @@ from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Platform, Ready, Service
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
+from gateway.tapes.service import TapeService
 from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import persistent_secret
 from gateway.web.names import ReservedNames
@@ -213,7 +224,7 @@ async def _start(
     )
     service = Service(node, BotLeases(leases, roster, renewal), registry, platforms, bus)
     scrape = counting(settings.metrics, bus, gauges_of(node, registry, foundation.sandbox, connection))
-    options = await _web_options(web, foundation, scrape, bus_of(foundation, inbox, tasks))
+    options = await _web_options(web, foundation, scrape, bus_of(foundation, inbox, tasks), tapes_of(foundation, inbox))
     app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
     port = await _open_web(web, app, settings.web, tasks)
     tasks.start_soon(service.warm_up, foundation.llm)
@@ -358,7 +369,7 @@ async def _closed(adapter: HoldsConnections) -> None:
 
 
 async def _web_options(
-    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None
+    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None, tapes: TapeService | None
 ) -> WebOptions:
     own = foundation.settings.web
     records = RedisRecords(foundation.connection, web.name)
@@ -370,7 +381,7 @@ async def _web_options(
         if agent.kind is not AgentKind.HUMAN
     }
     desk, reserved = desk_of(foundation), ReservedNames(agents)
-    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, reserved)
+    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
 
 
 def _lowerer(settings: Settings, llm: Models) -> Lowerer:

@@ -31,6 +31,9 @@ from gateway.programs.tool_servers import remote_servers
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.standards import doors_of
+from gateway.tapes.journals import Journals
+from gateway.tapes.service import TapeService
+from gateway.tapes.tapes import Tapes
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
@@ -52,6 +55,7 @@ from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.nodes import RedisNodeStore
+from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.schedule_runs import RedisRuns
@@ -191,6 +195,23 @@ def bus_of(foundation: Foundation, inbox: RedisInbox, tasks: TaskGroup) -> Clien
         ),
         clock,
         doors_of(own, admission, service, tasks),
+    )
+
+
+def tapes_of(foundation: Foundation, inbox: RedisInbox) -> TapeService | None:
+    """The tape service for clients; None if there are none."""
+    own, connection, clock = foundation.settings, foundation.connection, foundation.clock
+    if not own.clients:
+        return None
+    sessions = RedisSessionStore(connection, foundation.archive)
+    catalog = keeping_of(own, connection, foundation.archive).catalog
+    bounds = own.tapes
+    notebooks = RedisNotebooks(connection, sessions.news, notebooks=bounds.notebooks, entries=bounds.entries)
+    return TapeService(
+        Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
+        Tapes(notebooks, catalog, sessions),
+        Journals(catalog, inbox, inbox.knows, clock),
+        clock,
     )
 
 

@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gateway.settings.clients import ClientSettings, McpSettings, client_tokens
+from gateway.settings.clients import ClientSettings, McpSettings, TapeSettings, client_tokens
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
@@ -91,6 +92,7 @@ class Settings(BaseSettings):
     participants: ParticipantSettings = ParticipantSettings()
     clients: dict[str, ClientSettings] = Field(default_factory=dict)
     mcp: McpSettings = McpSettings()
+    tapes: TapeSettings = TapeSettings()
     retention: RetentionSettings = RetentionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     execution: ExecutionSettings = ExecutionSettings()
@@ -380,10 +382,7 @@ def _given_twice(key: str) -> ConfigError:
 
 
 def _value(settings: Settings, key: str) -> Any:
-    value: Any = settings
-    for name in key.split("."):
-        value = getattr(value, name)
-    return value
+    return reduce(getattr, key.split("."), settings)
 
 
 def _masked(key: str, value: Any, tree: type[Settings]) -> str:

@@ -25,6 +25,8 @@ from adapters.web.allowance import Allowance
 from gateway.clients.bus import PREFIX, ClientBus
 from gateway.participants.desk import Desk
 from gateway.socket_link import SocketLink
+from gateway.tapes.service import PREFIX as TAPES
+from gateway.tapes.service import TapeService
 from gateway.web.files import FileRoutes
 from gateway.web.guard import METRICS, PARTICIPANTS, Guard, allowed_hosts
 from gateway.web.hooks import METHODS, Hooks
@@ -65,6 +67,8 @@ class WebOptions:
     scrape: Scrape | None = None
     """None: there are no metrics."""
     bus: ClientBus | None = None
+    """None: there are no clients."""
+    tapes: TapeService | None = None
     """None: there are no clients."""
     reserved: ReservedNames = field(default_factory=ReservedNames)
     """Names that nobody may take."""
@@ -213,9 +217,11 @@ def build_web(
     seats = [] if desk is None else [WebSocketRoute(f"{PARTICIPANTS}{{name}}", desk.answer)]
     numbers = [] if options.scrape is None else [Route(METRICS, options.scrape.answer)]
     bus = [] if options.bus is None else [Mount(PREFIX, options.bus.app()), *options.bus.doors]
+    tapes = [] if options.tapes is None else [Mount(TAPES, options.tapes.app())]
     return Starlette(
         routes=[
             *bus,
+            *tapes,
             *kept,
             *seats,
             *numbers,
