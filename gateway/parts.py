@@ -25,7 +25,7 @@ from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubte
 from runtime.stores.archive import Archive
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.dead_letters import DeadLetters
-from runtime.stores.inbox import NOTICE, Inbox, InboxEvent
+from runtime.stores.inbox import NOTICE, InboxEvent
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.schedule_runs import RunStore
 from runtime.stores.schedules import ScheduleStore
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
+    from runtime.storage.redis.inbox import RedisInbox
 
 
 _NO_POSTGRES = (
@@ -160,7 +161,7 @@ class Keeping:
     places: PlaceStore
     schedules: ScheduleStore
     runs: RunStore
-    inbox: Inbox
+    inbox: RedisInbox
 
 
 def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
