@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from anyio.abc import TaskGroup
@@ -14,7 +15,10 @@ from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
 from gateway.clients.tasks import TaskDoor
+from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
+from gateway.cluster.roster import Roster
+from gateway.cluster.shares import Shares
 from gateway.extensions.loading import load_extensions
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
@@ -23,9 +27,10 @@ from gateway.jobs.schedules import Schedule
 from gateway.observability.debugger.server import Debugger
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
+from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import keeping_of
+from gateway.parts import Engine, keeping_of
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
@@ -34,9 +39,7 @@ from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
 from runtime.language.program import Program
-from runtime.llm.client import LLMClient
 from runtime.meetings.showing import MeetingHabits
-from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
@@ -51,9 +54,16 @@ from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.storage.redis.shares import RedisShareStore
 from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.archive import Archive
+from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder
+
+_LOOP_RENEWS_S = 10.0
+"""The shortest lifetime of leases that the gateway's loop renews, since that loop may be busy: jobs, and shares of
+platforms' limits. Nobody waits for either.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +74,8 @@ class Foundation:
     routes: Routes
     schedules: Sequence[Schedule]
     programs: Mapping[str, Program]
-    llm: LLMClient
-    model_line: str
-    sandbox: MontySandbox
+    engine: Engine | None
+    """None on a front, which executes no program."""
     connection: RedisConnection
     archive: Archive | None
     clock: Clock
@@ -74,6 +83,41 @@ class Foundation:
     data_dir: Path
     texts: Texts
     debugger: Debugger | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The other processes, and what we share with them. `patient` holds what the gateway's loop renews itself; the
+    `node` of a front does not run.
+    """
+
+    roster: Roster
+    leases: RedisLeaseStore
+    renewal: Renewal
+    node: Node
+    schedulers: Schedulers
+    patient: LeaseHolder
+
+
+async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisInbox, tasks: TaskGroup) -> Cluster:
+    """The cluster as this process sees it; our share of platforms' limits is kept in `tasks`."""
+    connection, clock, serves = foundation.connection, foundation.clock, foundation.engine is not None
+    roster = Roster(RedisNodeStore(connection), holder, clock, enters=serves)
+    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, announces=serves)
+    node = Node(leases, inbox, roster, renewal, foundation.bus, park_s=foundation.settings.nodes.drain_s)
+    patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))
+    shares = Shares(RedisShareStore(connection), patient, clock, roster)
+    await shares.open()
+    tasks.start_soon(shares.run)
+    schedulers = Schedulers(
+        partial(RedisRecords, connection),
+        shares,
+        clock,
+        tasks,
+        may_show=lambda conversation: node.may_show(shard_of(conversation)),
+    )
+    node.on_sure = schedulers.resume
+    return Cluster(roster, leases, renewal, node, schedulers, patient)
 
 
 def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> Jobs:
@@ -84,15 +128,15 @@ def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> J
     return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
 
 
-def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock) -> Renewal:
-    """The renewer of this node's leases, with its own thread and connection."""
+def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, announces: bool = True) -> Renewal:
+    """The renewer of this process's leases, with its own thread and connection."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[tuple[RedisLeaseStore, RedisNodeStore]]:
         async with connection.in_another_loop() as other:
             yield RedisLeaseStore(other), RedisNodeStore(other)
 
-    return Renewal(opened, holder, clock, runner=in_thread)
+    return Renewal(opened, holder, clock, runner=in_thread, announces=announces)
 
 
 def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, tasks: TaskGroup) -> Schedules:
@@ -103,8 +147,15 @@ def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, task
     return made
 
 
-def node_context_of(
-    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, files: Files, limits: Limits, tasks: TaskGroup
+def node_context_of(  # noqa: PLR0913 - the parts of a node
+    foundation: Foundation,
+    engine: Engine,
+    inbox: RedisInbox,
+    outbound: Outbound,
+    files: Files,
+    limits: Limits,
+    attend: Attend,
+    tasks: TaskGroup,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
     settings, clock = foundation.settings, foundation.clock
@@ -119,8 +170,8 @@ def node_context_of(
         foundation.programs,
         store,
         outbound,
-        foundation.sandbox,
-        foundation.llm,
+        engine.sandbox,
+        engine.llm,
         clock,
         foundation.bus,
         files=files,
@@ -143,6 +194,7 @@ def node_context_of(
         extended=extended,
         calls=extensions.calls,
         seen=bool(settings.clients),
+        schedules=schedules_of(foundation, inbox, attend, tasks),
     )
 
 

@@ -18,13 +18,14 @@ from gateway.jobs.retention import Retention
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys
 from gateway.settings.retention import NO_ARCHIVE
 from gateway.settings.tree import Settings, environment_keys, model_environment
+from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError, LLMUnavailable, NotInstalled
 from runtime.core.files import FileStore
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubted
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
-from runtime.llm.client import LLMClient
+from runtime.llm.client import LLMClient, warm_up
 from runtime.llm.local import NoModelClient
 from runtime.stores.archive import Archive
 from runtime.stores.catalog import SessionCatalog
@@ -97,6 +98,25 @@ async def open_model_if_any(settings: Settings, *, on_event: Tell = unheard) -> 
             yield NoModelClient(str(error)), f"none. {error}"
         else:
             yield client, f"{choice.name} ({choice.reason})"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What executes programs: the model, a line about it for people, and the workers for what it writes."""
+
+    llm: LLMClient
+    model_line: str
+    sandbox: MontySandbox
+
+
+@asynccontextmanager
+async def open_engine(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[Engine]:
+    """What executes programs; the model gets ready meanwhile. Raises ConfigError as its parts."""
+    async with AsyncExitStack() as stack:
+        llm, line = await stack.enter_async_context(open_model_if_any(settings, on_event=on_event))
+        (await stack.enter_async_context(beside())).start_soon(warm_up, llm)
+        sandbox = await stack.enter_async_context(open_sandbox(settings, on_event=on_event))
+        yield Engine(llm, line, sandbox)
 
 
 @asynccontextmanager
@@ -251,7 +271,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
 
 
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
-    """The sources of the gauges."""
+    """The sources of the gauges of a node."""
     from gateway.observability.gauges import Gauges
     from runtime.storage.redis.queue_depths import RedisQueueDepths
 
@@ -264,3 +284,11 @@ def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection:
         lambda: sandbox.wrapping.jailed,
         RedisQueueDepths(connection).waiting,
     )
+
+
+def front_gauges(connection: RedisConnection) -> Gauges:
+    """The sources of the gauges of a front, which serves no conversation and has no workers."""
+    from gateway.observability.gauges import Gauges
+    from runtime.storage.redis.queue_depths import RedisQueueDepths
+
+    return Gauges(frozenset, int, int, int, int, bool, RedisQueueDepths(connection).waiting)

@@ -35,6 +35,7 @@ def run(  # noqa: PLR0913 - options of a command
     host: Annotated[str | None, typer.Option(help="Address of the web chat.")] = None,
     port: Annotated[int | None, typer.Option(help="Port of the web chat; 0 takes any free one.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="The folder that keeps the state.")] = None,
+    role: Annotated[str | None, typer.Option(help="What it does: all, front or agents. [default: all]")] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Let an editor on this machine debug.")] = False,
     debug_address: Annotated[
         str | None, typer.Option(help="Where the editor attaches, HOST:PORT on this machine. [default: 127.0.0.1:7529]")
@@ -45,7 +46,7 @@ def run(  # noqa: PLR0913 - options of a command
 ) -> None:
     """Start the gateway and say where to go; Ctrl-C stops it."""
     with plain_errors():
-        flags = {"model": model, "web.host": host, "web.port": port, "data_dir": data_dir}
+        flags = {"model": model, "web.host": host, "web.port": port, "data_dir": data_dir, "nodes.role": role}
         settings = load_settings(config, flags)
         wanted = debug or debug_address is not None or stop_on_entry
         _serve_until_stopped(settings, program or [], _debugging(debug_address, stop_on_entry) if wanted else None)
@@ -115,6 +116,6 @@ async def _stopped(stopping: Event, drains: Sequence[Callable[[], Awaitable[None
 
 def _announce(ready: Ready) -> None:
     say("Parley is running. Ctrl-C stops it.")
-    say(f"  web chat   {ready.web_url}")
+    say(f"  {ready.port:<10} {ready.url}")
     for line in ready.lines:
         say(f"  {line}")

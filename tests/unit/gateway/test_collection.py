@@ -49,7 +49,7 @@ def test_what_exists_at_the_start_is_never_looked_through() -> None:
 async def test_a_gateway_collects_rarely_once_it_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     async def serve(_settings: Settings, _programs: Sequence[Path], *, on_ready: object, debug: object) -> None:
         assert callable(on_ready)
-        on_ready(Ready("http://127.0.0.1:1", [], drain))
+        on_ready(Ready("web chat", "http://127.0.0.1:1", [], drain))
         signal.raise_signal(signal.SIGTERM)
 
     async def drain(_within_s: float | None) -> None:
