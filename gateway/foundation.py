@@ -66,6 +66,10 @@ platforms' limits. Nobody waits for either.
 """
 
 
+_FRONT_WEIGHT = 0.25
+"""A front's part of a platform's limits, compared with a node's: it says only what needs no session. Chosen."""
+
+
 @dataclass(frozen=True, slots=True)
 class Foundation:
     """The basis of all other parts, from the settings to the connection of the database."""
@@ -106,7 +110,7 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
     leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, announces=serves)
     node = Node(leases, inbox, roster, renewal, foundation.bus, park_s=foundation.settings.nodes.drain_s)
     patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))
-    shares = Shares(RedisShareStore(connection), patient, clock, roster)
+    shares = Shares(RedisShareStore(connection), patient, clock, roster, weight=1.0 if serves else _FRONT_WEIGHT)
     await shares.open()
     tasks.start_soon(shares.run)
     schedulers = Schedulers(
