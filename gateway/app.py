@@ -179,7 +179,7 @@ async def _start(
     app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
     if settings.nodes.people_come:
         receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
-        options = await _web_options(web, foundation, scrape, bus_of(foundation, inbox, tasks))
+        options = await _web_options(web, foundation, scrape, bus_of(foundation, tasks))
         app = build_web(web, service.not_ready, options, clock, receivers=receivers, files=kept)
     port = await _open_web(web, app, settings.web, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)

@@ -206,12 +206,12 @@ def _mailboxes(foundation: Foundation) -> RedisMailboxes:
     return RedisMailboxes(foundation.connection, bound=foundation.settings.participants.mailbox_messages)
 
 
-def bus_of(foundation: Foundation, inbox: RedisInbox, tasks: TaskGroup) -> ClientBus | None:
+def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     """The bus for clients, whose feed runs in `tasks`; None if there are none."""
     own, connection, clock = foundation.settings, foundation.connection, foundation.clock
     if not own.clients:
         return None
-    feed = Feed(RedisEventLog(connection))
+    feed, inbox = Feed(RedisEventLog(connection)), RedisInbox(connection)
     tasks.start_soon(feed.run)
     return ClientBus(
         Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
