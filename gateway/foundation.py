@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from anyio.abc import TaskGroup
 
+from gateway.access.admission import Owners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
 from gateway.clients.task_service import TaskDoor, TaskService
+from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
+from gateway.cluster.roster import Roster
+from gateway.cluster.shares import Shares
 from gateway.extensions.loading import load_extensions
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
@@ -24,9 +29,10 @@ from gateway.jobs.schedules import Schedule
 from gateway.observability.debugger.server import Debugger
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
+from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import keeping_of
+from gateway.parts import Engine, keeping_of
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
@@ -41,15 +47,14 @@ from runtime.core.ids import schedule_id
 from runtime.core.texts import Texts
 from runtime.events.service import ScheduleFailing
 from runtime.language.program import Program
-from runtime.llm.models import Models
 from runtime.meetings.showing import MeetingHabits
-from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import FAILURES, Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
@@ -61,9 +66,20 @@ from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.schedule_runs import RedisRuns
 from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.storage.redis.shares import RedisShareStore
 from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.archive import Archive
+from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder
+
+_LOOP_RENEWS_S = 10.0
+"""The shortest lifetime of leases that the gateway's loop renews, since that loop may be busy: jobs, and shares of
+platforms' limits. Nobody waits for either.
+"""
+
+
+_FRONT_WEIGHT = 0.25
+"""A front's part of a platform's limits, compared with a node's: it says only what needs no session. Chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +90,8 @@ class Foundation:
     routes: Routes
     schedules: Sequence[Schedule]
     programs: Mapping[str, Program]
-    llm: Models
-    model_line: str
-    sandbox: MontySandbox
+    engine: Engine | None
+    """None on a front, which executes no program."""
     connection: RedisConnection
     archive: Archive | None
     clock: Clock
@@ -84,6 +99,41 @@ class Foundation:
     data_dir: Path
     texts: Texts
     debugger: Debugger | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The other processes, and what we share with them. `patient` holds what the gateway's loop renews itself; the
+    `node` of a front does not run.
+    """
+
+    roster: Roster
+    leases: RedisLeaseStore
+    renewal: Renewal
+    node: Node
+    schedulers: Schedulers
+    patient: LeaseHolder
+
+
+async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisInbox, tasks: TaskGroup) -> Cluster:
+    """The cluster as this process sees it; our share of platforms' limits is kept in `tasks`."""
+    connection, clock, serves = foundation.connection, foundation.clock, foundation.engine is not None
+    roster = Roster(RedisNodeStore(connection), holder, clock, enters=serves)
+    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, announces=serves)
+    node = Node(leases, inbox, roster, renewal, foundation.bus, park_s=foundation.settings.nodes.drain_s)
+    patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))
+    shares = Shares(RedisShareStore(connection), patient, clock, roster, weight=1.0 if serves else _FRONT_WEIGHT)
+    await shares.open()
+    tasks.start_soon(shares.run)
+    schedulers = Schedulers(
+        partial(RedisRecords, connection),
+        shares,
+        clock,
+        tasks,
+        may_show=lambda conversation: node.may_show(shard_of(conversation)),
+    )
+    node.on_sure = schedulers.resume
+    return Cluster(roster, leases, renewal, node, schedulers, patient)
 
 
 def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: LeaseHolder) -> Jobs:
@@ -94,15 +144,23 @@ def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: Lease
     return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
 
 
-def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock) -> Renewal:
-    """The renewer of this node's leases, with its own thread and connection."""
+def limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limits:
+    """The limits, which follow in `tasks` what models use."""
+    counters = RedisCounters(foundation.connection)
+    limits = Limits(foundation.settings.limits, counters, owners.has, foundation.texts, foundation.clock)
+    tasks.start_soon(limits.follow, foundation.bus)
+    return limits
+
+
+def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, announces: bool = True) -> Renewal:
+    """The renewer of this process's leases, with its own thread and connection."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[tuple[RedisLeaseStore, RedisNodeStore]]:
         async with connection.in_another_loop() as other:
             yield RedisLeaseStore(other), RedisNodeStore(other)
 
-    return Renewal(opened, holder, clock, runner=in_thread)
+    return Renewal(opened, holder, clock, runner=in_thread, announces=announces)
 
 
 def runs_of(foundation: Foundation, owners: OwnerNotices) -> Runs:
@@ -126,8 +184,16 @@ def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, runs
     return made
 
 
-def node_context_of(
-    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, files: Files, limits: Limits, tasks: TaskGroup
+def node_context_of(  # noqa: PLR0913 - the parts of a node
+    foundation: Foundation,
+    engine: Engine,
+    inbox: RedisInbox,
+    outbound: Outbound,
+    files: Files,
+    limits: Limits,
+    schedules: Schedules,
+    runs: Runs,
+    tasks: TaskGroup,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
     settings, clock = foundation.settings, foundation.clock
@@ -142,8 +208,8 @@ def node_context_of(
         foundation.programs,
         store,
         outbound,
-        foundation.sandbox,
-        foundation.llm,
+        engine.sandbox,
+        engine.llm,
         clock,
         foundation.bus,
         files=files,
@@ -167,6 +233,8 @@ def node_context_of(
         extended=extended,
         calls=extensions.calls,
         seen=bool(settings.clients),
+        schedules=schedules,
+        runs=runs,
     )
 
 
@@ -174,12 +242,12 @@ def _mailboxes(foundation: Foundation) -> RedisMailboxes:
     return RedisMailboxes(foundation.connection, bound=foundation.settings.participants.mailbox_messages)
 
 
-def bus_of(foundation: Foundation, inbox: RedisInbox, tasks: TaskGroup) -> ClientBus | None:
+def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     """The bus for clients, whose feed runs in `tasks`; None if there are none."""
     own, connection, clock = foundation.settings, foundation.connection, foundation.clock
     if not own.clients:
         return None
-    feed = Feed(RedisEventLog(connection))
+    feed, inbox = Feed(RedisEventLog(connection)), RedisInbox(connection)
     tasks.start_soon(feed.run)
     admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store = RedisSessionStore(connection, foundation.archive)

@@ -17,6 +17,7 @@ from gateway.jobs.erasure import Erasure
 from gateway.jobs.retention import Retention
 from gateway.settings.retention import NO_ARCHIVE
 from gateway.settings.tree import Settings
+from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError
 from runtime.core.files import FileStore
@@ -34,6 +35,7 @@ from runtime.tape.tape import TapeReader
 if TYPE_CHECKING:
     from gateway.cluster.node import Node
     from gateway.observability.gauges import Gauges
+    from runtime.llm.models import Models
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
@@ -53,6 +55,28 @@ _JAIL_ADVICE = (
 def plain(secret: SecretStr | None) -> str | None:
     """A secret as plain text."""
     return None if secret is None else secret.get_secret_value()
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What executes programs: the models, a line about them for people, and the workers for what they write."""
+
+    llm: Models
+    model_line: str
+    sandbox: MontySandbox
+
+
+@asynccontextmanager
+async def open_engine(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[Engine]:
+    """What executes programs; the models get ready meanwhile. Raises ConfigError as its parts."""
+    from gateway.models.opening import open_models
+    from runtime.llm.client import warm_up
+
+    async with AsyncExitStack() as stack:
+        llm, line = await stack.enter_async_context(open_models(settings, on_event=on_event))
+        (await stack.enter_async_context(beside())).start_soon(warm_up, llm)
+        sandbox = await stack.enter_async_context(open_sandbox(settings, on_event=on_event))
+        yield Engine(llm, line, sandbox)
 
 
 @asynccontextmanager
@@ -189,7 +213,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
 
 
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
-    """The sources of the gauges."""
+    """The sources of the gauges of a node."""
     from gateway.observability.gauges import Gauges
     from runtime.storage.redis.queue_depths import RedisQueueDepths
 
@@ -202,3 +226,11 @@ def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection:
         lambda: sandbox.wrapping.jailed,
         RedisQueueDepths(connection).waiting,
     )
+
+
+def front_gauges(connection: RedisConnection) -> Gauges:
+    """The sources of the gauges of a front, which serves no conversation and has no workers."""
+    from gateway.observability.gauges import Gauges
+    from runtime.storage.redis.queue_depths import RedisQueueDepths
+
+    return Gauges(frozenset, int, int, int, int, bool, RedisQueueDepths(connection).waiting)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.access import app as access
+from gateway.cli.bus import bus
 from gateway.cli.check import check
 from gateway.cli.compile import compile_programs
 from gateway.cli.cron import app as cron
@@ -50,6 +51,7 @@ def options(
 
 
 app.command()(run)
+app.command(short_help="Serve the bus for other programs alone.")(bus)
 app.command("compile", short_help="Show PROGRAM as PBAsm, or what is wrong with it.")(compile_programs)
 app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)
 app.command(short_help="Check the installation, or the files of a program.")(check)
