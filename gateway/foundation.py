@@ -36,7 +36,7 @@ from gateway.parts import Engine, keeping_of
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
-from gateway.standards import doors_of
+from gateway.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.tapes.journals import Journals
 from gateway.tapes.service import TapeService
 from gateway.tapes.tapes import Tapes
@@ -53,6 +53,7 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import FAILURES, Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
+from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.event_log import RedisEventLog
@@ -252,18 +253,20 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store = RedisSessionStore(connection, foundation.archive)
     service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, own.tasks.within_s))
-    return ClientBus(
+    catalog = keeping_of(own, connection, foundation.archive).catalog
+    shared = Shared(
         admission,
-        feed,
         service,
-        Registers(
-            RedisNodeStore(connection).living,
-            keeping_of(own, connection, foundation.archive).catalog,
-            list(own.participants.tokens),
-        ),
+        feed,
+        foundation.programs,
+        catalog,
+        RedisRecords(connection, PUSHES_TABLE),
+        RedisLeaseStore(connection),
+        LeaseHolder(node_id(foundation.data_dir)),
         clock,
-        doors_of(own, admission, service, tasks),
     )
+    registers = Registers(RedisNodeStore(connection).living, catalog, list(own.participants.tokens))
+    return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
 
 
 def tapes_of(foundation: Foundation, inbox: RedisInbox) -> TapeService | None:
