@@ -208,7 +208,9 @@ async def _start(
     service = Service(node, BotLeases(leases, roster, renewal), registry, platforms, bus)
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
     scrape = counting(settings.metrics, bus, gauges_of(node, registry, foundation.sandbox, connection))
-    options = await _web_options(web, foundation, scrape, bus_of(foundation, inbox, tasks), tapes_of(foundation, inbox))
+    options = await _web_options(
+        web, foundation, scrape, bus_of(foundation, inbox, tasks), tapes_of(foundation, inbox, stack)
+    )
     app = build_web(web, service.not_ready, options, clock, receivers=receivers, files=kept)
     port = await _open_web(web, app, settings.web, tasks)
     tasks.start_soon(service.warm_up, foundation.llm)

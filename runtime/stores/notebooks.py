@@ -107,13 +107,14 @@ class Notebook:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """An entry. `line` is its JSON text: one that was appended has no `id`; one that was imported (`raw`) is as it was
-    in the file.
+    in the file. `sealed`: it is encrypted where it is kept.
     """
 
     id: int
     kind: str
     line: str
     raw: bool = False
+    sealed: bool = False
 
     def data(self) -> dict[str, Any]:
         """The entry as readers get it: `id`, `kind`, `payload`, `meta`, `date`, and what else the line has."""
@@ -167,8 +168,8 @@ class NotebookStore(Protocol):
         """A notebook as it is now."""
         ...
 
-    async def names(self) -> Sequence[str]:
-        """The names of all notebooks, in their order."""
+    async def names(self) -> Mapping[str, int]:
+        """The names of all notebooks, in their order, each with a number that grows whenever it changes."""
         ...
 
     async def append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -48,14 +48,15 @@ class MemoryNotebooks:
         self._notebooks = notebooks
         self._entries = entries
         self._known: dict[str, Notebook] = {}
+        self._changes: dict[str, int] = {}
         self._places: dict[str, list[Draft]] = {}
         self._keys: dict[tuple[str, str], Appended] = {}
 
     async def find(self, name: str, /) -> Notebook | None:
         return self._known.get(name)
 
-    async def names(self) -> Sequence[str]:
-        return sorted(self._known)
+    async def names(self) -> Mapping[str, int]:
+        return dict(sorted(self._changes.items()))
 
     async def append(
         self,
@@ -144,5 +145,6 @@ class MemoryNotebooks:
 
     def _put(self, notebook: Notebook) -> None:
         self._known[notebook.name] = notebook
+        self._changes[notebook.name] = self._changes.get(notebook.name, 0) + 1
         news, self.changed = self.changed, anyio.Event()
         news.set()

@@ -78,9 +78,9 @@ class RedisNotebooks:
         row, branches = await self._connection.retrying(call, keys.notebook)
         return _notebook(name, row, branches) if row else None
 
-    async def names(self) -> Sequence[str]:
-        found = await self._connection.each(_lists(), lambda batch, key: batch.zrange(key, 0, -1))
-        return sorted(name for names in found for name in names)
+    async def names(self) -> Mapping[str, int]:
+        found = await self._connection.each(_lists(), lambda batch, key: batch.zrange(key, 0, -1, withscores=True))
+        return dict(sorted((name, int(score)) for names in found for name, score in names))
 
     async def append(
         self,
@@ -200,7 +200,7 @@ class RedisNotebooks:
 
     def _entry(self, name: str, number: int, fields: Fields) -> Entry:
         line = self._connection.sealing.open(entry_binding(name, fields.get("m", "")), fields["d"])
-        return Entry(number, fields["k"], line, "r" in fields)
+        return Entry(number, fields["k"], line, "r" in fields, "m" in fields)
 
 
 def keys_of(name: str) -> NotebookKeys:

@@ -12,6 +12,6 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', KEYS[1], 'head', ARGV[5], 'last', 0, 'branch', 0, 'off', ARGV[5], 'at', ARGV[5], 'parent', ARGV[3],
   'parent_branch', ARGV[4], 'origin', ARGV[6], 'mark', ARGV[2], 'created', now)
 redis.call('HSET', KEYS[2], 0, string.format('%s %s - -', ARGV[5], ARGV[5]))
-redis.call('ZADD', KEYS[3], now, ARGV[1])
+redis.call('ZADD', KEYS[3], math.max(now, (redis.call('ZSCORE', KEYS[3], ARGV[1]) or 0) + 1), ARGV[1])
 redis.call('XADD', KEYS[4], 'MAXLEN', '~', '100', '*', 's', ARGV[1])
 return 'ok'

@@ -19,6 +19,6 @@ redis.call('HSET', KEYS[2], branch, string.format('%s %d', left:match('^(.*) %S+
 redis.call('HSET', KEYS[2], new, string.format('%d %d %d -', to, to - last, branch))
 redis.call('HSET', KEYS[1], 'head', to, 'branch', new, 'off', to - last, 'rolled', ARGV[2])
 local time = redis.call('TIME')
-redis.call('ZADD', KEYS[3], time[1] * 1000 + math.floor(time[2] / 1000), ARGV[1])
+redis.call('ZADD', KEYS[3], math.max(time[1] * 1000 + math.floor(time[2] / 1000), (redis.call('ZSCORE', KEYS[3], ARGV[1]) or 0) + 1), ARGV[1])
 redis.call('XADD', KEYS[4], 'MAXLEN', '~', '100', '*', 's', ARGV[1])
 return {'ok', new}
