@@ -107,7 +107,7 @@ class Notebook:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """An entry. `line` is its JSON text: one that was appended has no `id`; one that was imported (`raw`) is as it was
-    in the file. `sealed`: it is encrypted where it is kept.
+    in the file. `sealed`: it is encrypted where it is kept; one that cannot be opened says so in its payload.
     """
 
     id: int

@@ -15,7 +15,6 @@ from anyio.to_thread import run_sync
 
 from gateway.tapes.search.index import Filters, Item, SearchIndex, Shelf
 from gateway.tapes.search.words import question, texts_in, words_of
-from runtime.core.errors import ContentLocked
 from runtime.stores.notebooks import Entry, Notebook, NotebookStore, Stretch
 
 INDEXED_WITHIN_S = 2.0
@@ -142,11 +141,7 @@ class Search:
     async def _index_some(self, index: SearchIndex, shelf: Shelf, after: int, last: int) -> int:
         """Index some entries after a place; the last one that was looked at."""
         upto = min(last, after + _AT_ONCE)
-        entries: list[Entry] = []
-        try:
-            entries = [entry async for entry in self._store.read([Stretch(shelf.name, after + 1, upto, 0)])]
-        except ContentLocked:
-            entries = [Entry(place, "", "", sealed=True) for place in range(after + 1, upto + 1)]
+        entries = [entry async for entry in self._store.read([Stretch(shelf.name, after + 1, upto, 0)])]
         await self._in_thread(lambda: index.add(shelf, [_item(entry) for entry in entries]))
         return upto if entries else last
 
@@ -156,10 +151,9 @@ class Search:
                 opened = await self._in_thread(partial(SearchIndex, self._path))
             except (sqlite3.Error, OSError) as error:
                 raise NoIndex(f"Nothing can be searched: {self._path} cannot be an index ({error}).") from error
-            if self._index is None:
-                self._index = opened
-            else:
-                opened.close()
+            self._index, other = opened, self._index  # which somebody else may have opened meanwhile
+            if other is not None:
+                other.close()
         return self._index
 
     async def _in_thread(self, work: Callable[[], Answer]) -> Answer:

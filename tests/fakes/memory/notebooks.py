@@ -43,8 +43,9 @@ class _Follower:
 class MemoryNotebooks:
     """Implements `runtime.stores.notebooks.NotebookStore`."""
 
-    def __init__(self, *, notebooks: int = 10_000, entries: int = 1_000_000) -> None:
+    def __init__(self, *, notebooks: int = 10_000, entries: int = 1_000_000, begun_ms: int = 0) -> None:
         self.changed = anyio.Event()
+        self._begun_ms = begun_ms
         self._notebooks = notebooks
         self._entries = entries
         self._known: dict[str, Notebook] = {}
@@ -71,7 +72,7 @@ class MemoryNotebooks:
         if key is not None and (name, key) in self._keys:
             return replace(self._keys[name, key], known=True)
         self._make_room(name)
-        now = self._known.get(name, Notebook(name))
+        now = self._known.get(name, Notebook(name, created_ms=self._begun_ms))
         if expect not in (None, now.head):
             raise head_moved(name, now.head)
         if merging is not None and now.merged.get(merging.notebook) != merging.before:

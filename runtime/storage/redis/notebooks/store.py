@@ -11,8 +11,9 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
-from runtime.storage.encoding.sealing import AssociatedData
+from runtime.storage.encoding.sealing import notebook_binding
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import NotebookKeys, ShardKeys
 from runtime.storage.redis.client.script import load_script
@@ -30,6 +31,7 @@ from runtime.stores.notebooks import (
     Notebook,
     NotebookBranch,
     Stretch,
+    entry_line,
     head_moved,
     name_taken,
     no_entry,
@@ -180,7 +182,7 @@ class RedisNotebooks:
             raise no_room_for(self._notebooks)
 
     def _entry_fields(self, name: str, draft: Draft, mark: str) -> list[str | int]:
-        line = self._connection.sealing.shared.seal(entry_binding(name, mark), draft.line)
+        line = self._connection.sealing.shared.seal(notebook_binding(name, mark), draft.line)
         return [int(draft.kind == ANCHOR), draft.kind, line, int(draft.raw), "" if line == draft.line else mark]
 
     async def _read_stretch(self, stretch: Stretch, back: bool) -> AsyncIterator[Entry]:
@@ -199,18 +201,17 @@ class RedisNotebooks:
                 return
 
     def _entry(self, name: str, number: int, fields: Fields) -> Entry:
-        line = self._connection.sealing.open(entry_binding(name, fields.get("m", "")), fields["d"])
-        return Entry(number, fields["k"], line, "r" in fields, "m" in fields)
+        kind, raw = fields["k"], "r" in fields
+        try:
+            line = self._connection.sealing.open(notebook_binding(name, fields.get("m", "")), fields["d"])
+        except ContentLocked as error:
+            line, raw = entry_line(kind, {"locked": str(error)}, {}, ""), False
+        return Entry(number, kind, line, raw, "m" in fields)
 
 
 def keys_of(name: str) -> NotebookKeys:
     """The keys of a notebook."""
     return NotebookKeys(ShardKeys(shard_of(f"notebook:{name}")), name)
-
-
-def entry_binding(name: str, mark: str) -> AssociatedData:
-    """The binding of an entry of a notebook; `mark` is the append's own, and the entry's number in it."""
-    return AssociatedData(f"notebook {name}", ("entry", mark))
 
 
 def _lists() -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from gateway.tapes.search import search as searching
 from gateway.tapes.search.index import Filters, SearchIndex
 from gateway.tapes.search.search import Search
 from gateway.tapes.search.words import distance, question, words_of
-from runtime.stores.notebooks import Draft, Entry, Notebook, entry_line
+from runtime.stores.notebooks import Draft, Entry, Stretch, entry_line
 from tests.fakes.memory.notebooks import MemoryNotebooks
 
 pytestmark = pytest.mark.anyio
@@ -134,9 +135,9 @@ async def test_an_index_that_is_gone_spoilt_or_of_another_version_is_made_anew(d
 async def test_a_notebook_of_the_same_name_in_another_database_is_another_one(desk: Desk) -> None:
     await desk.write("old word")
     assert await desk.find("old") == [1]
-    desk.store.__init__()  # type: ignore[misc]
-    later = Notebook("plan", created_ms=7)
-    desk.store._known["plan"] = later
+    desk.store = MemoryNotebooks(begun_ms=7)
+    desk.search.close()
+    desk.search = Search(desk.store, desk.path)
     await desk.write("new word")
     assert await desk.find("old") == []
     assert await desk.find("new") == [1]
@@ -145,9 +146,9 @@ async def test_a_notebook_of_the_same_name_in_another_database_is_another_one(de
 class Sealed(MemoryNotebooks):
     """A store in which everything is encrypted."""
 
-    async def read(self, view: object, /, *, back: bool = False) -> object:  # type: ignore[override, misc]
-        async for entry in super().read(view, back=back):  # type: ignore[arg-type]
-            yield Entry(entry.id, entry.kind, entry.line, sealed=True)
+    async def read(self, view: Sequence[Stretch], /, *, back: bool = False) -> AsyncIterator[Entry]:
+        async for entry in super().read(view, back=back):
+            yield replace(entry, sealed=True)
 
 
 async def test_what_is_encrypted_is_not_in_the_index(tmp_path: Path) -> None:
