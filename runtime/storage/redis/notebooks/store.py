@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 from redis.asyncio import Redis
 
 from runtime.core.errors import ContentLocked
@@ -50,6 +51,9 @@ _PAGE = 500
 _ATTEMPT_KEPT_MS = 600_000
 """How long an append without a key is known to its own repetitions."""
 
+_COUNTED_FOR_S = 10.0
+"""After so long it is counted again how many notebooks there are: other nodes make some."""
+
 _MERGED = "merged:"
 
 Fields = Mapping[str, str]
@@ -67,6 +71,8 @@ class RedisNotebooks:
         self._news = news
         self._notebooks = notebooks
         self._entries = entries
+        self._counted: int | None = None
+        self._counted_at = 0.0
 
     async def find(self, name: str, /) -> Notebook | None:
         keys = keys_of(name)
@@ -176,10 +182,15 @@ class RedisNotebooks:
 
     async def _make_room(self) -> None:
         """Raises NotebookFull where another notebook would be one too many. Those that begin at the same time may pass
-        the bound together."""
-        counts = await self._connection.each(_lists(), lambda batch, key: batch.zcard(key))
-        if sum(counts) >= self._notebooks:
+        the bound together.
+        """
+        now = anyio.current_time()
+        if self._counted is None or self._counted >= self._notebooks or now - self._counted_at > _COUNTED_FOR_S:
+            counts = await self._connection.each(_lists(), lambda batch, key: batch.zcard(key))
+            self._counted, self._counted_at = sum(counts), now
+        if self._counted >= self._notebooks:
             raise no_room_for(self._notebooks)
+        self._counted += 1
 
     def _entry_fields(self, name: str, draft: Draft, mark: str) -> list[str | int]:
         line = self._connection.sealing.shared.seal(notebook_binding(name, mark), draft.line)
