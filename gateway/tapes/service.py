@@ -22,7 +22,15 @@ from gateway.tapes.search.search import Search
 from gateway.tapes.tapes import Tapes
 from gateway.tapes.writing import Writers, WritingRoutes
 from runtime.core.clock import Clock
-from runtime.core.errors import HeadMoved, NotebookExists, NotebookFull, NotebookGone, StorageError
+from runtime.core.errors import (
+    ArchiveUnavailable,
+    HeadMoved,
+    NotebookExists,
+    NotebookFull,
+    NotebookGone,
+    StorageError,
+    StorageUnavailable,
+)
 
 PREFIX = "/tape/v1"
 """Where the application is mounted."""
@@ -30,7 +38,14 @@ PREFIX = "/tape/v1"
 DOCUMENT = Path(__file__).parent / "openapi.json"
 """The description for tools. It holds no secret, so nobody is asked who they are."""
 
-_STATUS: dict[type[StorageError], int] = {HeadMoved: 412, NotebookFull: 507, NotebookExists: 409, NotebookGone: 404}
+_STATUS: dict[type[StorageError], int] = {
+    HeadMoved: 412,
+    NotebookFull: 507,
+    NotebookExists: 409,
+    NotebookGone: 404,
+    ArchiveUnavailable: 503,
+    StorageUnavailable: 503,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,6 +188,24 @@ async def test_what_was_merged_is_noted_with_the_entries_and_guards_them(store: 
     assert await texts(store, "plan") == ["1 a", "2 b", "3 c"]
 
 
+async def test_a_rebased_fork_goes_on_from_the_other_notebook_and_keeps_what_it_had(store: NotebookStore) -> None:
+    await store.append("plan", drafts("a", "b"))
+    await store.fork("try", await of(store, "plan"), 1)
+    await store.append("try", drafts("own"))
+    await store.append("plan", drafts("c"))
+    with pytest.raises(HeadMoved):
+        await store.rebase("try", await of(store, "plan"), expect=1)
+    assert await store.rebase("try", await of(store, "plan"), expect=2) == 1
+    await store.append("try", drafts("more"))
+    await store.append("plan", drafts("d"))
+    assert await texts(store, "try") == ["1 a", "2 b", "3 c", "4 more"]
+    assert await texts(store, "try", 0) == ["1 a", "2 own"]
+    assert (await of(store, "try")).at == 3
+    await store.rollback("try", 1)
+    assert await texts(store, "try") == ["1 a"]
+    assert await texts(store, "try", 1) == ["1 a", "2 b", "3 c", "4 more"]
+
+
 async def test_bounds_are_kept(store: NotebookStore) -> None:
     await store.append("plan", drafts(*"abcdefg"))
     with pytest.raises(NotebookFull):

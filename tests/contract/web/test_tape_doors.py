@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import httpx
 import pytest
 from jsonschema import Draft202012Validator
@@ -256,6 +257,24 @@ async def test_what_a_fork_gains_is_merged_once() -> None:
         await world.post("/tapes/plan/merge", {"from": "try"}, 409)
 
 
+async def test_a_fork_that_is_merged_and_rebased_goes_on_from_where_it_was_merged() -> None:
+    async with service() as world:
+        await world.write("plan", "a")
+        await world.post("/tapes/plan/fork", {"name": "try"})
+        await world.write("try", "b")
+        await world.write("plan", "mine")
+        for text, merged in (("c", 2), ("d", 1)):
+            await world.write("try", text)
+            how = {"from": "try", "as": "entries", "moved": "rebase"}
+            assert (await world.post("/tapes/plan/merge", how))["merged"] == merged
+            assert (await world.post("/tapes/plan/merge", how, 200))["merged"] == 0
+            assert await world.texts("try") == await world.texts("plan")
+        assert await world.texts("plan") == ["1 a", "2 mine", "3 b", "4 c", "5 d"]
+        assert await world.texts("try", branch=0) == ["1 a", "2 b", "3 c"]
+        await world.write("try", "e")
+        await world.post("/tapes/plan/merge", {"from": "try", "as": "entries", "moved": "fail"})
+
+
 async def test_who_follows_a_notebook_hears_what_comes_and_that_the_head_moved_back() -> None:
     async with service() as world:
         await world.write("plan", "a", "b")
@@ -482,3 +501,22 @@ async def test_a_file_that_is_sent_again_goes_on_where_it_was_cut_off() -> None:
         assert (await load(world, content))["last"] == 1_300
         assert (await world.ask("GET", "/tapes/bub/export")).content == content
         await load(world, BUB, status=412)
+
+
+async def test_an_upload_that_broke_off_is_finished_by_sending_the_file_again() -> None:
+    lines = [json.dumps({"id": number, "kind": "message", "payload": {}}) for number in range(1, 1_301)]
+    content = "".join(f"{line}\n" for line in lines).encode()
+
+    async def cut_off() -> AsyncIterator[bytes]:
+        yield content[: len(content) * 2 // 3]
+        raise OSError("the line is cut")
+
+    async with service() as world:
+        with pytest.raises(OSError, match="cut"):
+            await world.ask("POST", "/import", params={"tape": "bub"}, content=cut_off())
+        with anyio.fail_after(20):
+            while (kept := await world.notebooks.find("bub")) is None or kept.head < 500:
+                await anyio.lowlevel.checkpoint()
+        assert kept.head == 500
+        assert (await load(world, content))["last"] == 1_300
+        assert (await world.ask("GET", "/tapes/bub/export")).content == content

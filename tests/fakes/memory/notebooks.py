@@ -93,11 +93,11 @@ class MemoryNotebooks:
         self._make_room(name)
         now = self._known.get(name)
         if now is not None:
-            if (now.origin, now.parent, now.at) != (taken_over, origin.name, at):
+            if (now.branches[0].origin, now.parent) != (taken_over, origin.name):
                 raise name_taken(name)
             return False
         self._places[name] = []
-        self._put(Notebook(name, at, 0, 0, origin.name, at, taken_over, {0: NotebookBranch(at, at)}))
+        self._put(Notebook(name, at, 0, 0, origin.name, at, {0: NotebookBranch(at, at, origin=taken_over)}))
         return True
 
     async def rollback(self, name: str, to: int, /, *, expect: int | None = None) -> int:
@@ -110,12 +110,23 @@ class MemoryNotebooks:
             raise no_entry(name, to)
         if to == now.head:
             return now.branch
+        return self._move(now, to, NotebookBranch(to, to - now.written, now.branch))
+
+    async def rebase(self, name: str, origin: Notebook, /, *, expect: int) -> int:
+        now = self._known.get(name)
+        if now is None:
+            raise no_entry(name, origin.head)
+        if expect != now.head:
+            raise head_moved(name, now.head)
+        begun = NotebookBranch(origin.head, origin.head - now.written, origin=origin.view())
+        return self._move(replace(now, at=origin.head), origin.head, begun)
+
+    def _move(self, now: Notebook, to: int, begun: NotebookBranch) -> int:
         new = len(now.branches)
         if new > MAX_BRANCHES:
-            raise rolled_back_too_often(name)
-        left = replace(now.branches[now.branch], head=now.head)
-        begun = NotebookBranch(to, to - now.written, now.branch)
-        self._put(replace(now, head=to, branch=new, branches={**now.branches, now.branch: left, new: begun}))
+            raise rolled_back_too_often(now.name)
+        before = replace(now.branches[now.branch], head=now.head)
+        self._put(replace(now, head=to, branch=new, branches={**now.branches, now.branch: before, new: begun}))
         return new
 
     async def read(self, view: Sequence[Stretch], /, *, back: bool = False) -> AsyncIterator[Entry]:

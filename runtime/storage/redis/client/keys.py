@@ -35,7 +35,7 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:17}:forks:<session>        hash    session that goes on from this one -> [shard, server ms], JSON
 {parley:17}:notebooks              zset    notebook -> when it changed last, server ms; grows with each change
 {parley:17}:notebook:<name>        hash    head, branch, last (the last place), off (head - last), at, created; a fork's
-                                           parent, parent_branch, origin (JSON); merged:<other>: branch and entry
+                                           parent, origin:<branch> (JSON); merged:<other>: branch, entry, head
 {parley:17}:notebook-branches:<name> hash  number -> "at offset parent head", see `NotebookBranch`
 {parley:17}:notebook-entries:<name> stream <place>-0, fields k (kind), d (line, JSON), r (raw), m (mark of a sealed one)
 {parley:17}:notebook-anchors:<name> zset   place of an anchor -> place

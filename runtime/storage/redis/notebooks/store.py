@@ -45,7 +45,7 @@ from runtime.stores.sessions import SHARDS
 
 _APPEND = load_script("notebook_append")
 _FORK = load_script("notebook_fork")
-_ROLLBACK = load_script("notebook_rollback")
+_MOVE = load_script("notebook_move")
 
 _PAGE = 500
 _ATTEMPT_KEPT_MS = 600_000
@@ -131,23 +131,28 @@ class RedisNotebooks:
         keys = keys_of(name)
         if not await self._connection.ask("EXISTS", keys.notebook):
             await self._make_room()
-        taken_over = json.dumps([[one.notebook, one.first, one.last, one.offset] for one in view])
-        number = origin.branch if branch is None else branch
+        taken_over = _origin_text(view)
         kind = await self._connection.run(
             _FORK,
             [keys.notebook, keys.branches, keys.all, keys.news],
-            [name, uuid.uuid4().hex, origin.name, number, at, taken_over],
+            [name, uuid.uuid4().hex, origin.name, at, taken_over],
         )
         if kind == "exists":
             raise name_taken(name)
         return bool(kind == "ok")
 
     async def rollback(self, name: str, to: int, /, *, expect: int | None = None) -> int:
+        return await self._move(name, to, expect, "")
+
+    async def rebase(self, name: str, origin: Notebook, /, *, expect: int) -> int:
+        return await self._move(name, origin.head, expect, _origin_text(origin.view()))
+
+    async def _move(self, name: str, to: int, expect: int | None, taken_over: str) -> int:
         keys = keys_of(name)
         kind, found = await self._connection.run(
-            _ROLLBACK,
+            _MOVE,
             [keys.notebook, keys.branches, keys.all, keys.news],
-            [name, uuid.uuid4().hex, to, "" if expect is None else expect, MAX_BRANCHES],
+            [name, uuid.uuid4().hex, to, "" if expect is None else expect, MAX_BRANCHES, taken_over],
         )
         if kind == "head":
             raise head_moved(name, found)
@@ -230,7 +235,6 @@ def _lists() -> list[str]:
 
 
 def _notebook(name: str, row: Fields, branches: Fields) -> Notebook:
-    origin = tuple(Stretch(*each) for each in json.loads(row.get("origin", "[]")))
     merged = {key.removeprefix(_MERGED): value.split() for key, value in row.items() if key.startswith(_MERGED)}
     return Notebook(
         name,
@@ -239,18 +243,25 @@ def _notebook(name: str, row: Fields, branches: Fields) -> Notebook:
         int(row["last"]),
         row.get("parent"),
         int(row["at"]),
-        origin,
-        {int(number): _branch(text) for number, text in branches.items()},
+        {int(number): _branch(text, row.get(f"origin:{number}", "[]")) for number, text in branches.items()},
         int(row["created"]),
         {other: Merged(*map(int, numbers)) for other, numbers in merged.items()},
     )
 
 
-def _branch(text: str) -> NotebookBranch:
+def _branch(text: str, origin: str) -> NotebookBranch:
     at, offset, parent, head = text.split()
     return NotebookBranch(
-        int(at), int(offset), None if parent == "-" else int(parent), None if head == "-" else int(head)
+        int(at),
+        int(offset),
+        None if parent == "-" else int(parent),
+        None if head == "-" else int(head),
+        tuple(Stretch(*each) for each in json.loads(origin)),
     )
+
+
+def _origin_text(view: Sequence[Stretch]) -> str:
+    return json.dumps([[one.notebook, one.first, one.last, one.offset] for one in view])
 
 
 def _merged_fields(merging: Merging | None) -> tuple[str, str, str]:
