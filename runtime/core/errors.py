@@ -62,6 +62,7 @@ ParleyError
     ├── NotebookExists           there is such a notebook already, and it began elsewhere
     ├── NotebookGone             there is no such notebook, or it has no such entry
     ├── LetterGone               there is no such dead letter, or not any more
+    ├── TaskRefused              there is no such task, or what is wanted of it cannot be now
     ├── SessionBusy              a running node is at work on the session; nothing was changed
     ├── SessionExists            there is such a session already, or its conversation has another
     ├── ContentLocked            what is there is encrypted, and its key is missing or it was changed
@@ -292,6 +293,9 @@ class NotebookGone(StorageError): ...
 
 
 class LetterGone(StorageError): ...
+
+
+class TaskRefused(StorageError): ...
 
 
 class SessionBusy(StorageError): ...

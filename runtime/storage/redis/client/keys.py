@@ -55,6 +55,8 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:files}:last                        string: the number of the file that was counted last
 {parley:rooms}:news                channel what nodes tell each other of rooms; :<node> for one of them (room_news.py)
 {parley:<table>}                   hash    a table of texts by name: marks:discord, access:people, … (records.py)
+{parley:runs:<schedule>}           hash    run of a schedule -> how it ended, JSON; gone after 90 days without a run
+{parley:runs-paused}               hash    schedule -> 1: it skips its times
 {parley:participant:<name>}:mail   stream  letters for a participant in another process: l, JSON (encoding/letters.py)
 {parley:participant:<name>}:seen   zset    letter -> 0 while it is there, then until when it is known, UTC seconds
 {parley:participant:<name>}:seat:<seat>    string  where a seat is, JSON; gone after 30 days without a letter
