@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.tapes.journals import Journals
+from gateway.tapes.search.search import Search
 from gateway.tapes.service import TapeService
 from gateway.tapes.tapes import Tapes
 from runtime.bus import Bus
@@ -269,8 +270,8 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
 
 
-def tapes_of(foundation: Foundation, inbox: RedisInbox) -> TapeService | None:
-    """The tape service for clients; None if there are none."""
+def tapes_of(foundation: Foundation, inbox: RedisInbox, stack: AsyncExitStack) -> TapeService | None:
+    """The tape service for clients, which ends with `stack`; None if there are none."""
     own, connection, clock = foundation.settings, foundation.connection, foundation.clock
     if not own.clients:
         return None
@@ -278,10 +279,13 @@ def tapes_of(foundation: Foundation, inbox: RedisInbox) -> TapeService | None:
     catalog = keeping_of(own, connection, foundation.archive).catalog
     bounds = own.tapes
     notebooks = RedisNotebooks(connection, sessions.news, notebooks=bounds.notebooks, entries=bounds.entries)
+    search = Search(notebooks, foundation.data_dir / "tapes-index.sqlite")
+    stack.callback(search.close)
     return TapeService(
         Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
         Tapes(notebooks, catalog, sessions),
         Journals(catalog, inbox, inbox.knows, clock),
+        search,
         clock,
     )
 

@@ -179,6 +179,9 @@ class JournalTape:
             async for fact in self._reader.read_session(self._record.id, after=after, until=until):
                 yield self._line(fact)
             return
+        if self._record.archived:  # it comes back from the archive when it is read from its beginning
+            async for _ in self._reader.read_session(self._record.id, until=1):
+                break
         async for fact in self._reader.read_back(self._record.id, before=until + 1):
             if fact.seq <= after:
                 return

@@ -33,9 +33,9 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:17}:copy:<key>             stream  a tape that is being written again under another key; gone after 10 minutes
 {parley:17}:snapshot:<session>     hash    seq, version, text: what the facts so far add up to
 {parley:17}:forks:<session>        hash    session that goes on from this one -> [shard, server ms], JSON
-{parley:17}:notebooks              zset    notebook -> when something was written last, server ms
+{parley:17}:notebooks              zset    notebook -> when it changed last, server ms; grows with each change
 {parley:17}:notebook:<name>        hash    head, branch, last (the last place), off (head - last), at, created; a fork's
-                                           parent, parent_branch, origin (JSON); merged:<other>: branch and entry
+                                           parent, origin:<branch> (JSON); merged:<other>: branch, entry, head
 {parley:17}:notebook-branches:<name> hash  number -> "at offset parent head", see `NotebookBranch`
 {parley:17}:notebook-entries:<name> stream <place>-0, fields k (kind), d (line, JSON), r (raw), m (mark of a sealed one)
 {parley:17}:notebook-anchors:<name> zset   place of an anchor -> place
