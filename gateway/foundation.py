@@ -9,6 +9,7 @@ from pathlib import Path
 
 from anyio.abc import TaskGroup
 
+from gateway.catalog import platform_names
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
@@ -138,6 +139,7 @@ def node_context_of(
         places=RedisPlaceStore(foundation.connection),
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
         tasks=settings.tasks.limits,
+        task_places=settings.tasks.addresses(platform_names(settings)),
         mailboxes=_mailboxes(foundation),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,

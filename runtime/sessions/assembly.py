@@ -140,7 +140,7 @@ def assembled(
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
     reminders = Reminders(journal, dispatcher.deliver, around.clock, times, _zone_of(record, around))
     logs = LogCalls(journal, around.bus, record.program)
-    task_calls = TaskCalls(session, builtins, around.tasks)
+    task_calls = TaskCalls(session, builtins, around.tasks, around.task_places)
     calls = calls_of(
         journal,
         *(

@@ -37,8 +37,9 @@ class TaskQuestion:
 class TaskState:
     """A task that this session has ordered, by its number there.
 
-    `agent` has ordered it; `deliver` is who gets the result: CALLER or NOBODY. `due` is in
-    seconds since the epoch. `to_post` is what its own inbox is still to get: "order", "cancel".
+    `agent` has ordered it; `deliver` is who gets the result: CALLER, NOBODY, or a place of the settings by its name.
+    `due` is in seconds since the epoch. `to_post` is what its own inbox is still to get, "order" or "cancel", or the
+    inbox of its place: "result".
     """
 
     number: int

@@ -33,7 +33,7 @@ class TaskOrdered(Content):
 
 @fact("task_posted", session=True)
 class TaskPosted(Content):
-    """The inbox of a task has its "order" or its "cancel"."""
+    """The inbox of a task has its "order" or its "cancel", or that of its place its "result"."""
 
     number: int = key("task")
     what: str = key("what")
@@ -56,6 +56,13 @@ class TaskOver(Content):
     error: str | None = key("error", default=None)
     first: int = key("first", default=0, always=True)
     last: int = key("last", default=0, always=True)
+
+
+@fact("task_tell", session=True)
+class ResultForPlace(Content):
+    """What came of a task is to be told in the place that its order names."""
+
+    number: int = key("task")
 
 
 @fact("task_taken", session=True)
