@@ -129,6 +129,7 @@ def node_context_of(
         texts_on=outbound.texts,
         busy={**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy},
         allowance=limits.allowance,
+        spent=limits.spent,
         idle_s=settings.nodes.idle_s,
         resting=Resting(settings.nodes.resting),
         transcript_chars=settings.limits.transcript_chars,
@@ -168,7 +169,7 @@ def bus_of(foundation: Foundation, inbox: RedisInbox, tasks: TaskGroup) -> Clien
             inbox,
             inbox.knows,
             clock,
-            own.tasks.within_s,
+            own.tasks.limits,
         ),
         Registers(
             RedisNodeStore(connection).living,

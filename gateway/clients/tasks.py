@@ -22,6 +22,7 @@ from runtime.core.clock import Clock
 from runtime.core.cloud_event import MAX_NAME_CHARS
 from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
+from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import TASK, TASK_CANCEL, Inbox, InboxEvent, shard_of
@@ -35,7 +36,7 @@ _TASK_CHARS = 32
 _LATEST_FACTS = 200
 """Where a task is at work, its end is looked for among so many of its last facts: they are of one commit with it."""
 
-_KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "key"})
+_KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "limits", "key"})
 
 
 class TaskStore(SessionStore, TapeReader, Protocol):
@@ -51,7 +52,7 @@ class TaskDoor:
     inbox: Inbox
     known: Callable[[Address, str], Awaitable[bool]]
     clock: Clock
-    within_s: float
+    limits: TaskLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,8 @@ class TaskRoutes:
         task = _task_id(client, key or uuid.uuid4().hex)
         now, place = self._door.clock.now(), address_data(Address(CLIENT, client.name))
         due = now.timestamp() + self._seconds(body.get("within_s"))
-        letter = Order(0, SessionId(""), klass, playbook, arguments, due, 1, home=place, place=place)
+        tokens, dollars = _within(body.get("limits", {}), self._door.limits)
+        letter = Order(0, SessionId(""), klass, playbook, arguments, due, 1, place, place, task, tokens, dollars)
         event = InboxEvent(
             task, address_of(task), _person(client), client.name, str(letter), now, kind=TASK, program=program.name
         )
@@ -165,7 +167,7 @@ class TaskRoutes:
 
     def _seconds(self, within_s: object) -> float:
         if within_s is None:
-            return self._door.within_s
+            return self._door.limits.within_s
         if isinstance(within_s, bool) or not isinstance(within_s, int | float) or not 0 < within_s < math.inf:
             raise HTTPException(422, "within_s is a number of seconds, more than 0.")
         return float(within_s)
@@ -214,6 +216,20 @@ class TaskRoutes:
 def _task_id(client: Client, key: str) -> SessionId:
     """The id of the task that a client orders under a key."""
     return SessionId(hashlib.sha256(f"{client.source}\0{key}".encode()).hexdigest()[:_TASK_CHARS])
+
+
+def _within(asked: object, limits: TaskLimits) -> tuple[int, float]:
+    """The tokens and dollars of an order, which are never more than the settings allow; 0 for any number."""
+    if not isinstance(asked, Mapping) or not set(asked) <= {"tokens", "dollars"}:
+        raise HTTPException(422, "limits is a JSON object with tokens, dollars, or both.")
+    numbers = {}
+    for name, of_settings in (("tokens", limits.tokens), ("dollars", limits.dollars)):
+        wanted = asked.get(name, math.inf)
+        if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not wanted > 0:
+            raise HTTPException(422, f"limits.{name} is a number, more than 0.")
+        least = min(wanted, of_settings or math.inf)
+        numbers[name] = 0 if least == math.inf else least
+    return math.ceil(numbers["tokens"]), float(numbers["dollars"])
 
 
 def _person(client: Client) -> str:

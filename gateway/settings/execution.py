@@ -42,13 +42,16 @@ class MeetingSettings(Section):
 
 class TaskSettings(Section):
     """The limits of tasks: how deep tasks may order tasks, how many tasks of one orderer may run at once, and how many
-    seconds each may take unless its order says otherwise. `places` are conversations that programs may have told what
-    came of a task, by name: `<platform>:<id>`, with `#<thread>` where they have one.
+    seconds each may take unless its order says otherwise. `tokens` and `dollars` are for a task and all the tasks that
+    come of it together; 0 is no limit. `places` are conversations that programs may have told what came of a task, by
+    name: `<platform>:<id>`, with `#<thread>` where they have one.
     """
 
     depth: int = Field(default=3, ge=1, le=20)
     at_once: int = Field(default=8, ge=1, le=200)
     within_s: float = Field(default=600, gt=0)
+    tokens: int = Field(default=0, ge=0)
+    dollars: float = Field(default=0, ge=0)
     places: dict[str, str] = Field(default_factory=dict)
 
     def addresses(self, platforms: Collection[str]) -> dict[str, Address]:
@@ -68,7 +71,7 @@ class TaskSettings(Section):
     @property
     def limits(self) -> TaskLimits:
         """The limits in the form that sessions take."""
-        return TaskLimits(self.depth, self.at_once, self.within_s)
+        return TaskLimits(self.depth, self.at_once, self.within_s, self.tokens, self.dollars)
 
 
 class LogSettings(Section):

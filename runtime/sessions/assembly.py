@@ -61,7 +61,7 @@ from runtime.sessions.own_events import OwnEvents
 from runtime.sessions.schedules.answers import ScheduleAnswers
 from runtime.sessions.tasks.orders import TaskOrders
 from runtime.sessions.tasks.questions import TaskQuestions
-from runtime.sessions.tasks.work import TaskWork, payer
+from runtime.sessions.tasks.work import TaskWork
 from runtime.stores.inbox import Inbox
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.journal import Journal
@@ -128,7 +128,7 @@ def assembled(
     context = ExecutionContext(
         *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
         around.llm if watcher is None else ReadingAhead(around.llm, tasks),
-        may_ask=lambda person: around.allowance(payer(record.address, journal.state), person),
+        may_ask=lambda person: task_work.budget.may_ask(person, record.address),
         steers=busy == "steer",
         servers=around.servers,
         tool_rules=around.tool_rules,

@@ -37,6 +37,23 @@ Allowance = Callable[[Address, str | None], Awaitable[str | None]]
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What models have cost."""
+
+    tokens: float = 0
+    dollars: float = 0
+
+
+SpentOf = Callable[[str], Awaitable[Spent]]
+"""What a task and all the tasks that come of it have spent, by its id."""
+
+
+async def nothing(_task: str, /) -> Spent:
+    """Nobody counts."""
+    return Spent()
+
+
 async def unlimited(_address: Address, _person: str | None, /) -> str | None:
     """Models may always be called."""
     return None
@@ -66,6 +83,7 @@ class NodeContext:
     texts_on: Mapping[str, Texts] = field(default_factory=dict)
     busy: Mapping[str, Busy] = field(default_factory=dict)
     allowance: Allowance = unlimited
+    spent: SpentOf = nothing
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     tool_rules: ToolRules = field(default_factory=ToolRules)
     alarm: Alarm | None = None

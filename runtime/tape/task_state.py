@@ -85,7 +85,8 @@ class OrderState:
     """The task that this session is: what was ordered, and what has come of it.
 
     `home` is the conversation of the orderer, which gets the result, `place` the one where people see what it says.
-    `frame` is the playbook that was ordered, by its id. `answered`: the orderer has the result.
+    `frame` is the playbook that was ordered, by its id. `answered`: the orderer has the result. The task `root` and all
+    that come of it may use `tokens` and `dollars`, 0 for any number.
     """
 
     number: int
@@ -100,6 +101,9 @@ class OrderState:
     value: Any = None
     error: str | None = None
     answered: bool = False
+    root: str = ""
+    tokens: int = 0
+    dollars: float = 0.0
     asks: dict[str, TaskQuestion] = field(default_factory=dict)
     """What it, or a task of it, waits for people to answer."""
     to_tell: list[str] = field(default_factory=list)

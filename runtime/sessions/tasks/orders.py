@@ -17,7 +17,7 @@ from runtime.core.plain_text import shortened
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
-from runtime.execution.calls.tasks import ended_in_words, message_id, note_order
+from runtime.execution.calls.tasks import TaskLimits, ended_in_words, message_id, note_order
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
 from runtime.sessions.tasks.letters import Again, Order, Result, address_of, session_of
@@ -96,6 +96,10 @@ class TaskOrders:
         state = self._journal.state
         home = address_data(self._record.address)
         place = home if state.order is None else address_data(state.order.place)
+        limits = self._around.tasks or TaskLimits()
+        root, tokens, dollars = task.id, limits.tokens, limits.dollars
+        if state.order is not None:
+            root, tokens, dollars = state.order.root, state.order.tokens, state.order.dollars
         letter = Order(
             task.number,
             self._record.id,
@@ -106,6 +110,9 @@ class TaskOrders:
             task.depth,
             home,
             place,
+            root,
+            tokens,
+            dollars,
         )
         person = state.agents[task.agent].person or state.person
         known = None if person is None else state.people.get(person)

@@ -98,7 +98,8 @@ class AnswerMeant(Content):
 
 @fact("order", session=True)
 class OrderTaken(Content):
-    """The session is a task: number `number` of the session `orderer`, which ordered a playbook of a class."""
+    """The session is a task: number `number` of the session `orderer`, which ordered a playbook of a class. `root` is
+    the first task of those that led to it, which may use `tokens` and `dollars` together."""
 
     number: int = key("number")
     orderer: SessionId = key("orderer")
@@ -108,6 +109,9 @@ class OrderTaken(Content):
     depth: int = key("depth")
     klass: str = key("class", default="")
     playbook: str = key("pb", default="")
+    root: str = key("root", default="")
+    tokens: int = key("tokens", default=0)
+    dollars: float = key("dollars", default=0.0)
 
 
 @fact("order_begun", session=True)
