@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 
 from gateway.access.admission import Owners
 from gateway.access.owner_notices import OwnerNotices
+from gateway.catalog import platform_names
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
@@ -220,6 +221,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         busy={**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy},
         models=foundation.routes.models,
         allowance=limits.allowance,
+        spent=limits.spent,
         idle_s=settings.nodes.idle_s,
         resting=Resting(settings.nodes.resting),
         transcript_chars=settings.limits.transcript_chars,
@@ -230,6 +232,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         places=RedisPlaceStore(foundation.connection),
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
         tasks=settings.tasks.limits,
+        task_places=settings.tasks.addresses(platform_names(settings)),
         mailboxes=_mailboxes(foundation),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,
@@ -253,7 +256,7 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     tasks.start_soon(feed.run)
     admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store = RedisSessionStore(connection, foundation.archive)
-    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, own.tasks.within_s))
+    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, own.tasks.limits))
     catalog = keeping_of(own, connection, foundation.archive).catalog
     shared = Shared(
         admission,

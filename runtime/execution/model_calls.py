@@ -79,6 +79,7 @@ class ModelCalls:
 
     def end(self, usage: Usage, purpose: str = "execute") -> None:
         """It has answered."""
+        order = self._context.journal.state.order
         answered = LLMAnswered(
             *self.at,
             self._context.llm.model,
@@ -90,8 +91,9 @@ class ModelCalls:
             tokens_out=usage.output_tokens,
             tokens_cached=usage.cached_tokens,
             cost_usd=usage.cost_usd,
-            conversation=self._context.pages.address.key,
+            conversation=(self._context.pages.address if order is None else order.place).key,
             participant_id=self._person,
+            task=None if order is None or not (order.tokens or order.dollars) else order.root,
         )
         self.publish(answered)
 

@@ -38,6 +38,23 @@ Allowance = Callable[[Address, str | None], Awaitable[str | None]]
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What models have cost."""
+
+    tokens: float = 0
+    dollars: float = 0
+
+
+SpentOf = Callable[[str], Awaitable[Spent]]
+"""What a task and all the tasks that come of it have spent, by its id."""
+
+
+async def nothing(_task: str, /) -> Spent:
+    """Nobody counts."""
+    return Spent()
+
+
 async def unlimited(_address: Address, _person: str | None, /) -> str | None:
     """Models may always be called."""
     return None
@@ -69,6 +86,7 @@ class NodeContext:
     busy: Mapping[str, Busy] = field(default_factory=dict)
     models: Mapping[str, str] = field(default_factory=dict)
     allowance: Allowance = unlimited
+    spent: SpentOf = nothing
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     tool_rules: ToolRules = field(default_factory=ToolRules)
     alarm: Alarm | None = None
@@ -84,6 +102,8 @@ class NodeContext:
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
     tasks: TaskLimits | None = field(default_factory=TaskLimits)
     """Bounds what agents have done in the background; None where nobody would do it."""
+    task_places: Mapping[str, Address] = field(default_factory=dict)
+    """The conversations that may be told what came of a task, by the names that programs use."""
     debugger: WatchSession | None = None
     resting: Resting = field(default_factory=Resting)
     extended: ExtendedChannels | None = None

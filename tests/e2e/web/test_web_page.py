@@ -28,7 +28,7 @@ TYPES_ON = """{
 }"""
 """Who writes is not forgotten after six seconds: when the line goes, something was said, however slow the machine."""
 
-PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 
 
 @asynccontextmanager
