@@ -30,7 +30,16 @@ from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
-from gateway.foundation import Foundation, bus_of, desk_of, jobs_of, node_context_of, renewal_of, runs_of, schedules_of
+from gateway.foundation import (
+    Foundation,
+    bus_of,
+    desk_of,
+    jobs_of,
+    node_context_of,
+    renewal_of,
+    reporting_of,
+    schedules_of,
+)
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter
@@ -45,7 +54,9 @@ from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.parts import (
+    decisions_of,
     gauges_of,
+    keeping_of,
     open_archive,
     open_model_if_any,
     open_sandbox,
@@ -142,6 +153,7 @@ async def serve(
             data_dir,
             texts,
             None if debug is None else Debugger(debug, compiled, sandbox, bus),
+            masking,
         )
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
@@ -194,7 +206,7 @@ async def _start(
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = _limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
-    runs = runs_of(foundation, notices)
+    reports, runs = reporting_of(foundation, notices)
     around = replace(
         node_context_of(foundation, inbox, outbound, files, limits, tasks),
         schedules=schedules_of(
@@ -205,6 +217,7 @@ async def _start(
             tasks,
         ),
         runs=runs,
+        reports=reports,
     )
     registry = Registry(around, inbox, tasks)
     platforms |= await _platforms(
@@ -300,6 +313,7 @@ def _entrance(
         limits=limits,
         people=people,
         owners=owners,
+        decisions=decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive)),
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),
     )

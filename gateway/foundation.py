@@ -22,12 +22,15 @@ from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
 from gateway.observability.debugger.server import Debugger
+from gateway.observability.masking import Masking
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
 from gateway.parts import keeping_of
 from gateway.programs.tool_servers import remote_servers
+from gateway.reports.account import Accounts
+from gateway.reports.desk import FailureDesk
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from runtime.bus import Bus
@@ -41,9 +44,10 @@ from runtime.llm.client import LLMClient
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
+from runtime.sessions.failures import Failure
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
-from runtime.sessions.schedules.runs import FAILURES, Failing, Runs
+from runtime.sessions.schedules.runs import Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.event_log import RedisEventLog
@@ -53,6 +57,7 @@ from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.reports import RedisReports
 from runtime.storage.redis.schedule_runs import RedisRuns
 from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.store import RedisSessionStore
@@ -79,6 +84,7 @@ class Foundation:
     data_dir: Path
     texts: Texts
     debugger: Debugger | None
+    masking: Masking
 
 
 def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: LeaseHolder) -> Jobs:
@@ -100,15 +106,28 @@ def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock) -
     return Renewal(opened, holder, clock, runner=in_thread)
 
 
-def runs_of(foundation: Foundation, owners: OwnerNotices) -> Runs:
-    """The runs of all schedules; the owners are told of one that fails again and again."""
+def reporting_of(foundation: Foundation, owners: OwnerNotices) -> tuple[FailureDesk, Runs]:
+    """The desk for failures that nobody catches, and the runs of schedules, which turn to it."""
+    desk = _failure_desk(foundation, owners)
+    return desk, _runs(foundation, desk)
 
+
+def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> FailureDesk:
+    tapes = RedisSessionStore(foundation.connection, foundation.archive)
+    accounts = Accounts(tapes, foundation.masking, foundation.texts)
+    store, own = RedisReports(foundation.connection), foundation
+    return FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus)
+
+
+def _runs(foundation: Foundation, desk: FailureDesk) -> Runs:
     async def tell(failing: Failing) -> None:
-        name = failing.schedule.removeprefix(schedule_id(""))
+        name, run = failing.schedule.removeprefix(schedule_id("")), failing.run
         shown = failing.address.key if name == failing.schedule else name
-        times = {"schedule": shown, "count": FAILURES, "error": failing.run.why}
-        foundation.bus.publish(ScheduleFailing(failing.schedule, failing.address.key, failing.run.why))
-        await owners.tell(f"failing.{failing.run.id}", "owners.failing", **times)
+        foundation.bus.publish(ScheduleFailing(failing.schedule, failing.address.key, run.why))
+        failure = Failure(
+            *("schedule", run.session, run.seq, failing.address, "", "", "", shown, "", run.why, run.id),
+        )
+        await desk.take(failure)
 
     return Runs(RedisRuns(foundation.connection), foundation.clock, tell)
 

@@ -15,6 +15,7 @@ from runtime.channels.outbox import PageSpec
 from runtime.core.address import GATEWAY, platform_in
 from runtime.core.errors import AdapterError, LeaseLost
 from runtime.core.ids import SessionId
+from runtime.core.message import Choice
 from runtime.core.signals import Signal
 from runtime.events.sessions import ContentIsLocked
 from runtime.sessions.comebacks import Comebacks
@@ -136,7 +137,9 @@ class Registry:
 
     async def _say(self, entry: InboxEntry, lease: Lease) -> None:
         """Say a notice. A crash before it is put aside says it again."""
-        page = self._around.outbox.page(PageSpec(uuid.uuid4().hex, entry.event.address, GATEWAY), UNRECORDED)
+        choices = tuple(Choice(one["id"], one["label"]) for one in entry.event.attachments)
+        spec = PageSpec(uuid.uuid4().hex, entry.event.address, GATEWAY, choices=choices)
+        page = self._around.outbox.page(spec, UNRECORDED)
         with suppress(AdapterError):  # nobody can be told there
             await page.finish(entry.event.text)
         with suppress(LeaseLost):  # then the next node says it
