@@ -137,6 +137,16 @@ class JobFailed(Happening):
     error: str
 
 
+@happening("failure.reported", "warning")
+class FailureReported(Happening):
+    """A failure that nobody caught is the first of a new report."""
+
+    report: int
+    conversation: str
+    raised_at: str
+    error_type: str
+
+
 @happening("schedule.failing", "warning")
 class ScheduleFailing(Happening):
     """A schedule failed several times in a row, the last time with this type of error."""

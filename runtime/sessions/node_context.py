@@ -24,6 +24,7 @@ from runtime.llm.client import LLMClient
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
+from runtime.sessions.failures import ReportDesk
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Schedules
@@ -94,6 +95,8 @@ class NodeContext:
     """Those of conversations; None where nobody can make any."""
     runs: Runs | None = None
     """Those of all schedules; None where nobody keeps how they end."""
+    reports: ReportDesk | None = None
+    """Takes failures that nobody catches; None where nobody is to hear of any."""
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS
     questions_alone: bool = False
