@@ -36,7 +36,7 @@ from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules, check_places
-from gateway.models.opening import check_programs, open_models
+from gateway.models.opening import COOLDOWNS_TABLE, check_programs, open_models
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
@@ -126,6 +126,8 @@ async def serve(
         check_programs(settings, compiled.values())
         sandbox = await stack.enter_async_context(open_sandbox(settings, on_event=bus.publish))
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
+        if llm.cooldowns is not None:
+            llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         foundation = Foundation(
             settings,
