@@ -47,7 +47,7 @@ from gateway.inbound.router import Entrance, InboundRouter, Kept, unheard
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules, check_places
-from gateway.models.opening import check_programs
+from gateway.models.opening import COOLDOWNS_TABLE, check_programs
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -132,6 +132,8 @@ async def serve(
         settings.participants.check(compiled.values())
         check_programs(settings, compiled.values())
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
+        if engine is not None and engine.llm.cooldowns is not None:
+            engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         foundation = Foundation(
             settings,
