@@ -102,14 +102,30 @@ class Questions:
         asked = self._journal.state.questions[key]
         if asked.each:
             await self._collect(frame, call, asked, within_s)
+            self._show_chosen(asked, {name: said for name, said in asked.answers.items() if said is not None})
             self._journal.note(WaitEnded(*site(frame, call), messages=[], value=asked.answers))
             await self._journal.commit()
             return
         taken = await self._answer(frame, call, within_s)
         answer = answer_of(taken[0], asked.options) if taken else None
+        if taken:
+            self._show_chosen(asked, {taken[0].sender_name or "": str(answer)})
         mids = [message.id for message in taken or ()]
         self._journal.note(WaitEnded(*site(frame, call), messages=mids, value=answer))
         await self._journal.commit()
+
+    def _show_chosen(self, question: QuestionState, answers: Mapping[str, str]) -> None:
+        """Say in the place of the options who has chosen which. What was written instead people see as it is."""
+        chosen = {name: said for name, said in answers.items() if said in question.options}
+        texts, alone = self._pages.texts, self._journal.state.private and not question.each
+        lines = [
+            texts("session.question_chosen_alone", answer=said)
+            if alone or not name
+            else texts("session.question_chosen", name=name, answer=said)
+            for name, said in chosen.items()
+        ]
+        if lines:
+            self._pages.signs.chosen(question.page, "\n".join(lines))
 
     async def _collect(self, frame: Frame, call: Call, question: QuestionState, within_s: float | None) -> None:
         """Take one answer of each; all see how many have answered."""

@@ -67,7 +67,9 @@ class TaskQuestions:
         order = self._journal.state.order
         while order is not None and order.to_tell and not self._journal.state.ended:
             await self._journal.commit()
-            ask = order.to_tell[0]
+            ask = next(iter(order.to_tell), None)
+            if ask is None:
+                return  # it has ended meanwhile, and the end says enough
             found = order.asks.get(ask)
             open_ = TaskQuestion([], [], words=False) if found is None else found
             letter = Asking(

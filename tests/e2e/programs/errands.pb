@@ -25,6 +25,9 @@ async def Serve():
                     await Say("user", str(error))
         elif message["text"] == "later":
             await Spawn("Runner", "Fetch")
+        elif message["text"] == "idle":
+            await Spawn("Runner", "Idle")
+            await Say("user", "idle")
         else:
             await Say("user", message["text"].partition(" (facts")[0])
     return Again()
