@@ -1,6 +1,7 @@
 """The index of notebooks' words: a SQLite file beside everything else, which is made anew where it is missing.
 
-It holds no text: words lead to places, and who searches reads the entries there. What is encrypted is not in it.
+It holds words and no texts: they lead to places, and who searches reads the entries there. What is encrypted is not in
+it.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ class Search:
     async def _opened(self) -> SearchIndex:
         if self._index is None:
             try:
-                opened = await self._in_thread(partial(SearchIndex, self._path))
+                opened = await self._in_thread(partial(_open, self._path))
             except (sqlite3.Error, OSError) as error:
                 raise NoIndex(f"Nothing can be searched: {self._path} cannot be an index ({error}).") from error
             self._index, other = opened, self._index  # which somebody else may have opened meanwhile
@@ -165,6 +165,11 @@ class Search:
                 self._index = None
                 index.discard()
             raise NoIndex(f"Nothing can be searched: {self._path} cannot be read ({error}). Try again.") from error
+
+
+def _open(path: Path) -> SearchIndex:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return SearchIndex(path)
 
 
 def utc_text(date: Any) -> str:
