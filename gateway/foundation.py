@@ -55,6 +55,7 @@ from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import FAILURES, Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.storage.embedded.data_directory import node_id
+from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.event_log import RedisEventLog
@@ -279,7 +280,8 @@ def tapes_of(
     sessions, inbox = RedisSessionStore(connection, archive), RedisInbox(connection)
     catalog, bounds = keeping_of(settings, connection, archive).catalog, settings.tapes
     notebooks = RedisNotebooks(connection, sessions.news, notebooks=bounds.notebooks, entries=bounds.entries)
-    search = Search(notebooks, settings.data_dir / "tapes-index.sqlite")
+    sealed = connection.sealing.shared is not PLAIN
+    search = Search(notebooks, settings.data_dir / "tapes-index.sqlite", sealed=sealed)
     stack.callback(search.close)
     return TapeService(
         Admission(client_tokens(settings.clients), client_scopes(settings.clients), clock),

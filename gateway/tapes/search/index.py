@@ -70,7 +70,7 @@ class SearchIndex:
         try:
             self._base = self._open()
         except sqlite3.DatabaseError:
-            self._throw_away()
+            throw_away(path)
             self._base = self._open()
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ class SearchIndex:
     def discard(self) -> None:
         """Close the file and throw it away, because it cannot be read."""
         self._base.close()
-        self._throw_away()
+        throw_away(self._path)
 
     def indexed(self, shelf: Shelf) -> int:
         """The last place of a notebook that was looked at."""
@@ -176,10 +176,6 @@ class SearchIndex:
             raise
         return base
 
-    def _throw_away(self) -> None:
-        for end in ("", "-wal", "-shm"):
-            self._path.with_name(f"{self._path.name}{end}").unlink(missing_ok=True)
-
     def _row(self, shelf: Shelf) -> tuple[int, int, int]:
         found = self._base.execute(
             "SELECT id, indexed, sealed FROM notebooks WHERE name = ? AND created = ?", (shelf.name, shelf.created_ms)
@@ -203,6 +199,12 @@ class SearchIndex:
             if row.rowcount and mistakes_in(word):
                 grams = [(gram, row.lastrowid) for gram in _grams(word)]
                 self._base.executemany("INSERT INTO grams (gram, word) VALUES (?, ?)", grams)
+
+
+def throw_away(path: Path) -> None:
+    """Delete the file of an index, if it is there."""
+    for end in ("", "-wal", "-shm"):
+        path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
 
 
 def _grams(word: str) -> set[str]:
