@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 
 from gateway.clients.scopes import JOURNAL
 from runtime.core.ids import SessionId
+from runtime.core.json_text import write_json
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.notebooks import Entry, Notebook, NotebookStore, common, cut, no_branch
 from runtime.stores.sessions import SessionRecord
@@ -212,8 +212,8 @@ class JournalTape:
         if self._content:
             data["payload"] = fact.data
         data |= {"meta": {"tape": fact.tape.rpartition("/")[2]}, "date": fact.at.isoformat()}
-        return json.dumps(data, ensure_ascii=False)
+        return write_json(data)
 
 
 def _text(entry: Entry) -> str:
-    return json.dumps(entry.data(), ensure_ascii=False) if entry.raw else entry.exported()
+    return write_json(entry.data()) if entry.raw else entry.exported()
