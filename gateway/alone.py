@@ -36,7 +36,7 @@ Announce = Callable[[Ready], None]
 
 async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, port: int, *, on_ready: Announce) -> None:
     """Serve the bus until cancelled. Raises ConfigError, also where there is no client, and ProgramError."""
-    clock, bus = _begun(settings, "bus")
+    clock, bus, masking = _begun(settings, "bus")
     async with (
         open_storage(settings, on_event=bus.publish) as connection,
         open_archive(settings, on_event=bus.publish) as archive,
@@ -56,6 +56,7 @@ async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, por
             data_dir=settings.data_dir,
             texts=load_texts(settings.language, settings.texts_dir),
             debugger=None,
+            masking=masking,
         )
         clients = bus_of(foundation, tasks)
         assert clients is not None  # there are clients
@@ -64,7 +65,7 @@ async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, por
 
 async def serve_tapes(settings: Settings, host: str, port: int, *, on_ready: Announce) -> None:
     """Serve tapes until cancelled. Raises ConfigError, also where there is no client."""
-    clock, bus = _begun(settings, "tape service")
+    clock, bus, _ = _begun(settings, "tape service")
     async with (
         open_storage(settings, on_event=bus.publish) as connection,
         open_archive(settings, on_event=bus.publish) as archive,
@@ -76,14 +77,14 @@ async def serve_tapes(settings: Settings, host: str, port: int, *, on_ready: Ann
         await _serve(settings, "tape", Mount(TAPES, made.app()), tasks, (host, port), on_ready)
 
 
-def _begun(settings: Settings, what: str) -> tuple[Clock, Bus]:
-    """The clock, and the bus with the logs. Raises ConfigError where there is no client."""
+def _begun(settings: Settings, what: str) -> tuple[Clock, Bus, Masking]:
+    """The clock, the bus with the logs, and what they leave out. Raises ConfigError where there is no client."""
     if not settings.clients:
         raise ConfigError(f"There is no client whom the {what} would serve. Write one under [clients.<name>].")
     clock = SystemClock()
-    bus = Bus(clock)
-    Logs(LogOptions(settings.logs.level, settings.logs.format), Masking(secrets(settings))).attach(bus)
-    return clock, bus
+    bus, masking = Bus(clock), Masking(secrets(settings))
+    Logs(LogOptions(settings.logs.level, settings.logs.format), masking).attach(bus)
+    return clock, bus, masking
 
 
 async def _serve(

@@ -48,7 +48,9 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset({"access.groups", "models", "participants.tokens", "remote.secrets", "telegram.agents"})
+TABLES = frozenset(
+    {"access.groups", "models", "participants.tokens", "remote.secrets", "tasks.places", "telegram.agents"}
+)
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients", "models"})
 """Sections with a table for each name that the user chooses."""
