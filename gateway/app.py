@@ -202,8 +202,8 @@ async def _start(
     scrape = counting(settings.metrics, bus, gauges)
     app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
     if settings.nodes.people_come:
-        clients = bus_of(foundation, tasks), tapes_of(foundation, inbox, stack)
-        options = await web_options_of(web, foundation, scrape, *clients)
+        tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
+        options = await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes)
         app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
     port = await _open_web(web, app, settings.web, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)

@@ -65,6 +65,7 @@ from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.storage.embedded.data_directory import node_id
+from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.event_log import RedisEventLog
@@ -295,19 +296,20 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
 
 
-def tapes_of(foundation: Foundation, inbox: RedisInbox, stack: AsyncExitStack) -> TapeService | None:
+def tapes_of(
+    settings: Settings, connection: RedisConnection, archive: Archive | None, clock: Clock, stack: AsyncExitStack
+) -> TapeService | None:
     """The tape service for clients, which ends with `stack`; None if there are none."""
-    own, connection, clock = foundation.settings, foundation.connection, foundation.clock
-    if not own.clients:
+    if not settings.clients:
         return None
-    sessions = RedisSessionStore(connection, foundation.archive)
-    catalog = keeping_of(own, connection, foundation.archive).catalog
-    bounds = own.tapes
+    sessions, inbox = RedisSessionStore(connection, archive), RedisInbox(connection)
+    catalog, bounds = keeping_of(settings, connection, archive).catalog, settings.tapes
     notebooks = RedisNotebooks(connection, sessions.news, notebooks=bounds.notebooks, entries=bounds.entries)
-    search = Search(notebooks, foundation.data_dir / "tapes-index.sqlite")
+    sealed = connection.sealing.shared is not PLAIN
+    search = Search(notebooks, settings.data_dir / "tapes-index.sqlite", sealed=sealed)
     stack.callback(search.close)
     return TapeService(
-        Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
+        Admission(client_tokens(settings.clients), client_scopes(settings.clients), clock),
         Tapes(notebooks, catalog, sessions),
         Journals(catalog, inbox, inbox.knows, clock),
         search,
