@@ -154,8 +154,9 @@ class EventHandler:
             answer = self._message_of(event, asked_by, **more)
             await self._dispatcher.hear(answer, asked_by)
             return
-        if self._journal.state.order is not None and event.choice:
-            return  # the question of a task that it answers was answered before
+        if self._journal.state.order is not None and event.choice:  # of a task's question, which was answered before
+            self._pages.tell(self._pages.texts("session.question_closed"))
+            return
         quoted = event.quote.message_id if event.quote is not None else None
         agent = self._dispatcher.recipient(event.text, quoted, event.author)
         self.begun(event, self._since)
