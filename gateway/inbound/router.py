@@ -16,6 +16,7 @@ from adapters.adapter import Adapter, BringsTogether, Inbound
 from adapters.records import Records
 from gateway.access.admission import Access, Judgement, Verdict
 from gateway.access.commands import AccessCommands
+from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
@@ -23,6 +24,8 @@ from gateway.inbound.origins import Origins
 from gateway.inbound.routing import Routes
 from gateway.inbound.sanitizing import tidied
 from gateway.inbound.usage_limits import Limits
+from gateway.reports.again import Decisions
+from gateway.reports.desk import AGAIN, LEAVE
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull
@@ -58,8 +61,15 @@ class Say(Protocol):
 TellAlone = Callable[[Address, str, str], object]
 """Tells one person of a conversation something in private, where the platform can."""
 
+Kept = Callable[[InboxEvent], None]
+"""Hears of each event that is in an inbox now."""
+
 PutMark = Callable[[Address, str, Mark | None], object]
 """Puts a reaction on a person's message, where the platform can."""
+
+
+def unheard(_event: InboxEvent) -> None:
+    """Nobody hears of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +87,11 @@ class Entrance:
     origins: Origins
     limits: Limits
     people: People
+    owners: OwnerNotices
+    decisions: Decisions
     message_chars: int
     places: PlaceStore
+    kept: Kept = unheard
 
 
 class InboundRouter:
@@ -128,6 +141,8 @@ class InboundRouter:
             event = replace(event, addressed=True)  # a place is there for nothing else
         judged = await self._access.judge(event)
         if judged.verdict is Verdict.ADMIT:
+            if judged.role is Role.OWNER and self._access.is_private(event):
+                await self._entrance.owners.seen(event.person_id, event.address)
             await self._admit(event, judged.role)
         elif judged.verdict is not Verdict.IGNORE:
             await self._answer(event, judged)
@@ -189,8 +204,19 @@ class InboundRouter:
             await self._begin(event, event.program, role)
         elif event.act == "choice" and (event.choice or "").startswith(PROGRAM_CHOICE):
             await self._choose(event, role)
+        elif event.act == "choice" and (event.choice or "").startswith((AGAIN, LEAVE)):
+            await self._decide(event, role)
         else:
             await self._keep(event, role)
+
+    async def _decide(self, event: Inbound, role: Role) -> None:
+        """Do what an owner chose below a report about a failure."""
+        chosen, number = (event.choice or ""), (event.choice or "").rpartition(".")[2]
+        if role is not Role.OWNER or not number.isdecimal():
+            await self._tell(event, "debug.owners_only")
+            return
+        decide = self._entrance.decisions.again if chosen.startswith(AGAIN) else self._entrance.decisions.leave
+        await self._tell(event, f"debug.is_{await decide(int(number))}", number=number)
 
     async def _command(self, event: Inbound, name: str, role: Role) -> None:
         command = COMMANDS.get(name)
@@ -295,6 +321,7 @@ class InboundRouter:
                 await self._crowded(event, "inbound.full")
             else:
                 self._told.discard(event.address.key)
+                self._entrance.kept(kept)
 
     async def _held(self, event: Inbound) -> HeldMeeting | None:
         """The meeting for which the conversation was opened, if any."""

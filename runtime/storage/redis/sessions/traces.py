@@ -123,7 +123,7 @@ class RedisTraces:
                 return await self._forget_in_room(rest, whose.person, ())
             if kind == "seen" and names.conversation.search(rest):
                 return await self._remove(key)
-        elif key.startswith("{parley:count:") and names.anything.search(key):
+        elif key.startswith(("{parley:count:", "{parley:runs:")) and names.anything.search(key):
             return await self._remove(key)
         elif (mailbox := _MAILBOX_KEY.match(key)) is not None:
             return await self._forget_mail(key, mailbox[1], mailbox[2], whose)
