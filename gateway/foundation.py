@@ -31,6 +31,7 @@ from gateway.parts import keeping_of
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
 from gateway.reports.desk import FailureDesk
+from gateway.reports.inquiry import Inquiry
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from runtime.bus import Bus
@@ -115,8 +116,9 @@ def reporting_of(foundation: Foundation, owners: OwnerNotices) -> tuple[FailureD
 def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> FailureDesk:
     tapes = RedisSessionStore(foundation.connection, foundation.archive)
     accounts = Accounts(tapes, foundation.masking, foundation.texts)
-    store, own = RedisReports(foundation.connection), foundation
-    return FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus)
+    store, own, wanted = RedisReports(foundation.connection), foundation, foundation.settings.reports
+    inquiry = Inquiry(own.llm, tapes, own.programs, own.masking, wanted) if wanted.ask_model else None
+    return FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus, inquiry)
 
 
 def _runs(foundation: Foundation, desk: FailureDesk) -> Runs:

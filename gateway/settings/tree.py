@@ -24,7 +24,7 @@ from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSe
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
-from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
+from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings, ReportSettings
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
@@ -50,7 +50,6 @@ TABLES = frozenset({"access.groups", "participants.tokens", "remote.secrets", "t
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients"})
 """Sections with a table for each name that the user chooses."""
-
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
 
 
@@ -89,6 +88,7 @@ class Settings(BaseSettings):
     participants: ParticipantSettings = ParticipantSettings()
     clients: dict[str, ClientSettings] = Field(default_factory=dict)
     retention: RetentionSettings = RetentionSettings()
+    reports: ReportSettings = ReportSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     execution: ExecutionSettings = ExecutionSettings()
     sandbox: SandboxSettings = SandboxSettings()

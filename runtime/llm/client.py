@@ -22,7 +22,7 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A request to a model. `purpose` is "execute", "summarize" or "compile", for logs and accounting."""
+    """A request to a model. `purpose` is "execute", "summarize", "compile" or "debug", for logs and accounting."""
 
     messages: tuple[ChatMessage, ...]
     purpose: str = "execute"
