@@ -61,8 +61,15 @@ class Say(Protocol):
 TellAlone = Callable[[Address, str, str], object]
 """Tells one person of a conversation something in private, where the platform can."""
 
+Kept = Callable[[InboxEvent], None]
+"""Hears of each event that is in an inbox now."""
+
 PutMark = Callable[[Address, str, Mark | None], object]
 """Puts a reaction on a person's message, where the platform can."""
+
+
+def unheard(_event: InboxEvent) -> None:
+    """Nobody hears of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,7 @@ class Entrance:
     decisions: Decisions
     message_chars: int
     places: PlaceStore
+    kept: Kept = unheard
 
 
 class InboundRouter:
@@ -313,6 +321,7 @@ class InboundRouter:
                 await self._crowded(event, "inbound.full")
             else:
                 self._told.discard(event.address.key)
+                self._entrance.kept(kept)
 
     async def _held(self, event: Inbound) -> HeldMeeting | None:
         """The meeting for which the conversation was opened, if any."""

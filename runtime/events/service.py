@@ -104,6 +104,18 @@ class NodeReturned(Happening):
     seconds: float
 
 
+@happening("agents.absent", "warning")
+class AgentsAbsent(Happening):
+    """No node serves conversations; this front keeps what people write."""
+
+
+@happening("agents.present")
+class AgentsPresent(Happening):
+    """A node serves conversations again, after `seconds`."""
+
+    seconds: float
+
+
 @happening("node.draining")
 class NodeDraining(Happening):
     """The node is stopping: `busy` conversations have work in progress, for `seconds` at most."""

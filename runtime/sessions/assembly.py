@@ -66,7 +66,7 @@ from runtime.sessions.schedules.open_runs import OpenRuns
 from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import TaskOrders
 from runtime.sessions.tasks.questions import TaskQuestions
-from runtime.sessions.tasks.work import TaskWork, payer
+from runtime.sessions.tasks.work import TaskWork
 from runtime.stores.inbox import Inbox
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.journal import Journal
@@ -134,19 +134,20 @@ def assembled(
     context = ExecutionContext(
         *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
         around.llm if watcher is None else ReadingAhead(around.llm, tasks),
-        may_ask=lambda person: around.allowance(payer(record.address, journal.state), person),
+        may_ask=lambda person: task_work.budget.may_ask(person, record.address),
         steers=busy == "steer",
         servers=around.servers,
         tool_rules=around.tool_rules,
         transcript_chars=around.transcript_chars,
         alone=around.questions_alone,
+        model=around.models.get(record.program, ""),
         calls=around.calls,
     )
     library = Library(context, agents, meeting_host)
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
     reminders = Reminders(journal, dispatcher.deliver, around.clock, times, _zone_of(record, around))
     logs = LogCalls(journal, around.bus, record.program)
-    task_calls = TaskCalls(session, builtins, around.tasks)
+    task_calls = TaskCalls(session, builtins, around.tasks, around.task_places)
     calls = calls_of(
         journal,
         *(
