@@ -30,6 +30,7 @@ from gateway.cluster.front import Front
 from gateway.foundation import (
     Cluster,
     Foundation,
+    Reporting,
     bus_of,
     cluster_of,
     jobs_of,
@@ -56,20 +57,9 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import (
-    Engine,
-    decisions_of,
-    front_gauges,
-    gauges_of,
-    keeping_of,
-    open_archive,
-    open_engine,
-    open_storage,
-    people_in,
-)
+from gateway.parts import Engine, front_gauges, gauges_of, open_archive, open_engine, open_storage, people_in
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
-from gateway.reports.desk import FailureDesk
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
@@ -84,7 +74,6 @@ from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.lowering.model import ModelLowerer
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.sessions.registry import Registry
-from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.files import RedisFileStore
@@ -192,7 +181,7 @@ async def _start(
     limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
     reporting = reporting_of(foundation, notices)
-    entrance = _entrance(foundation, inbox, outbound, people, limits, notices)
+    entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
     member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
     platforms |= await _platforms(chosen, people, clock, replace(entrance, kept=heard_of))
@@ -208,7 +197,7 @@ async def _start(
     port = await _open_web(web, app, settings.web, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
     if foundation.engine is not None:
-        tasks.start_soon(jobs_of(foundation, inbox, reporting[1], cluster.patient).run)
+        tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
 
     on_ready(
         _ready(foundation, port, cluster.roster.nodes, heard, partial(_drain, foundation, service, cluster.schedulers))
@@ -223,7 +212,7 @@ def _member(  # noqa: PLR0913 - the parts of a node
     files: Files,
     limits: Limits,
     attend: Attend,
-    reporting: tuple[FailureDesk, Runs],
+    reporting: Reporting,
     tasks: TaskGroup,
 ) -> tuple[Member, Gauges, Kept]:
     """What this process is to the others, its gauges, and who hears of each event that is kept."""
@@ -231,10 +220,8 @@ def _member(  # noqa: PLR0913 - the parts of a node
     if engine is None:
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
         return Front(cluster.roster, cluster.renewal, absence.run), front_gauges(connection), absence.note
-    reports, runs = reporting
-    schedules = schedules_of(foundation, inbox, attend, runs, tasks)
-    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, tasks)
-    around = replace(around, runs=runs, reports=reports)
+    schedules = schedules_of(foundation, inbox, attend, reporting.runs, tasks)
+    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, reporting, tasks)
     registry = Registry(around, inbox, tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
@@ -308,7 +295,7 @@ def _entrance(
     outbound: Outbound,
     people: People,
     limits: Limits,
-    owners: OwnerNotices,
+    reporting: Reporting,
 ) -> Entrance:
     return Entrance(
         inbox=inbox,
@@ -322,8 +309,8 @@ def _entrance(
         origins=_origins(foundation),
         limits=limits,
         people=people,
-        owners=owners,
-        decisions=decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive)),
+        owners=reporting.owners,
+        decisions=reporting.decisions,
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),
     )

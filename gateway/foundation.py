@@ -35,10 +35,12 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, keeping_of, plain
+from gateway.parts import Engine, decisions_of, keeping_of, plain
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
+from gateway.reports.again import Decisions
 from gateway.reports.desk import FailureDesk
+from gateway.reports.inquiry import Inquiry
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.standards import PUSHES_TABLE, Shared, doors_of
@@ -178,17 +180,32 @@ def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *
     return Renewal(opened, holder, clock, runner=in_thread, announces=announces)
 
 
-def reporting_of(foundation: Foundation, owners: OwnerNotices) -> tuple[FailureDesk, Runs]:
-    """The desk for failures that nobody catches, and the runs of schedules, which turn to it."""
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """The owners' notices, the desk for failures that nobody catches, what owners decide about them, and the runs of
+    schedules, which turn to the desk."""
+
+    owners: OwnerNotices
+    desk: FailureDesk
+    decisions: Decisions
+    runs: Runs
+
+
+def reporting_of(foundation: Foundation, owners: OwnerNotices) -> Reporting:
+    """What failures come to, and runs of schedules."""
     desk = _failure_desk(foundation, owners)
-    return desk, _runs(foundation, desk)
+    decisions = decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive))
+    return Reporting(owners, desk, decisions, _runs(foundation, desk))
 
 
 def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> FailureDesk:
     tapes = RedisSessionStore(foundation.connection, foundation.archive)
     accounts = Accounts(tapes, foundation.masking, foundation.texts)
-    store, own = RedisReports(foundation.connection), foundation
-    return FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus)
+    own, wanted, inquiry = foundation, foundation.settings.reports, None
+    if wanted.ask_model and own.engine is not None:
+        inquiry = Inquiry(own.engine.llm, tapes, own.programs, own.masking, wanted)
+    store = RedisReports(own.connection)
+    return FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus, inquiry)
 
 
 def _runs(foundation: Foundation, desk: FailureDesk) -> Runs:
@@ -220,6 +237,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     files: Files,
     limits: Limits,
     schedules: Schedules,
+    reporting: Reporting,
     tasks: TaskGroup,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
@@ -263,6 +281,8 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         calls=extensions.calls,
         seen=bool(settings.clients),
         schedules=schedules,
+        runs=reporting.runs,
+        reports=reporting.desk,
     )
 
 

@@ -25,7 +25,7 @@ from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSe
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
-from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
+from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings, ReportSettings
 from gateway.settings.models import ModelTable, check_models
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
@@ -54,7 +54,6 @@ TABLES = frozenset(
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients", "models"})
 """Sections with a table for each name that the user chooses."""
-
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
 
 
@@ -97,6 +96,7 @@ class Settings(BaseSettings):
     a2a: A2aSettings = A2aSettings()
     tapes: TapeSettings = TapeSettings()
     retention: RetentionSettings = RetentionSettings()
+    reports: ReportSettings = ReportSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     execution: ExecutionSettings = ExecutionSettings()
     sandbox: SandboxSettings = SandboxSettings()
