@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
+from adapters.adapter import Inbound
 from adapters.records import Records
+from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.core.texts import Texts
 from runtime.language.program import Program
@@ -45,11 +47,31 @@ class MemoryCommand:
         self._memories = memories
         self._silence = memories.silence
 
-    async def answer(self, text: str, scope: Scope, person: str, texts: Texts) -> str:
-        """Carry out the command for a person, where `scope` is. Carried out again, it changes nothing more."""
-        if not self._memories.on(scope.program):
+    async def take(
+        self,
+        asked: Inbound,
+        program: str | None,
+        texts: Texts,
+        say: Callable[[Address, str], Awaitable[None]],
+        tell_alone: Callable[[Address, str, str], object] | None,
+    ) -> None:
+        """Carry out the command and answer it: to who asked alone, where the platform can.
+
+        `program` is the one that serves there. Carried out again, it changes nothing more.
+        """
+        answer = texts("programs.no_route") if program is None else await self._answer(asked, program, texts)
+        if asked.private or tell_alone is None:
+            await say(asked.address, answer)
+        else:
+            tell_alone(asked.address, asked.person_id, answer)
+
+    async def _answer(self, asked: Inbound, program: str, texts: Texts) -> str:
+        if not self._memories.on(program):
             return texts("memory.not_here")
-        word, _, rest = text.strip().partition(" ")
+        person = asked.person_id
+        place = Scope("place", program, asked.address.key)
+        scope = Scope("person", program, person) if asked.private else place
+        word, _, rest = asked.text.strip().partition(" ")
         if word.lower() == "forget":
             return await self._forget(rest.strip().removeprefix("#"), scope, person, texts)
         if word.lower() == "off" and not rest.strip():

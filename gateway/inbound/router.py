@@ -16,6 +16,7 @@ from adapters.adapter import Adapter, BringsTogether, CanTellAlone, Inbound
 from adapters.records import Records
 from gateway.access.admission import Access, Judgement, Verdict
 from gateway.access.commands import AccessCommands
+from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
@@ -24,6 +25,8 @@ from gateway.inbound.origins import Origins
 from gateway.inbound.routing import Routes
 from gateway.inbound.sanitizing import tidied
 from gateway.inbound.usage_limits import Limits
+from gateway.reports.again import Decisions
+from gateway.reports.desk import AGAIN, LEAVE
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull
@@ -33,7 +36,6 @@ from runtime.events.service import AccessPaired, AccessRefused
 from runtime.events.talk import AdapterConnected, MessageAdmitted
 from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.meeting_places import HeldMeeting, PlaceStore
-from runtime.stores.memories import Scope
 
 MAX_OWNERS = 3
 """Owners who are named to strangers."""
@@ -60,8 +62,15 @@ class Say(Protocol):
 TellAlone = Callable[[Address, str, str], object]
 """Tells one person of a conversation something in private, where the platform can."""
 
+Kept = Callable[[InboxEvent], None]
+"""Hears of each event that is in an inbox now."""
+
 PutMark = Callable[[Address, str, Mark | None], object]
 """Puts a reaction on a person's message, where the platform can."""
+
+
+def unheard(_event: InboxEvent) -> None:
+    """Nobody hears of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +88,12 @@ class Entrance:
     origins: Origins
     limits: Limits
     people: People
+    owners: OwnerNotices
+    decisions: Decisions
     message_chars: int
     places: PlaceStore
     memory: MemoryCommand
+    kept: Kept = unheard
 
 
 class InboundRouter:
@@ -95,12 +107,8 @@ class InboundRouter:
         self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
-        self.own_commands = {
-            "help": self._help,
-            "access": self._change_access,
-            "programs": self._programs,
-            "memory": self._memory,
-        }
+        commands = (("help", self._help), ("access", self._change_access), ("programs", self._programs))
+        self.own_commands = dict((*commands, ("memory", self._memory)))
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
@@ -136,6 +144,8 @@ class InboundRouter:
             event = replace(event, addressed=True)  # a place is there for nothing else
         judged = await self._access.judge(event)
         if judged.verdict is Verdict.ADMIT:
+            if judged.role is Role.OWNER and self._access.is_private(event):
+                await self._entrance.owners.seen(event.person_id, event.address)
             await self._admit(event, judged.role)
         elif judged.verdict is not Verdict.IGNORE:
             await self._answer(event, judged)
@@ -197,8 +207,19 @@ class InboundRouter:
             await self._begin(event, event.program, role)
         elif event.act == "choice" and (event.choice or "").startswith(PROGRAM_CHOICE):
             await self._choose(event, role)
+        elif event.act == "choice" and (event.choice or "").startswith((AGAIN, LEAVE)):
+            await self._decide(event, role)
         else:
             await self._keep(event, role)
+
+    async def _decide(self, event: Inbound, role: Role) -> None:
+        """Do what an owner chose below a report about a failure."""
+        chosen, number = (event.choice or ""), (event.choice or "").rpartition(".")[2]
+        if role is not Role.OWNER or not number.isdecimal():
+            await self._tell(event, "debug.owners_only")
+            return
+        decide = self._entrance.decisions.again if chosen.startswith(AGAIN) else self._entrance.decisions.leave
+        await self._tell(event, f"debug.is_{await decide(int(number))}", number=number)
 
     async def _command(self, event: Inbound, name: str, role: Role) -> None:
         command = COMMANDS.get(name)
@@ -226,19 +247,8 @@ class InboundRouter:
         await self._entrance.say(event.address, answer)
 
     async def _memory(self, event: Inbound, _role: Role) -> None:
-        """Only who asks reads the answer, where the platform can show it to one person."""
-        program = await self._serving(event)
-        if program is None:
-            await self._tell(event, "programs.no_route")
-            return
-        scope = (
-            Scope("person", program, event.person_id) if event.private else Scope("place", program, event.address.key)
-        )
-        answer = await self._entrance.memory.answer(event.text, scope, event.person_id, self._texts)
-        if event.private or not isinstance(self._adapter, CanTellAlone):
-            await self._entrance.say(event.address, answer)
-        else:
-            self._entrance.tell_alone(event.address, event.person_id, answer)
+        alone = self._entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else None
+        await self._entrance.memory.take(event, await self._serving(event), self._texts, self._entrance.say, alone)
 
     async def _programs(self, event: Inbound, role: Role) -> None:
         choices = self._routes.choices(event)
@@ -318,6 +328,7 @@ class InboundRouter:
                 await self._crowded(event, "inbound.full")
             else:
                 self._told.discard(event.address.key)
+                self._entrance.kept(kept)
 
     async def _held(self, event: Inbound) -> HeldMeeting | None:
         """The meeting for which the conversation was opened, if any."""

@@ -1,12 +1,14 @@
-"""The settings for access, for limits on every kind of use, and for the division of work among nodes."""
+"""The settings for access, for limits on every kind of use, for the division of work among nodes, and for reports."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from pydantic import Field
 
 from gateway.settings.forms import Section, Words
+from runtime.core.errors import ConfigError
 from runtime.core.files import FileBounds
-from runtime.memories.books import MemoryLimits
 from runtime.sessions.resting import MOST
 
 _MIB = 1024 * 1024
@@ -40,15 +42,35 @@ class LimitSettings(Section):
     conversation_tokens_per_day: int = Field(default=0, ge=0)
 
 
+NodeRole = Literal["all", "front", "agents"]
+"""What a process does: a front holds connections of people and programs, an agent node serves conversations."""
+
+
 class NodeSettings(Section):
     """The division of work among nodes. Times are in seconds: how long a silent node keeps its shards, how long a stop
     waits for running work, and how long an idle conversation stays in memory, of which there are at most `resting`.
     """
 
+    role: NodeRole = "all"
     lease_s: float = Field(default=3, ge=1, le=300)
     drain_s: float = Field(default=20, ge=0)
     idle_s: float = Field(default=60, gt=0)
     resting: int = Field(default=MOST, ge=1)
+
+    @property
+    def people_come(self) -> bool:
+        """Whether this process holds connections of people and programs."""
+        return self.role != "agents"
+
+    def check_role(self, redis_url: str | None, *, debugs: bool) -> None:
+        """Raise ConfigError for a role that cannot be played with this database, or under a debugger."""
+        if self.role != "all" and redis_url is None:
+            raise ConfigError(
+                f"nodes.role is {self.role}, and there is no database that fronts and agent nodes share. Set "
+                "PARLEY_REDIS_URL, or start all of them on this machine with `parley standby`."
+            )
+        if self.role == "front" and debugs:
+            raise ConfigError("A front serves no conversation that could be debugged. Give --debug to an agent node.")
 
 
 class FileSettings(Section):
@@ -66,20 +88,9 @@ class FileSettings(Section):
         return FileBounds(self.total_mib * _MIB, self.person_mib * _MIB, self.conversation_mib * _MIB)
 
 
-class MemorySettings(Section):
-    """Whether programs that say nothing of it remember people, and how much of them for how long.
+class ReportSettings(Section):
+    """Whether a model is asked about a failure that nobody caught, and what one guess may take."""
 
-    `told` is how many memories a model sees at once. `keep_days` may be a part of a day.
-    """
-
-    on: bool = False
-    per_person: int = Field(default=200, ge=1, le=10_000)
-    per_place: int = Field(default=500, ge=1, le=10_000)
-    per_program: int = Field(default=500, ge=1, le=10_000)
-    keep_days: float = Field(default=365.0, gt=0, le=36_500)
-    told: int = Field(default=8, ge=1, le=50)
-
-    @property
-    def limits(self) -> MemoryLimits:
-        """What the memories of a node hold."""
-        return MemoryLimits(self.per_person, self.per_place, self.per_program, self.keep_days, self.told)
+    ask_model: bool = False
+    tokens: int = Field(default=20_000, ge=1_000, le=1_000_000)
+    within_s: float = Field(default=60.0, gt=0, le=600)

@@ -35,6 +35,7 @@ class RouteSettings(Section):
     choose: bool = False
     busy: Busy | None = None
     memory: bool | None = None
+    model: str | None = None
 
 
 def read_routes(value: object, *, place: str, directory: Path) -> list[RouteSettings]:

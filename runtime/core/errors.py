@@ -43,11 +43,13 @@ ParleyError
 │   └── AuthFailed               the token or the rights are wrong
 ├── LLMError
 │   ├── LLMUnavailable           it cannot be reached
-│   │   └── NoModelSet           no model is configured; the text says what to set
+│   │   ├── NoModelSet           no model is configured; the text says what to set
+│   │   └── LLMProcessLost       the process that asks models has ended; it is started again
 │   ├── LLMRateLimited
 │   ├── LLMTimeout
 │   ├── LLMRefused               the provider rejects the request (model, content)
-│   │   └── LLMKeyRefused        the provider rejects the key
+│   │   ├── LLMKeyRefused        the provider rejects the key
+│   │   └── LLMQuotaSpent        the account has no credit left
 │   └── ContextTooLong
 └── StorageError
     ├── TapeConflict             the tape's head is not where the writer thought
@@ -57,7 +59,12 @@ ParleyError
     ├── MailboxFull              too much waits for a participant in another process; nothing was taken
     ├── FileTooLarge             the file is longer than what is kept; nothing was
     ├── EventsGone               events after a client's place in the log are no longer kept
+    ├── HeadMoved                a notebook's head is not where the writer thought; nothing was written
+    ├── NotebookFull             a notebook, or the list of them, is at its bound; nothing was written
+    ├── NotebookExists           there is such a notebook already, and it began elsewhere
+    ├── NotebookGone             there is no such notebook, or it has no such entry
     ├── LetterGone               there is no such dead letter, or not any more
+    ├── TaskRefused              there is no such task, or what is wanted of it cannot be now
     ├── SessionBusy              a running node is at work on the session; nothing was changed
     ├── SessionExists            there is such a session already, or its conversation has another
     ├── ContentLocked            what is there is encrypted, and its key is missing or it was changed
@@ -215,6 +222,9 @@ class LLMUnavailable(LLMError): ...
 class NoModelSet(LLMUnavailable): ...
 
 
+class LLMProcessLost(LLMUnavailable): ...
+
+
 class LLMRateLimited(LLMError):
     """The provider asks for a pause; None when it does not say how long."""
 
@@ -230,6 +240,9 @@ class LLMRefused(LLMError): ...
 
 
 class LLMKeyRefused(LLMRefused): ...
+
+
+class LLMQuotaSpent(LLMRefused): ...
 
 
 class ContextTooLong(LLMError): ...
@@ -270,7 +283,27 @@ class FileTooLarge(StorageError): ...
 class EventsGone(StorageError): ...
 
 
+class HeadMoved(StorageError):
+    """Somebody else wrote first; `head` is where the notebook is."""
+
+    def __init__(self, text: str, *, head: int) -> None:
+        super().__init__(text)
+        self.head = head
+
+
+class NotebookFull(StorageError): ...
+
+
+class NotebookExists(StorageError): ...
+
+
+class NotebookGone(StorageError): ...
+
+
 class LetterGone(StorageError): ...
+
+
+class TaskRefused(StorageError): ...
 
 
 class SessionBusy(StorageError): ...

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
 
@@ -38,10 +39,15 @@ class AnsweringClient:
     async def warm_up(self) -> None:
         await self._provider.warm_up()
 
+    def answer(self, request: CompletionRequest, max_retries: int | None = None) -> Answer:
+        """The answer to `request`, which whoever takes it closes. `max_retries` goes before the options."""
+        options = self._options if max_retries is None else replace(self._options, max_retries=max_retries)
+        return Answer(self._provider, request, options, self._clock)
+
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Answer]:
         """The answer to `request`. The request is made when the answer is iterated."""
-        answer = Answer(self._provider, request, self._options, self._clock)
+        answer = self.answer(request)
         try:
             yield answer
         finally:
@@ -64,7 +70,7 @@ class Answer:
     @property
     def usage(self) -> Usage:
         """The tokens in the provider's count; complete when the iteration has ended."""
-        return self._usage
+        return replace(self._usage, model=self._options.name)
 
     def __aiter__(self) -> AsyncIterator[str]:
         self._iteration = self._pieces()

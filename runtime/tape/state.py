@@ -24,6 +24,8 @@ from runtime.tape.people_state import (
     SaidState,
     ThreadState,
 )
+from runtime.tape.reminder_state import ReminderState
+from runtime.tape.run_state import FailureState, RunState
 from runtime.tape.task_state import OrderState, TaskState
 
 MAX_HISTORY = 100
@@ -58,9 +60,8 @@ class AgentState:
     asides: list[Message] = field(default_factory=list)
     """What happened to messages, for it to see with the next one."""
     person: PersonId | None = None
-    """Whose message it took last."""
     crowd: bool = False
-    """Whether it took those of several people with it."""
+    """Whose message it took last, and whether those of others with it."""
     answering: str | None = None
     """The platform's id of that message, until something was said after it."""
     at_home: bool = False
@@ -177,17 +178,6 @@ class MeetingState:
 
 
 @dataclass(slots=True)
-class ReminderState:
-    """An agent's reminder: its text and its time, in seconds since the epoch."""
-
-    agent: AgentId
-    due: float
-    text: str
-    trigger: str | None = None
-    """The code of the trigger whose time it is."""
-
-
-@dataclass(slots=True)
 class SessionState:
     """Everything that a session is."""
 
@@ -237,6 +227,8 @@ class SessionState:
     """The latest last; the oldest are forgotten beyond `MAX_EXCHANGES`."""
     threads: dict[str, ThreadState] = field(default_factory=dict)
     """By the id of the event that asked for each."""
+    answered_by: dict[str, str] = field(default_factory=dict)
+    """The models that answered last, by the purposes of requests."""
     home: HomeState | None = None
     """Of a fork, until its result was given back."""
     ordered: int = 0
@@ -247,6 +239,9 @@ class SessionState:
     """Of a task: what it is to do."""
     memories: dict[str, MadeMemory] = field(default_factory=dict)
     """What it has remembered, by id; the oldest are forgotten beyond `MAX_MADE`."""
+    runs: dict[str, RunState] = field(default_factory=dict)
+    """Runs of schedules that have not ended, by the ids of their events."""
+    failures: list[FailureState] = field(default_factory=list)
 
     def people_named(self, text: str) -> list[PersonId]:
         """The ids of the people whom `text` names, in any case.
@@ -322,8 +317,8 @@ class SessionState:
     def restless(self) -> bool:
         """Whether there is work to do now: a frame waits neither for people nor for a time, or a result is to come."""
         if self.ended:
-            return self.home is not None or self.unposted() or self.owes()
-        return self.owes() or (self.broken is None and self.at_work())
+            return self.home is not None or self.unposted() or self.owes() or bool(self.runs or self.failures)
+        return self.owes_word() or self.owes() or (self.broken is None and self.at_work())
 
     def unposted(self) -> bool:
         """Whether something that was said to an agent in another process is still to go there."""
@@ -347,6 +342,16 @@ class SessionState:
         answers = self.order is not None and (self.order.over or self.ended) and not self.order.answered
         tells = self.order is not None and not self.ended and bool(self.order.to_tell)
         return answers or tells or any(task.to_post for task in self.tasks.values())
+
+    def owes_word(self) -> bool:
+        """Whether others are to hear of a failure, or how a run ended if no work goes on."""
+        return bool(self.failures) or self.runs_to_end()
+
+    def runs_to_end(self) -> bool:
+        """Whether there are runs of schedules for which nothing waits that comes by itself: a time, or a task."""
+        if not self.runs or self.tasks_at_work():
+            return False
+        return not any(wait.source is None or "task" in wait.source for wait in self.waits.values())
 
     def come(self) -> CallKey | None:
         """The latest wait for which something has come, by its key in `waits`; None when there is none."""

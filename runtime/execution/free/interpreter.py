@@ -253,15 +253,14 @@ class Interpreter:
         self._statement_scope.look_again()
         program = context.servers.equipped(context.program)
         remembered = await self._remembered()
-        request = CompletionRequest(
-            build_prompt(program, self._agent, context.journal.state, frame.state, self._told(), remembered)
-        )
+        prompt = build_prompt(program, self._agent, context.journal.state, frame.state, self._told(), remembered)
+        request = self._calls.addressed(CompletionRequest(prompt))
         await self._calls.begin(request)
         try:
             with context.pages.presence.working(self._agent_id, self._doing()):
                 async with context.llm.stream(request) as completion:
                     async for piece in completion:
-                        self._calls.heard(piece)
+                        self._calls.heard(piece, completion.usage)
                         await run.feed(piece)
                         self._calls.reads_on()
                         if run.over:

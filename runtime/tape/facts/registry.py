@@ -8,11 +8,13 @@ from typing import Any
 from runtime.tape.facts import (  # noqa: F401 - their kinds
     agents,
     calls,
+    failures,
     frames,
     meetings,
     memories,
     pages,
     people,
+    schedules,
     session,
     tasks,
 )

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from adapters.adapter import Adapter, Inbound
 from gateway.access.admission import Access, AccessRules, Owners
+from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.memory import MemoryCommand, RecordedSilence
@@ -76,6 +77,21 @@ class Kept:
 ONE = Routes([Route("one", (Path("one.pb"),))])
 
 
+class Decided:
+    """What owners have decided about reports."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str, int]] = []
+
+    async def again(self, number: int) -> str:
+        self.all.append(("again", number))
+        return "again"
+
+    async def leave(self, number: int) -> str:
+        self.all.append(("leave", number))
+        return "left"
+
+
 class Door:
     """A router with what it keeps, says and marks."""
 
@@ -99,6 +115,8 @@ class Door:
         self.chosen = MemoryRecords()
         self.origins = Origins(MemoryRecords(), self.chosen)
         self.places = MemoryPlaceStore()
+        self.owner_places = MemoryRecords()
+        self.decisions = Decided()
         self.bus = Bus(clock)
         self.memories = MemoryMemories()
         self.silence = RecordedSilence(MemoryRecords())
@@ -118,6 +136,10 @@ class Door:
             origins=self.origins,
             limits=self.limits,
             people=known,
+            owners=OwnerNotices(
+                self.owner_places, Owners(known, {}).has, cast("Any", self.inbox), {"test": TEXTS}, clock
+            ),
+            decisions=cast("Any", self.decisions),
             message_chars=20,
             places=self.places,
             memory=MemoryCommand(remembered),

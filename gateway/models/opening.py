@@ -1,0 +1,189 @@
+"""The models of the settings, opened for requests."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+
+from gateway.settings.hidden_keys import OUR_KEY, hidden_keys
+from gateway.settings.models import ModelServer, check_name, sources_of
+from gateway.settings.tree import Settings, environment_keys, model_environment
+from runtime.core.clock import SystemClock
+from runtime.core.errors import LLMUnavailable, NotInstalled
+from runtime.events.happening import Tell, unheard
+from runtime.language.program import AgentSpec, PlaybookSpec, Program
+from runtime.llm.answering import AnsweringClient
+from runtime.llm.chain import Link, ModelChain
+from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
+from runtime.llm.client import LLMClient
+from runtime.llm.cooldowns import Cooldowns
+from runtime.llm.local import NoModelClient
+from runtime.llm.models import DEFAULT, Models
+
+if TYPE_CHECKING:
+    from runtime.llm.options import ModelOptions
+
+
+COOLDOWNS_TABLE = "cooldowns"
+"""The records of models that have failed and are not asked for a while."""
+
+
+async def choices(settings: Settings) -> dict[str, ModelChoice | NoModel]:
+    """What each name of the settings leads to, by the name of a table, by litellm's name, or by DEFAULT."""
+    names = [DEFAULT, *settings.models]
+    sources = dict.fromkeys(source for name in names for source in sources_of(settings.models, name))
+    return {source: await _choice(settings, source) for source in sources}
+
+
+async def default_model(settings: Settings) -> ModelChoice | NoModel:
+    """The first model for everything that has none of its own."""
+    return (await choices(settings))[sources_of(settings.models, DEFAULT)[0]]
+
+
+async def _choice(settings: Settings, source: str) -> ModelChoice | NoModel:
+    keys = environment_keys()
+    entry = settings.models.get(source)
+    if isinstance(entry, ModelServer):
+        return choose_model(ModelSettings(entry.model, entry.base_url, api_key_file=entry.api_key_file), keys, None)
+    if source != DEFAULT:
+        return choose_model(ModelSettings(source), keys, None)
+    wanted = ModelSettings(
+        settings.model,
+        settings.model_base_url,
+        _plain(settings.model_api_key),
+        settings.model_file,
+        settings.model_api_key_file,
+        OUR_KEY if OUR_KEY in keys else None,
+    )
+    return choose_model(wanted, keys, await find_ollama())
+
+
+@asynccontextmanager
+async def open_models(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[tuple[Models, str]]:
+    """The models and a line about them. What cannot be had says so when it is asked. Raises ConfigError for an unusable
+    GGUF file."""
+    found = await choices(settings)
+    async with AsyncExitStack() as stack:
+        absent: dict[str, NoModelClient] = {}
+        options: dict[str, ModelOptions] = {}
+        for source, choice in found.items():
+            try:
+                options[source] = await _options(choice, settings, stack)
+            except (LLMUnavailable, NotInstalled) as error:
+                absent[source] = NoModelClient(str(error))
+        present = await _clients(options, stack, on_event) if options else {}
+        cooldowns = Cooldowns(SystemClock())
+        named: dict[str, LLMClient] = {}
+        for name in [DEFAULT, *settings.models]:
+            sources = sources_of(settings.models, name)
+            links = [Link(source, present[source]) for source in sources if source in present]
+            chain = ModelChain(links, cooldowns, on_event) if len(links) > 1 else None
+            named[name] = chain or next((link.client for link in links), None) or absent[sources[0]]
+        models = Models(named, cooldowns)
+        yield models, _line(settings, models, found)
+
+
+async def _options(choice: ModelChoice | NoModel, settings: Settings, stack: AsyncExitStack) -> ModelOptions:
+    """How a model is asked; the server of a GGUF file runs until `stack` is closed.
+
+    Raises LLMUnavailable where there is no model, NotInstalled, and ConfigError.
+    """
+    from runtime.llm.options import ModelOptions, ModelTimeouts
+
+    if isinstance(choice, NoModel):
+        raise LLMUnavailable(choice.reason)
+    base_url = choice.base_url
+    if choice.gguf is not None:
+        from runtime.llm.local import LocalGGUF
+
+        base_url = (await stack.enter_async_context(LocalGGUF(choice.gguf))).base_url
+    file = choice.api_key_file
+    return ModelOptions(
+        choice.name,
+        base_url,
+        choice.api_key,
+        ModelTimeouts(first_piece_s=settings.limits.model_first_text_s, whole_s=settings.limits.model_answer_s),
+        api_key_file=str(file) if file else None,
+        api_key_variable=choice.api_key_variable,
+    )
+
+
+async def _clients(
+    options: Mapping[str, ModelOptions], stack: AsyncExitStack, on_event: Tell
+) -> dict[str, AnsweringClient]:
+    """A client for each, all of one process."""
+    from runtime.llm.process import ModelProcess
+
+    clock = SystemClock()
+    process = ModelProcess(list(options.values()), model_environment(), clock, on_event, keys=hidden_keys())
+    await stack.enter_async_context(process)
+    return {
+        source: AnsweringClient(process.provider(number), replace(one, api_key=None), clock)
+        for number, (source, one) in enumerate(options.items())
+    }
+
+
+def _line(settings: Settings, models: Models, found: Mapping[str, ModelChoice | NoModel]) -> str:
+    """The models for people: the default and why it is that one, then those of other names."""
+    default = found[sources_of(settings.models, DEFAULT)[0]]
+    client = models.clients[DEFAULT]
+    if isinstance(client, NoModelClient):
+        line = f"none. {client.reason}"
+    elif isinstance(client, AnsweringClient) and isinstance(default, ModelChoice):
+        line = f"{default.name} ({default.reason})"
+    else:
+        line = _in_words(client)
+    return "; ".join([line, *(f"{name}: {_in_words(one)}" for name, one in models.clients.items() if name != DEFAULT)])
+
+
+def _in_words(client: LLMClient) -> str:
+    if isinstance(client, ModelChain):
+        return ", else ".join(link.client.model for link in client.links)
+    return client.model
+
+
+@asynccontextmanager
+async def open_model(settings: Settings) -> AsyncIterator[Models]:
+    """The models, ready for requests. Raises LLMUnavailable where the default is none, ConfigError for an unusable GGUF
+    file.
+    """
+    async with open_models(settings) as (models, _):
+        default = models.clients[DEFAULT]
+        if isinstance(default, NoModelClient):
+            raise LLMUnavailable(default.reason)
+        yield models
+
+
+def named_clients(models: Models) -> dict[LLMClient, list[str]]:
+    """Each model once, with all its names."""
+    found: dict[LLMClient, list[str]] = {}
+    for name, client in models.clients.items():
+        each = [link.client for link in client.links] if isinstance(client, ModelChain) else [client]
+        for one in each:
+            found.setdefault(one, []).append(name)
+    return found
+
+
+def check_programs(settings: Settings, programs: Iterable[Program]) -> None:
+    """Raise ConfigError for a model that a program or a route names and the settings do not have."""
+    for number, route in enumerate(settings.route, 1):
+        if route.model is not None:
+            check_name(settings.models, route.model, f"[[route]] {number}")
+    for program in programs:
+        for agent in program.agents:
+            _check_spec(settings, agent, agent.name)
+            for playbook in agent.playbooks:
+                _check_spec(settings, playbook, f"{agent.name}.{playbook.name}")
+
+
+def _check_spec(settings: Settings, spec: AgentSpec | PlaybookSpec, name: str) -> None:
+    if "model" in spec.metadata:
+        check_name(settings.models, spec.metadata["model"], f"{spec.span}: {name}")
+
+
+def _plain(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()

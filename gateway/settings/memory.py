@@ -1,0 +1,27 @@
+"""The settings about what programs remember of people."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from gateway.settings.forms import Section
+from runtime.memories.books import MemoryLimits
+
+
+class MemorySettings(Section):
+    """Whether programs that say nothing of it remember people, and how much of them for how long.
+
+    `told` is how many memories a model sees at once. `keep_days` may be a part of a day.
+    """
+
+    on: bool = False
+    per_person: int = Field(default=200, ge=1, le=10_000)
+    per_place: int = Field(default=500, ge=1, le=10_000)
+    per_program: int = Field(default=500, ge=1, le=10_000)
+    keep_days: float = Field(default=365.0, gt=0, le=36_500)
+    told: int = Field(default=8, ge=1, le=50)
+
+    @property
+    def limits(self) -> MemoryLimits:
+        """What the memories of a node hold."""
+        return MemoryLimits(self.per_person, self.per_place, self.per_program, self.keep_days, self.told)
