@@ -122,7 +122,7 @@ def test_what_is_new_comes_in_order_and_once() -> None:
     said = [Said(2, T0, "before", own=True), Said(4, T0, "mine", own=False), Said(5, T0, "after", own=True)]
     asks = seen("input_required", said=said, question=OpenQuestion("q", "Where?", ("left",)))
     updates = list(updates_of(asks, Named.of(asks), Mark(3, "working", None)))
-    texts = [[part.text for part in one.status.message.parts] for one in updates if not isinstance(one, Task)]  # type: ignore[union-attr]
+    texts = [[part.text for part in one.status.message.parts] for one in updates if not isinstance(one, Task)]
     assert texts == [["after"], ["Where?", ""]]
     for one in updates:
         validate_proto_required_fields(one)
