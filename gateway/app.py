@@ -228,7 +228,9 @@ def _ready(
     settings, engine = foundation.settings, foundation.engine
     people_come = settings.nodes.people_come
     model_line = _ASKED_ELSEWHERE if engine is None else engine.model_line
+    url = f"http://{host_for_people(settings.web.host)}:{port}"
     lines = [
+        *listed_under("web chat" if people_come else "health", [url]),
         *role_lines(settings.nodes.role, agents),
         *door_lines(settings.web if people_come else None, None if engine is None else engine.sandbox.wrapping),
         *start_lines(
@@ -241,8 +243,7 @@ def _ready(
         ),
         *([] if foundation.debugger is None else listed_under("debugger", [foundation.debugger.line])),
     ]
-    url = f"http://{host_for_people(settings.web.host)}:{port}"
-    return Ready("web chat" if people_come else "health", url, lines, drain)
+    return Ready(lines, drain)
 
 
 async def _open_web(web: WebAdapter, app: Starlette, settings: WebSettings, tasks: TaskGroup) -> int:

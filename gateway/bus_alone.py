@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Mount
 
-from gateway.announcement import host_for_people
+from gateway.announcement import host_for_people, listed_under
 from gateway.clients.bus import PREFIX
 from gateway.foundation import Foundation, bus_of
 from gateway.observability.logs import LogOptions, Logs
@@ -64,7 +64,11 @@ async def serve_bus(
             )
             listens_at: int = await tasks.start(serve_web, app, host, port, settings.web.trusted_proxies)
             url = f"http://{host_for_people(host)}:{listens_at}{PREFIX}"
-            on_ready(Ready("bus", url, [f"{'clients':<10} {', '.join(settings.clients)}"], _nothing_to_drain))
+            on_ready(
+                Ready(
+                    [*listed_under("bus", [url]), *listed_under("clients", list(settings.clients))], _nothing_to_drain
+                )
+            )
 
 
 async def _nothing_to_drain(_within_s: float | None) -> None:

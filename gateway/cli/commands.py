@@ -18,6 +18,7 @@ from gateway.cli.keys import app as keys
 from gateway.cli.run import run
 from gateway.cli.sessions import app as sessions
 from gateway.cli.slack import app as slack
+from gateway.cli.standby import standby
 from gateway.version import VERSION
 
 app = typer.Typer(
@@ -49,6 +50,7 @@ def options(
 
 
 app.command()(run)
+app.command()(standby)
 app.command(short_help="Serve the bus for other programs alone.")(bus)
 app.command("compile", short_help="Show PROGRAM as PBAsm, or what is wrong with it.")(compile_programs)
 app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)

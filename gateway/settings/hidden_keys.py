@@ -47,6 +47,12 @@ def hidden_keys(environment: Mapping[str, str] | None = None) -> dict[str, int]:
     return files
 
 
+def whole_environment() -> dict[str, str]:
+    """This process's environment with the keys that are hidden from it, for a process of ours that hides them too."""
+    kept = {name: value for name, value in os.environ.items() if name != _HANDED}
+    return {**kept, **{name: read_key(file) for name, file in hidden_keys().items()}}
+
+
 def read_key(file: int) -> str:
     """The content of a key's file."""
     return os.pread(file, os.fstat(file).st_size, 0).decode()
