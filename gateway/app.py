@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -21,13 +21,25 @@ from adapters.pages.typing_indicator import TypingIndicator
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Access, Owners
+from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
-from gateway.announcement import door_lines, host_for_people, listed_under, role_lines, start_lines
+from gateway.announcement import all_lines
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.clients.bus import ClientBus
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
-from gateway.foundation import Cluster, Foundation, bus_of, cluster_of, desk_of, jobs_of, node_context_of
+from gateway.foundation import (
+    Cluster,
+    Foundation,
+    Ringing,
+    bus_of,
+    cluster_of,
+    desk_of,
+    jobs_of,
+    node_context_of,
+    runs_of,
+    tapes_of,
+)
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
@@ -35,6 +47,7 @@ from gateway.inbound.router import Entrance, InboundRouter, Kept, unheard
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules, check_places
+from gateway.models.opening import check_programs
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -43,12 +56,22 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import Engine, front_gauges, gauges_of, open_archive, open_engine, open_storage, people_in, plain
+from gateway.parts import (
+    front_gauges,
+    gauges_of,
+    lowerer_of,
+    open_archive,
+    open_engine,
+    open_storage,
+    people_in,
+    plain,
+)
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
+from gateway.tapes.service import TapeService
 from gateway.web.app import WebOptions, build_web
 from gateway.web.health import build_health
 from gateway.web.identity import persistent_secret
@@ -58,14 +81,8 @@ from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
-from runtime.language.auto_lowering import AutoLowerer
-from runtime.language.lowering.lowerer import Lowerer
-from runtime.language.lowering.model import ModelLowerer
-from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import AgentKind
-from runtime.llm.local import NoModelClient
 from runtime.sessions.registry import Registry
-from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.files import RedisFileStore
@@ -78,8 +95,6 @@ from runtime.stores.sessions import LeaseHolder
 
 _CLOSE_LIMIT_S = 0.3
 """The time for an adapter to close its connections: people wait for a stop to end."""
-
-_ASKED_ELSEWHERE = "asked by agent nodes"
 
 
 async def serve(
@@ -107,10 +122,11 @@ async def serve(
         engine = None
         if settings.nodes.role != "front":
             engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish))
-        compiled = await compile_routes(settings, routes, _lowerer(settings, engine))
+        compiled = await compile_routes(settings, routes, lowerer_of(settings, engine))
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))
         settings.participants.check(compiled.values())
+        check_programs(settings, compiled.values())
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         foundation = Foundation(
@@ -166,11 +182,14 @@ async def _start(
     outbound = await _outbound(chosen, cluster.schedulers, file_source, foundation, tasks, stack)
     people = people_in(connection, clock)
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
-    limits = Limits(settings.limits, RedisCounters(connection), owners.has, foundation.texts, clock)
-    tasks.start_soon(limits.follow, bus)
-    entrance = _entrance(foundation, inbox, outbound, people, limits)
+    limits = _limits_of(foundation, owners, tasks)
+    notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
+    runs = runs_of(foundation, notices)
+    entrance = _entrance(foundation, inbox, outbound, people, limits, notices)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
-    member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, tasks)
+    member, gauges, heard_of = _member(
+        foundation, cluster, inbox, outbound, files, limits, Ringing(attend, runs), tasks
+    )
     platforms |= await _platforms(chosen, people, clock, replace(entrance, kept=heard_of))
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
@@ -178,17 +197,15 @@ async def _start(
     scrape = counting(settings.metrics, bus, gauges)
     app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
     if settings.nodes.people_come:
-        receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
-        options = await _web_options(web, foundation, scrape, bus_of(foundation, tasks))
-        app = build_web(web, service.not_ready, options, clock, receivers=receivers, files=kept)
+        options = await _web_options(web, foundation, scrape, bus_of(foundation, tasks), tapes_of(foundation, inbox))
+        app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
     port = await _open_web(web, app, settings.web, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
     if foundation.engine is not None:
-        tasks.start_soon(jobs_of(foundation, inbox, cluster.patient).run)
+        tasks.start_soon(jobs_of(foundation, inbox, runs, cluster.patient).run)
 
-    on_ready(
-        _ready(foundation, port, cluster.roster.nodes, heard, partial(_drain, foundation, service, cluster.schedulers))
-    )
+    lines = all_lines(foundation, port, cluster.roster.nodes, heard)
+    on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers)))
 
 
 def _member(  # noqa: PLR0913 - the parts of a node
@@ -198,7 +215,7 @@ def _member(  # noqa: PLR0913 - the parts of a node
     outbound: Outbound,
     files: Files,
     limits: Limits,
-    attend: Attend,
+    ringing: Ringing,
     tasks: TaskGroup,
 ) -> tuple[Member, Gauges, Kept]:
     """What this process is to the others, its gauges, and who hears of each event that is kept."""
@@ -206,9 +223,21 @@ def _member(  # noqa: PLR0913 - the parts of a node
     if engine is None:
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
         return Front(cluster.roster, cluster.renewal, absence.run), front_gauges(connection), absence.note
-    around = node_context_of(foundation, engine, inbox, outbound, files, limits, attend, tasks)
+    around = node_context_of(foundation, engine, inbox, outbound, files, limits, ringing, tasks)
     registry = Registry(around, inbox, tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
+
+
+def _receivers(chosen: Sequence[Listed]) -> dict[str, AnswersHttp]:
+    return {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
+
+
+def _limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limits:
+    """The limits, which follow in `tasks` what models use."""
+    counters = RedisCounters(foundation.connection)
+    limits = Limits(foundation.settings.limits, counters, owners.has, foundation.texts, foundation.clock)
+    tasks.start_soon(limits.follow, foundation.bus)
+    return limits
 
 
 async def _drain(foundation: Foundation, service: Service, schedulers: Schedulers, within_s: float | None) -> None:
@@ -216,34 +245,6 @@ async def _drain(foundation: Foundation, service: Service, schedulers: Scheduler
         foundation.debugger.close()
     await service.drain(foundation.settings.nodes.drain_s if within_s is None else within_s)
     await schedulers.drain()
-
-
-def _ready(
-    foundation: Foundation,
-    port: int,
-    agents: int,
-    platforms: Mapping[str, Platform],
-    drain: Callable[[float | None], Awaitable[None]],
-) -> Ready:
-    settings, engine = foundation.settings, foundation.engine
-    people_come = settings.nodes.people_come
-    model_line = _ASKED_ELSEWHERE if engine is None else engine.model_line
-    url = f"http://{host_for_people(settings.web.host)}:{port}"
-    lines = [
-        *listed_under("web chat" if people_come else "health", [url]),
-        *role_lines(settings.nodes.role, agents),
-        *door_lines(settings.web if people_come else None, None if engine is None else engine.sandbox.wrapping),
-        *start_lines(
-            foundation.routes,
-            foundation.programs.values(),
-            model_line,
-            foundation.schedules,
-            platforms if people_come else {},
-            foundation.clock.now(),
-        ),
-        *([] if foundation.debugger is None else listed_under("debugger", [foundation.debugger.line])),
-    ]
-    return Ready(lines, drain)
 
 
 async def _open_web(web: WebAdapter, app: Starlette, settings: WebSettings, tasks: TaskGroup) -> int:
@@ -272,7 +273,12 @@ async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | No
 
 
 def _entrance(
-    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits
+    foundation: Foundation,
+    inbox: RedisInbox,
+    outbound: Outbound,
+    people: People,
+    limits: Limits,
+    owners: OwnerNotices,
 ) -> Entrance:
     return Entrance(
         inbox=inbox,
@@ -286,6 +292,7 @@ def _entrance(
         origins=_origins(foundation),
         limits=limits,
         people=people,
+        owners=owners,
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),
     )
@@ -343,7 +350,7 @@ async def _closed(adapter: HoldsConnections) -> None:
 
 
 async def _web_options(
-    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None
+    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None, tapes: TapeService | None
 ) -> WebOptions:
     own = foundation.settings.web
     records = RedisRecords(foundation.connection, web.name)
@@ -355,16 +362,7 @@ async def _web_options(
         if agent.kind is not AgentKind.HUMAN
     }
     desk, reserved = desk_of(foundation), ReservedNames(agents)
-    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, reserved)
-
-
-def _lowerer(settings: Settings, engine: Engine | None) -> Lowerer:
-    """A front asks no model: it needs to know of programs what they offer, and not their steps."""
-    if engine is None or settings.compiler == "rules":
-        return RulesLowerer()
-    if settings.compiler == "auto":
-        return AutoLowerer(None if isinstance(engine.llm, NoModelClient) else engine.llm)
-    return ModelLowerer(engine.llm)
+    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
 
 
 def _log_options(settings: Settings) -> LogOptions:

@@ -59,7 +59,7 @@ async def serve_bus(
             clients = bus_of(foundation, tasks)
             assert clients is not None  # there are clients
             app = Starlette(
-                routes=[Mount(PREFIX, clients.app()), *health_routes(lambda: (), None)],
+                routes=[Mount(PREFIX, clients.app()), *clients.doors, *health_routes(lambda: (), None)],
                 middleware=[Middleware(Guard, hosts=allowed_hosts(host, settings.web.public_hosts))],
             )
             listens_at: int = await tasks.start(serve_web, app, host, port, settings.web.trusted_proxies)

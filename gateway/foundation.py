@@ -10,11 +10,12 @@ from pathlib import Path
 
 from anyio.abc import TaskGroup
 
+from gateway.access.owner_notices import OwnerNotices
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
-from gateway.clients.tasks import TaskDoor
+from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
@@ -34,15 +35,22 @@ from gateway.parts import Engine, keeping_of
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
+from gateway.standards import doors_of
+from gateway.tapes.journals import Journals
+from gateway.tapes.service import TapeService
+from gateway.tapes.tapes import Tapes
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
+from runtime.core.ids import schedule_id
 from runtime.core.texts import Texts
+from runtime.events.service import ScheduleFailing
 from runtime.language.program import Program
 from runtime.meetings.showing import MeetingHabits
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
+from runtime.sessions.schedules.runs import FAILURES, Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.event_log import RedisEventLog
@@ -50,8 +58,10 @@ from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.nodes import RedisNodeStore
+from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.schedule_runs import RedisRuns
 from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.shares import RedisShareStore
@@ -124,11 +134,11 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
     return Cluster(roster, leases, renewal, node, schedulers, patient)
 
 
-def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> Jobs:
+def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: LeaseHolder) -> Jobs:
     """The periodic jobs that one of the nodes does for all."""
     leases, done = RedisLeaseStore(foundation.connection), RedisRecords(foundation.connection, JOBS_TABLE)
     keeping = keeping_of(foundation.settings, foundation.connection, foundation.archive)
-    jobs = [*(schedule.job(inbox) for schedule in foundation.schedules), keeping.retention.job(foundation.bus)]
+    jobs = [*(schedule.job(inbox, runs) for schedule in foundation.schedules), keeping.retention.job(foundation.bus)]
     return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
 
 
@@ -143,10 +153,33 @@ def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *
     return Renewal(opened, holder, clock, runner=in_thread, announces=announces)
 
 
-def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, tasks: TaskGroup) -> Schedules:
+def runs_of(foundation: Foundation, owners: OwnerNotices) -> Runs:
+    """The runs of all schedules; the owners are told of one that fails again and again."""
+
+    async def tell(failing: Failing) -> None:
+        name = failing.schedule.removeprefix(schedule_id(""))
+        shown = failing.address.key if name == failing.schedule else name
+        times = {"schedule": shown, "count": FAILURES, "error": failing.run.why}
+        foundation.bus.publish(ScheduleFailing(failing.schedule, failing.address.key, failing.run.why))
+        await owners.tell(f"failing.{failing.run.id}", "owners.failing", **times)
+
+    return Runs(RedisRuns(foundation.connection), foundation.clock, tell)
+
+
+@dataclass(frozen=True, slots=True)
+class Ringing:
+    """What conversations' schedules need when they ring."""
+
+    attend: Attend
+    runs: Runs
+
+
+def schedules_of(foundation: Foundation, inbox: RedisInbox, ringing: Ringing, tasks: TaskGroup) -> Schedules:
     """The schedules of this node's conversations, which ring in `tasks`."""
     limits = foundation.settings.schedules.limits
-    made = Schedules(RedisSchedules(foundation.connection), inbox, foundation.clock, limits, attend)
+    made = Schedules(
+        RedisSchedules(foundation.connection), inbox, foundation.clock, limits, ringing.attend, ringing.runs
+    )
     tasks.start_soon(made.run)
     return made
 
@@ -158,7 +191,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     outbound: Outbound,
     files: Files,
     limits: Limits,
-    attend: Attend,
+    ringing: Ringing,
     tasks: TaskGroup,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
@@ -182,6 +215,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         texts=foundation.texts,
         texts_on=outbound.texts,
         busy={**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy},
+        models=foundation.routes.models,
         allowance=limits.allowance,
         idle_s=settings.nodes.idle_s,
         resting=Resting(settings.nodes.resting),
@@ -198,7 +232,8 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         extended=extended,
         calls=extensions.calls,
         seen=bool(settings.clients),
-        schedules=schedules_of(foundation, inbox, attend, tasks),
+        schedules=schedules_of(foundation, inbox, ringing, tasks),
+        runs=ringing.runs,
     )
 
 
@@ -213,22 +248,36 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
         return None
     feed, inbox = Feed(RedisEventLog(connection)), RedisInbox(connection)
     tasks.start_soon(feed.run)
+    admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
+    store = RedisSessionStore(connection, foundation.archive)
+    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, own.tasks.within_s))
     return ClientBus(
-        Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
+        admission,
         feed,
-        TaskDoor(
-            foundation.programs,
-            RedisSessionStore(connection, foundation.archive),
-            inbox,
-            inbox.knows,
-            clock,
-            own.tasks.within_s,
-        ),
+        service,
         Registers(
             RedisNodeStore(connection).living,
             keeping_of(own, connection, foundation.archive).catalog,
             list(own.participants.tokens),
         ),
+        clock,
+        doors_of(own, admission, service, tasks),
+    )
+
+
+def tapes_of(foundation: Foundation, inbox: RedisInbox) -> TapeService | None:
+    """The tape service for clients; None if there are none."""
+    own, connection, clock = foundation.settings, foundation.connection, foundation.clock
+    if not own.clients:
+        return None
+    sessions = RedisSessionStore(connection, foundation.archive)
+    catalog = keeping_of(own, connection, foundation.archive).catalog
+    bounds = own.tapes
+    notebooks = RedisNotebooks(connection, sessions.news, notebooks=bounds.notebooks, entries=bounds.entries)
+    return TapeService(
+        Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
+        Tapes(notebooks, catalog, sessions),
+        Journals(catalog, inbox, inbox.knows, clock),
         clock,
     )
 

@@ -10,6 +10,7 @@ from gateway.cli.access import app as access
 from gateway.cli.bus import bus
 from gateway.cli.check import check
 from gateway.cli.compile import compile_programs
+from gateway.cli.cron import app as cron
 from gateway.cli.discord import app as discord
 from gateway.cli.dlq import app as dlq
 from gateway.cli.exec import exec_program
@@ -19,6 +20,7 @@ from gateway.cli.run import run
 from gateway.cli.sessions import app as sessions
 from gateway.cli.slack import app as slack
 from gateway.cli.standby import standby
+from gateway.cli.tasks import app as tasks
 from gateway.version import VERSION
 
 app = typer.Typer(
@@ -58,6 +60,8 @@ app.command(short_help="Check the installation, or the files of a program.")(che
 app.command(short_help="Write parley.toml, .env.example and a first program.")(init)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
+app.add_typer(tasks, name="tasks")
+app.add_typer(cron, name="cron")
 app.add_typer(dlq, name="dlq")
 app.add_typer(keys, name="keys")
 app.add_typer(slack, name="slack")

@@ -16,6 +16,7 @@ from adapters.adapter import Adapter, BringsTogether, Inbound
 from adapters.records import Records
 from gateway.access.admission import Access, Judgement, Verdict
 from gateway.access.commands import AccessCommands
+from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
@@ -84,6 +85,7 @@ class Entrance:
     origins: Origins
     limits: Limits
     people: People
+    owners: OwnerNotices
     message_chars: int
     places: PlaceStore
     kept: Kept = unheard
@@ -136,6 +138,8 @@ class InboundRouter:
             event = replace(event, addressed=True)  # a place is there for nothing else
         judged = await self._access.judge(event)
         if judged.verdict is Verdict.ADMIT:
+            if judged.role is Role.OWNER and self._access.is_private(event):
+                await self._entrance.owners.seen(event.person_id, event.address)
             await self._admit(event, judged.role)
         elif judged.verdict is not Verdict.IGNORE:
             await self._answer(event, judged)

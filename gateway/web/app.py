@@ -25,6 +25,8 @@ from adapters.web.allowance import Allowance
 from gateway.clients.bus import PREFIX, ClientBus
 from gateway.participants.desk import Desk
 from gateway.socket_link import SocketLink
+from gateway.tapes.service import PREFIX as TAPES
+from gateway.tapes.service import TapeService
 from gateway.web.files import FileRoutes
 from gateway.web.guard import PARTICIPANTS, Guard, allowed_hosts
 from gateway.web.health import NotReady, health_routes
@@ -63,6 +65,8 @@ class WebOptions:
     scrape: Scrape | None = None
     """None: there are no metrics."""
     bus: ClientBus | None = None
+    """None: there are no clients."""
+    tapes: TapeService | None = None
     """None: there are no clients."""
     reserved: ReservedNames = field(default_factory=ReservedNames)
     """Names that nobody may take."""
@@ -200,10 +204,12 @@ def build_web(
     kept = [] if files is None else _file_routes(FileRoutes(door.identities, files, clock))
     desk = options.participants
     seats = [] if desk is None else [WebSocketRoute(f"{PARTICIPANTS}{{name}}", desk.answer)]
-    bus = [] if options.bus is None else [Mount(PREFIX, options.bus.app())]
+    bus = [] if options.bus is None else [Mount(PREFIX, options.bus.app()), *options.bus.doors]
+    tapes = [] if options.tapes is None else [Mount(TAPES, options.tapes.app())]
     return Starlette(
         routes=[
             *bus,
+            *tapes,
             *kept,
             *seats,
             *health_routes(not_ready, options.scrape),

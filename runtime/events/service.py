@@ -137,6 +137,15 @@ class JobFailed(Happening):
     error: str
 
 
+@happening("schedule.failing", "warning")
+class ScheduleFailing(Happening):
+    """A schedule failed several times in a row, the last time with this type of error."""
+
+    schedule: str
+    conversation: str
+    error_type: str
+
+
 @happening("access.refused", "warning")
 class AccessRefused(Happening):
     """A stranger wrote."""

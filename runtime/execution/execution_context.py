@@ -41,5 +41,7 @@ class ExecutionContext(SessionContext):
     window: ContextWindow = field(default_factory=ContextWindow)
     alone: bool = False
     """Each question is asked alone: for small models, which do one thing better than several."""
+    model: str = ""
+    """The name of the model that answers where the program names none; "" leaves it to the purpose."""
     calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
     """What extensions let programs call, by name."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
 
@@ -64,7 +65,7 @@ class Answer:
     @property
     def usage(self) -> Usage:
         """The tokens in the provider's count; complete when the iteration has ended."""
-        return self._usage
+        return replace(self._usage, model=self._options.name)
 
     def __aiter__(self) -> AsyncIterator[str]:
         self._iteration = self._pieces()

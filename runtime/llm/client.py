@@ -22,10 +22,15 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A request to a model. `purpose` is "execute", "summarize" or "compile", for logs and accounting."""
+    """A request to a model.
+
+    `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile" or "check".
+    `model` is the name in the settings that the program or its route asks for; "" leaves it to the purpose.
+    """
 
     messages: tuple[ChatMessage, ...]
     purpose: str = "execute"
+    model: str = ""
     stop: tuple[str, ...] = ()
     temperature: float | None = None
     """None means the provider's default."""
@@ -37,7 +42,8 @@ class CompletionRequest:
 class Usage:
     """Tokens, as the provider counts them, and their price in US dollars; zeros where nobody says.
 
-    `window_tokens` is how many the model takes in one request, its answer included.
+    `window_tokens` is how many the model takes in one request, its answer included. `model` is the name of the one that
+    answered, "" where that is not known.
     """
 
     input_tokens: int = 0
@@ -45,6 +51,7 @@ class Usage:
     cached_tokens: int = 0
     cost_usd: float = 0.0
     window_tokens: int = 0
+    model: str = ""
 
 
 class Completion(Protocol):
@@ -84,6 +91,20 @@ class LLMClient(Protocol):
         ...
 
     def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]: ...
+
+
+@runtime_checkable
+class ChoosesModels(Protocol):
+    """A client of several models."""
+
+    def name_for(self, purpose: str, model: str, /) -> str:
+        """The name in the settings of what answers a request of this purpose that asks for `model`."""
+        ...
+
+
+def name_for(client: LLMClient, purpose: str, model: str) -> str:
+    """The name in the settings of what answers such a request; "" for a client of one model."""
+    return client.name_for(purpose, model) if isinstance(client, ChoosesModels) else ""
 
 
 @runtime_checkable

@@ -30,6 +30,7 @@ from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.reminders import Reminders, ZoneOf
+from runtime.execution.calls.schedules import MakeSchedule, ScheduleCalls
 from runtime.execution.calls.tasks import TaskCalls
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import FrameEvents
@@ -59,6 +60,9 @@ from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
 from runtime.sessions.schedules.answers import ScheduleAnswers
+from runtime.sessions.schedules.of_programs import maker
+from runtime.sessions.schedules.open_runs import OpenRuns
+from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import TaskOrders
 from runtime.sessions.tasks.questions import TaskQuestions
 from runtime.sessions.tasks.work import TaskWork, payer
@@ -81,6 +85,7 @@ class Assembly:
     binding: Binding
     commands: SessionCommands
     reminders: Reminders
+    runs: OpenRuns
     continuity: Continuity
     undo: Undo
     forks: Forks
@@ -134,6 +139,7 @@ def assembled(
         tool_rules=around.tool_rules,
         transcript_chars=around.transcript_chars,
         alone=around.questions_alone,
+        model=around.models.get(record.program, ""),
         calls=around.calls,
     )
     library = Library(context, agents, meeting_host)
@@ -148,6 +154,7 @@ def assembled(
             utterances,
             questions,
             reminders,
+            ScheduleCalls(journal, _schedule_maker(record, around)),
             logs,
             AgentCalls(journal, agents, program, pages.all_shown),
             task_calls,
@@ -189,6 +196,7 @@ def assembled(
             {**meeting_commands.table(), **_schedule_commands(around, pages, reminders)},
         ),
         reminders,
+        OpenRuns(record, journal, tasks, around.runs),
         Continuity(context, library, host, loops, meeting_host),
         Undo(record, journal, loops, pages, event_handler, around),
         Forks(record, journal, around, inbox),
@@ -211,6 +219,13 @@ def assembled(
 
 def _zone_of(record: SessionRecord, around: NodeContext) -> ZoneOf | None:
     return None if around.schedules is None else partial(around.schedules.zone, record.address)
+
+
+def _schedule_maker(record: SessionRecord, around: NodeContext) -> MakeSchedule | None:
+    """A task makes none: its conversation ends with it."""
+    if around.schedules is None or session_of(record.address) is not None:
+        return None
+    return maker(record, around.schedules, around.clock)
 
 
 def _schedule_commands(around: NodeContext, pages: Pages, reminders: Reminders) -> Mapping[str, Carry]:

@@ -25,6 +25,7 @@ from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.resting import Resting
+from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Schedules
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.sessions import SessionStore
@@ -47,10 +48,11 @@ class NodeContext:
     """The parts that all sessions of a node share.
 
     `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
-    is by the same name, "queue" where it says nothing. The past of a playbook is summed up when it has more than
-    `transcript_chars`. Without an `alarm` sessions that wait for a time stay in memory; without `places` meetings are
-    held where their sessions live. `texts_on` are the texts of platforms by name, with commands as they are written
-    there; where it says nothing, `texts` are. `debugger` watches the sessions, where somebody debugs.
+    is by the same name, "queue" where it says nothing, and `models` are the names of what answers where a program does
+    not say. The past of a playbook is summed up when it has more than `transcript_chars`. Without an `alarm` sessions
+    that wait for a time stay in memory; without `places` meetings are held where their sessions live. `texts_on` are
+    the texts of platforms by name, with commands as they are written there; where it says nothing, `texts` are.
+    `debugger` watches the sessions, where somebody debugs.
     """
 
     programs: Mapping[str, Program]
@@ -65,12 +67,15 @@ class NodeContext:
     texts: Texts = field(default_factory=english)
     texts_on: Mapping[str, Texts] = field(default_factory=dict)
     busy: Mapping[str, Busy] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
     allowance: Allowance = unlimited
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     tool_rules: ToolRules = field(default_factory=ToolRules)
     alarm: Alarm | None = None
     schedules: Schedules | None = None
     """Those of conversations; None where nobody can make any."""
+    runs: Runs | None = None
+    """Those of all schedules; None where nobody keeps how they end."""
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS
     questions_alone: bool = False

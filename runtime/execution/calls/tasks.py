@@ -26,6 +26,7 @@ from runtime.tape.facts.calls import WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, TaskOver
 from runtime.tape.frame_state import CallKey
+from runtime.tape.journal import Journal
 from runtime.tape.task_state import CALLER, NOBODY, TaskState
 
 _NUMBER_CHARS = 9
@@ -101,12 +102,8 @@ class TaskCalls:
             1 if state.order is None else state.order.depth + 1,
             keep,
         )
-        over = self._over_a_limit(ordered, limits)
-        self._journal.note(ordered)
-        number = state.ordered
-        if over:
-            self._journal.note(TaskOver(number, "failed", error=over))
-        return state.tasks[number].name
+        note_order(self._journal, ordered, limits)
+        return state.tasks[state.ordered].name
 
     def _spec(self, klass: str, playbook: str) -> PlaybookSpec:
         """The playbook of a class. Raises UnknownTarget."""
@@ -117,15 +114,6 @@ class TaskCalls:
         if spec is None:
             raise UnknownTarget(f"{klass} has no playbook {playbook!r}")
         return spec
-
-    def _over_a_limit(self, ordered: TaskOrdered, limits: TaskLimits) -> str:
-        """The limit that an order is over, in words; "" for none."""
-        at_work = len(self._journal.state.tasks_at_work())
-        if ordered.depth > limits.depth:
-            return f"it would be a task {ordered.depth} deep; the limit is {limits.depth}"
-        if at_work >= limits.at_once:
-            return f"{at_work} tasks are at work already, the limit of one orderer"
-        return ""
 
     @call("Result", example="result = await Result(name)")
     async def result(self, frame: Frame, call: Call, task: Any, timeout_s: Seconds | None = None) -> None:
@@ -231,6 +219,18 @@ class TaskCalls:
         if 0 < number <= self._journal.state.ordered:
             raise UnknownTarget(f"task {number} ended long ago; its result is no longer kept here")
         raise UnknownTarget(f"there is no task {number}")
+
+
+def note_order(journal: Journal, ordered: TaskOrdered, limits: TaskLimits) -> None:
+    """Order a task. One that is over a limit has failed at once, and its error names the limit."""
+    at_work, over = len(journal.state.tasks_at_work()), ""
+    if ordered.depth > limits.depth:
+        over = f"it would be a task {ordered.depth} deep; the limit is {limits.depth}"
+    elif at_work >= limits.at_once:
+        over = f"{at_work} tasks are at work already, the limit of one orderer"
+    journal.note(ordered)
+    if over:
+        journal.note(TaskOver(journal.state.ordered, "failed", error=over))
 
 
 def task_id(session: SessionId, seq: int) -> SessionId:

@@ -62,6 +62,15 @@ class Result(_Letter):
 
 
 @dataclass(frozen=True, slots=True)
+class Again(_Letter):
+    """Task `number` of the session that reads it is to be ordered again, as the task `task`, with these arguments."""
+
+    number: int
+    task: SessionId
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Asking(_Letter):
     """Task `number` of the session that reads it waits for an answer, or no longer (`waits`).
 

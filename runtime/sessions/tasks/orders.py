@@ -16,10 +16,10 @@ from runtime.core.message import Message
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
-from runtime.execution.calls.tasks import ended_in_words, message_id
+from runtime.execution.calls.tasks import ended_in_words, message_id, note_order
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
-from runtime.sessions.tasks.letters import Order, Result, address_of, session_of
+from runtime.sessions.tasks.letters import Again, Order, Result, address_of, session_of
 from runtime.stores.inbox import TASK, TASK_CANCEL, TASK_OVER, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessageQueued
@@ -119,6 +119,19 @@ class TaskOrders:
     def _cancellation(self, task: TaskState) -> InboxEvent:
         now = self._around.clock.now()
         return InboxEvent(f"cancel.{task.id}", address_of(task.id), "", "", "", now, kind=TASK_CANCEL)
+
+    def order_again(self, event: InboxEvent) -> None:
+        """Order a task that is over once more, for who ordered it. Nothing where it is not known any more."""
+        again, state, limits = Again.read(event.text), self._journal.state, self._around.tasks
+        task = state.tasks.get(again.number)
+        if task is None or not task.over or limits is None or state.ended:
+            return
+        due = self._around.clock.now().timestamp() + task.due - task.since
+        if state.order is not None and not task.keep:
+            due = min(due, state.order.due)
+        what = (task.klass, task.playbook, again.arguments)
+        ordered = TaskOrdered(task.agent, again.task, *what, due, task.deliver, task.depth, task.keep)
+        note_order(self._journal, ordered, limits)
 
     def take(self, event: InboxEvent) -> str | None:
         """Take in how a task has ended, once; what people are told where nobody here has ordered it."""

@@ -50,7 +50,8 @@ class TaskWork:
         why the program cannot go on."""
         order = Order.read(event.text)
         home, place = ADDRESS.read(order.home), ADDRESS.read(order.place)
-        self._journal.note(OrderTaken(order.number, order.orderer, home, place, order.due, order.depth))
+        whose, what = (order.number, order.orderer, home, place), (order.klass, order.playbook)
+        self._journal.note(OrderTaken(*whose, order.due, order.depth, *what))
         try:
             if broken is None:
                 self._execute(order)

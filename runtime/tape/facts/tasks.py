@@ -91,7 +91,7 @@ class AnswerMeant(Content):
 
 @fact("order", session=True)
 class OrderTaken(Content):
-    """The session is a task: number `number` of the session `orderer`."""
+    """The session is a task: number `number` of the session `orderer`, which ordered a playbook of a class."""
 
     number: int = key("number")
     orderer: SessionId = key("orderer")
@@ -99,6 +99,8 @@ class OrderTaken(Content):
     place: Address = key("place", form=ADDRESS)
     due: float = key("due")
     depth: int = key("depth")
+    klass: str = key("class", default="")
+    playbook: str = key("pb", default="")
 
 
 @fact("order_begun", session=True)

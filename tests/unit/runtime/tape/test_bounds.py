@@ -42,6 +42,8 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
     "order_begun": {"f": "1000.0"},
     "order_over": {"status": "completed", "val": "x", "error": "e"},
     "order_told": {"ask": "a.1"},
+    "run": {"run": "x"},
+    "run_over": {"run": "x", "how": "answered"},
     "spawn": {
         "agent": "1",
         "task": "s",
