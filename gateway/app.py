@@ -31,13 +31,14 @@ from gateway.cluster.front import Front
 from gateway.foundation import (
     Cluster,
     Foundation,
-    Ringing,
     bus_of,
     cluster_of,
     desk_of,
     jobs_of,
+    limits_of,
     node_context_of,
     runs_of,
+    schedules_of,
     tapes_of,
 )
 from gateway.inbound.absence import Absence
@@ -56,16 +57,7 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import (
-    front_gauges,
-    gauges_of,
-    lowerer_of,
-    open_archive,
-    open_engine,
-    open_storage,
-    people_in,
-    plain,
-)
+from gateway.parts import Engine, front_gauges, gauges_of, open_archive, open_engine, open_storage, people_in, plain
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
@@ -81,10 +73,15 @@ from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
+from runtime.language.auto_lowering import AutoLowerer
+from runtime.language.lowering.lowerer import Lowerer
+from runtime.language.lowering.model import ModelLowerer
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import AgentKind
 from runtime.sessions.registry import Registry
+from runtime.sessions.schedules.runs import Runs
+from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
-from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.places import RedisPlaceStore
@@ -122,7 +119,7 @@ async def serve(
         engine = None
         if settings.nodes.role != "front":
             engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish))
-        compiled = await compile_routes(settings, routes, lowerer_of(settings, engine))
+        compiled = await compile_routes(settings, routes, _lowerer(settings, engine))
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))
         settings.participants.check(compiled.values())
@@ -182,14 +179,12 @@ async def _start(
     outbound = await _outbound(chosen, cluster.schedulers, file_source, foundation, tasks, stack)
     people = people_in(connection, clock)
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
-    limits = _limits_of(foundation, owners, tasks)
+    limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
     runs = runs_of(foundation, notices)
     entrance = _entrance(foundation, inbox, outbound, people, limits, notices)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
-    member, gauges, heard_of = _member(
-        foundation, cluster, inbox, outbound, files, limits, Ringing(attend, runs), tasks
-    )
+    member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, runs, tasks)
     platforms |= await _platforms(chosen, people, clock, replace(entrance, kept=heard_of))
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
@@ -215,7 +210,8 @@ def _member(  # noqa: PLR0913 - the parts of a node
     outbound: Outbound,
     files: Files,
     limits: Limits,
-    ringing: Ringing,
+    attend: Attend,
+    runs: Runs,
     tasks: TaskGroup,
 ) -> tuple[Member, Gauges, Kept]:
     """What this process is to the others, its gauges, and who hears of each event that is kept."""
@@ -223,21 +219,14 @@ def _member(  # noqa: PLR0913 - the parts of a node
     if engine is None:
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
         return Front(cluster.roster, cluster.renewal, absence.run), front_gauges(connection), absence.note
-    around = node_context_of(foundation, engine, inbox, outbound, files, limits, ringing, tasks)
+    schedules = schedules_of(foundation, inbox, attend, runs, tasks)
+    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, runs, tasks)
     registry = Registry(around, inbox, tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
 
 def _receivers(chosen: Sequence[Listed]) -> dict[str, AnswersHttp]:
     return {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
-
-
-def _limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limits:
-    """The limits, which follow in `tasks` what models use."""
-    counters = RedisCounters(foundation.connection)
-    limits = Limits(foundation.settings.limits, counters, owners.has, foundation.texts, foundation.clock)
-    tasks.start_soon(limits.follow, foundation.bus)
-    return limits
 
 
 async def _drain(foundation: Foundation, service: Service, schedulers: Schedulers, within_s: float | None) -> None:
@@ -363,6 +352,14 @@ async def _web_options(
     }
     desk, reserved = desk_of(foundation), ReservedNames(agents)
     return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
+
+
+def _lowerer(settings: Settings, engine: Engine | None) -> Lowerer:
+    """A front asks no model: it needs to know of programs what they offer, and not their steps."""
+    if engine is None or settings.compiler == "rules":
+        return RulesLowerer()
+    model = engine.llm.client_for("compile")
+    return AutoLowerer(model) if settings.compiler == "auto" else ModelLowerer(model or engine.llm)
 
 
 def _log_options(settings: Settings) -> LogOptions:

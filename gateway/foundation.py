@@ -10,6 +10,7 @@ from pathlib import Path
 
 from anyio.abc import TaskGroup
 
+from gateway.access.admission import Owners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
@@ -35,7 +36,7 @@ from gateway.parts import Engine, keeping_of
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
-from gateway.standards import doors_of
+from gateway.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.tapes.journals import Journals
 from gateway.tapes.service import TapeService
 from gateway.tapes.tapes import Tapes
@@ -52,7 +53,9 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import FAILURES, Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
+from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
@@ -142,6 +145,14 @@ def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: Lease
     return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
 
 
+def limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limits:
+    """The limits, which follow in `tasks` what models use."""
+    counters = RedisCounters(foundation.connection)
+    limits = Limits(foundation.settings.limits, counters, owners.has, foundation.texts, foundation.clock)
+    tasks.start_soon(limits.follow, foundation.bus)
+    return limits
+
+
 def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, announces: bool = True) -> Renewal:
     """The renewer of this process's leases, with its own thread and connection."""
 
@@ -166,20 +177,10 @@ def runs_of(foundation: Foundation, owners: OwnerNotices) -> Runs:
     return Runs(RedisRuns(foundation.connection), foundation.clock, tell)
 
 
-@dataclass(frozen=True, slots=True)
-class Ringing:
-    """What conversations' schedules need when they ring."""
-
-    attend: Attend
-    runs: Runs
-
-
-def schedules_of(foundation: Foundation, inbox: RedisInbox, ringing: Ringing, tasks: TaskGroup) -> Schedules:
+def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, runs: Runs, tasks: TaskGroup) -> Schedules:
     """The schedules of this node's conversations, which ring in `tasks`."""
     limits = foundation.settings.schedules.limits
-    made = Schedules(
-        RedisSchedules(foundation.connection), inbox, foundation.clock, limits, ringing.attend, ringing.runs
-    )
+    made = Schedules(RedisSchedules(foundation.connection), inbox, foundation.clock, limits, attend, runs)
     tasks.start_soon(made.run)
     return made
 
@@ -191,7 +192,8 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     outbound: Outbound,
     files: Files,
     limits: Limits,
-    ringing: Ringing,
+    schedules: Schedules,
+    runs: Runs,
     tasks: TaskGroup,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
@@ -232,8 +234,8 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         extended=extended,
         calls=extensions.calls,
         seen=bool(settings.clients),
-        schedules=schedules_of(foundation, inbox, ringing, tasks),
-        runs=ringing.runs,
+        schedules=schedules,
+        runs=runs,
     )
 
 
@@ -251,18 +253,20 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store = RedisSessionStore(connection, foundation.archive)
     service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, own.tasks.within_s))
-    return ClientBus(
+    catalog = keeping_of(own, connection, foundation.archive).catalog
+    shared = Shared(
         admission,
-        feed,
         service,
-        Registers(
-            RedisNodeStore(connection).living,
-            keeping_of(own, connection, foundation.archive).catalog,
-            list(own.participants.tokens),
-        ),
+        feed,
+        foundation.programs,
+        catalog,
+        RedisRecords(connection, PUSHES_TABLE),
+        RedisLeaseStore(connection),
+        LeaseHolder(node_id(foundation.data_dir)),
         clock,
-        doors_of(own, admission, service, tasks),
     )
+    registers = Registers(RedisNodeStore(connection).living, catalog, list(own.participants.tokens))
+    return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
 
 
 def tapes_of(foundation: Foundation, inbox: RedisInbox) -> TapeService | None:

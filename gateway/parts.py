@@ -15,7 +15,6 @@ from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, Peop
 from gateway.encryption import sealing_of
 from gateway.jobs.erasure import Erasure
 from gateway.jobs.retention import Retention
-from gateway.models.opening import open_models
 from gateway.settings.retention import NO_ARCHIVE
 from gateway.settings.tree import Settings
 from runtime.core.background import beside
@@ -24,12 +23,6 @@ from runtime.core.errors import ConfigError
 from runtime.core.files import FileStore
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubted
-from runtime.language.auto_lowering import AutoLowerer
-from runtime.language.lowering.lowerer import Lowerer
-from runtime.language.lowering.model import ModelLowerer
-from runtime.language.lowering.rules import RulesLowerer
-from runtime.llm.client import warm_up
-from runtime.llm.models import Models
 from runtime.stores.archive import Archive
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.dead_letters import DeadLetters
@@ -42,6 +35,7 @@ from runtime.tape.tape import TapeReader
 if TYPE_CHECKING:
     from gateway.cluster.node import Node
     from gateway.observability.gauges import Gauges
+    from runtime.llm.models import Models
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
@@ -75,20 +69,14 @@ class Engine:
 @asynccontextmanager
 async def open_engine(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[Engine]:
     """What executes programs; the models get ready meanwhile. Raises ConfigError as its parts."""
+    from gateway.models.opening import open_models
+    from runtime.llm.client import warm_up
+
     async with AsyncExitStack() as stack:
         llm, line = await stack.enter_async_context(open_models(settings, on_event=on_event))
         (await stack.enter_async_context(beside())).start_soon(warm_up, llm)
         sandbox = await stack.enter_async_context(open_sandbox(settings, on_event=on_event))
         yield Engine(llm, line, sandbox)
-
-
-def lowerer_of(settings: Settings, engine: Engine | None) -> Lowerer:
-    """What compiles programs. A front asks no model: it needs to know what they offer, and not their steps."""
-    if engine is None or settings.compiler == "rules":
-        return RulesLowerer()
-    if settings.compiler == "auto":
-        return AutoLowerer(engine.llm.client_for("compile"))
-    return ModelLowerer(engine.llm.client_for("compile") or engine.llm)
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -93,6 +93,10 @@ class TaskService:
                 for agent in program.agents:
                     yield from ((program, agent, playbook) for playbook in agent.playbooks if playbook.public)
 
+    def program(self, task: ClientTask) -> Program | None:
+        """The program of a task that has begun, if it is still there."""
+        return self._door.programs.get(task.program)
+
     async def order(self, client: Client, order: object, *, context: str | None = None) -> tuple[SessionId, bool]:
         """Order a task, as the JSON object `order` says; its id, and whether it is new. `context` is the client's name
         for what the task belongs to."""
@@ -133,6 +137,10 @@ class TaskService:
         record = await self._record(id_)
         return ClientTask(id_, "", TaskView()) if record is None else await self._seen(record.id, record.program)
 
+    async def ordered(self, id_: SessionId) -> bool:
+        """Whether the order of a task that has no session is known."""
+        return await self._door.known(address_of(id_), id_)
+
     async def wait(self, task: ClientTask, wait_s: float, *, answered: str | None = None) -> ClientTask:
         """A task once it is over, or asks something else than `answered`; as it is when the time is over first."""
         found = task
@@ -153,7 +161,24 @@ class TaskService:
                         break
         return found
 
-    async def changes(self, task: ClientTask) -> AsyncIterator[ClientTask]:
+    async def begun(self, task: ClientTask, wait_s: float) -> ClientTask:
+        """The task once a session has taken its order; as it is when the time is over first."""
+        found = task
+        with anyio.move_on_after(wait_s):
+            async with aclosing(self.changes(task)) as changes:
+                async for found in changes:
+                    if found.program:
+                        break
+        return found
+
+    async def at(self, task: ClientTask, seq: int) -> ClientTask:
+        """The task as it was at fact `seq`, from which `changes` goes on."""
+        view = TaskView()
+        async for fact in self._door.store.read_session(task.id, until=seq):
+            view.note(fact)
+        return ClientTask(task.id, task.program, view, await self._question(view))
+
+    async def changes(self, task: ClientTask) -> AsyncGenerator[ClientTask]:
         """The task, and then the task as it is after each further fact, until it is over."""
         found = task
         yield found
@@ -188,13 +213,12 @@ class TaskService:
         texts = isinstance(named, str) and isinstance(text, str)
         if not texts or not text or not 0 < len(str(named)) <= MAX_NAME_CHARS:
             raise HTTPException(422, "A message is a JSON object with an id, by which it is known, and a text.")
-        if task.over:
-            raise HTTPException(409, "The task has ended.")
         id_, address = f"{client.source}.{named}", address_of(task.id)
-        if ask is not None and ask not in task.view.asks:
+        late = ask is not None and ask not in task.view.asks
+        if task.over or late:
             if await self._door.known(address, id_):
                 return False
-            raise HTTPException(409, "The task does not ask that, or no longer.")
+            raise HTTPException(409, "The task does not ask that, or no longer." if late else "The task has ended.")
         meant = ask if ask is not None else task.question.ask if task.question is not None else None
         choice = None if meant is None else f"{meant}."
         now = self._door.clock.now()

@@ -32,12 +32,14 @@ _NO_SPEECH = frozenset({"ask", "file", "notice"})
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """An utterance of a task, or of its client (`own` is False). `seq` is the number of its fact."""
+    """An utterance of a task, or of its client (`own` is False). `seq` is the number of its fact, `id` the client's own
+    name for its message."""
 
     seq: int
     at: datetime
     text: str
     own: bool
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,9 @@ def _finished(view: TaskView, fact: Fact, content: PageFinished) -> None:
 
 
 def _heard(view: TaskView, fact: Fact, content: MessageHeard) -> None:
-    view.said = [*view.said[-MAX_SAID + 1 :], Said(fact.seq, fact.at, content.text, own=False)]
+    whose = "" if view.home is None else f"in./clients/{view.home.conversation}."
+    named = content.message.removeprefix(whose)
+    view.said = [*view.said[-MAX_SAID + 1 :], Said(fact.seq, fact.at, content.text, own=False, id=named)]
 
 
 def _asked(view: TaskView, _: Fact, content: QuestionAsked) -> None:

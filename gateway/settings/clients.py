@@ -38,6 +38,20 @@ Clients = Mapping[str, ClientSettings]
 """The clients by name."""
 
 
+class A2aSettings(Section):
+    """Whether clients order tasks over A2A. `push_hosts` are the hosts to which news of tasks may be sent; only with
+    `push_private` they may have addresses that are not public."""
+
+    on: bool = False
+    push_hosts: Words = ()
+    push_private: bool = False
+
+    def check(self, clients: Clients) -> None:
+        """Raise ConfigError where nobody could use it."""
+        if self.on and not clients:
+            raise ConfigError("a2a.on is true, and there are no clients. Write [clients.<name>], see docs/a2a.md.")
+
+
 class McpSettings(Section):
     """Whether clients order tasks over MCP, at /mcp."""
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gateway.settings.clients import ClientSettings, McpSettings, TapeSettings, client_tokens
+from gateway.settings.clients import A2aSettings, ClientSettings, McpSettings, TapeSettings, client_tokens
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
@@ -93,6 +93,7 @@ class Settings(BaseSettings):
     participants: ParticipantSettings = ParticipantSettings()
     clients: dict[str, ClientSettings] = Field(default_factory=dict)
     mcp: McpSettings = McpSettings()
+    a2a: A2aSettings = A2aSettings()
     tapes: TapeSettings = TapeSettings()
     retention: RetentionSettings = RetentionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
@@ -171,6 +172,7 @@ def load(
     check_models(settings.models, is_model_set=settings.model is not None)
     settings.web.check_door()
     settings.mcp.check(settings.clients)
+    settings.a2a.check(settings.clients)
     return settings
 
 

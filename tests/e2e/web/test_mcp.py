@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import RequestParamsMeta
 
 from tests.e2e.gateway_process import ROOT, Gateway, gateway
 from tests.fakes.ports import free_port
@@ -45,7 +46,8 @@ async def connected(port: int, **headers: str) -> AsyncIterator[Client]:
 
 async def call(client: Client, tool: str, *, key: str | None = None, **arguments: Any) -> Any:
     """What a tool gives, or the text of its error."""
-    found = await client.call_tool(tool, arguments, meta=None if key is None else {KEY: key})  # type: ignore[typeddict-unknown-key, typeddict-item]
+    meta = None if key is None else cast("RequestParamsMeta", {KEY: key})
+    found = await client.call_tool(tool, arguments, meta=meta)
     return found.content[0].text if found.is_error else found.structured_content  # type: ignore[union-attr]
 
 
