@@ -36,6 +36,7 @@ from gateway.foundation import (
     desk_of,
     jobs_of,
     limits_of,
+    model_doors_of,
     node_context_of,
     runs_of,
     schedules_of,
@@ -190,8 +191,10 @@ async def _start(
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
     scrape = counting(settings.metrics, bus, gauges)
-    app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
-    if settings.nodes.people_come:
+    if not settings.nodes.people_come:
+        doors = model_doors_of(foundation)
+        app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
+    else:
         options = await _web_options(web, foundation, scrape, bus_of(foundation, tasks), tapes_of(foundation, inbox))
         app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
     port = await _open_web(web, app, settings.web, tasks)

@@ -16,7 +16,7 @@ from gateway.clients.bus import PREFIX
 from gateway.foundation import Foundation, bus_of
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
-from gateway.parts import open_archive, open_storage
+from gateway.parts import open_archive, open_storage, own_folder
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.service import Ready
 from gateway.settings.tree import Settings, secrets
@@ -51,7 +51,7 @@ async def serve_bus(
             archive=await stack.enter_async_context(open_archive(settings, on_event=bus.publish)),
             clock=clock,
             bus=bus,
-            data_dir=settings.data_dir,
+            data_dir=stack.enter_context(own_folder(settings, "bus")),
             texts=load_texts(settings.language, settings.texts_dir),
             debugger=None,
         )

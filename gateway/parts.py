@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -103,6 +103,17 @@ async def open_storage(
             for warning in (await examine(connection)).warnings:
                 on_event(StorageDoubted(warning))
         yield connection
+
+
+@contextmanager
+def own_folder(settings: Settings, name: str) -> Iterator[Path]:
+    """A folder below the data directory for a process beside the gateway, which has a name of its own there. Raises
+    ConfigError where another process uses it."""
+    from runtime.storage.embedded.data_directory import exclusive_use, prepare
+
+    folder = prepare(prepare(settings.data_dir) / name)
+    with exclusive_use(folder):
+        yield folder
 
 
 @asynccontextmanager
