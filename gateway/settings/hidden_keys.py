@@ -47,10 +47,12 @@ def hidden_keys(environment: Mapping[str, str] | None = None) -> dict[str, int]:
     return files
 
 
-def whole_environment() -> dict[str, str]:
-    """This process's environment with the keys that are hidden from it, for a process of ours that hides them too."""
+def own_environment(*, with_keys: bool) -> dict[str, str]:
+    """This process's environment for another of ours: with the keys that are hidden from this one, if that asks models
+    and hides them too.
+    """
     kept = {name: value for name, value in os.environ.items() if name != _HANDED}
-    return {**kept, **{name: read_key(file) for name, file in hidden_keys().items()}}
+    return kept | ({name: read_key(file) for name, file in hidden_keys().items()} if with_keys else {})
 
 
 def read_key(file: int) -> str:

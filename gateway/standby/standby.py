@@ -15,7 +15,7 @@ from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
 from gateway.parts import shared_storage
 from gateway.service import Ready
-from gateway.settings.hidden_keys import whole_environment
+from gateway.settings.hidden_keys import own_environment
 from gateway.settings.tree import Settings, secrets
 from gateway.standby.processes import RoleProcess
 from gateway.standby.supervision import Supervised
@@ -44,9 +44,8 @@ async def stand_by(
     Logs(LogOptions(settings.logs.level, settings.logs.format), Masking(secrets(settings))).attach(bus)
     async with AsyncExitStack() as stack:
         storage = await stack.enter_async_context(shared_storage(settings, on_event=bus.publish))
-        environment = {**whole_environment(), **storage}
         async with anyio.create_task_group() as tasks:
-            made = _Standby(settings, programs, options, environment, show, tasks)
+            made = _Standby(settings, programs, options, storage, show, tasks)
             try:
                 made.start()
                 lines = [f"{'standby':<10} a front and {settings.agents.processes} agent nodes, which are starting"]
@@ -64,7 +63,7 @@ class _Standby:
         settings: Settings,
         programs: Sequence[Path],
         options: Mapping[str, Sequence[str]],
-        environment: Mapping[str, str],
+        storage: Mapping[str, str],
         show: Callable[[str], None],
         tasks: TaskGroup,
     ) -> None:
@@ -77,6 +76,7 @@ class _Standby:
             role = name.partition("-")[0]
             folder = settings.data_dir / "nodes" / name
             given = ["--role", role, "--data-dir", str(folder), *options.get(role, ()), *map(str, programs)]
+            environment = {**own_environment(with_keys=name != FRONT), **storage}
             start = partial(RoleProcess.start, given, environment, _named(name, show), tasks)
             self._kept[name] = Supervised(name, start, clock, show)
 

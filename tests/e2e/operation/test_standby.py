@@ -34,6 +34,11 @@ def process_of(standby: Gateway, role: str) -> int:
     return found
 
 
+def began_with(process: int) -> str:
+    """The environment with which a process was started."""
+    return Path(f"/proc/{process}/environ").read_text()
+
+
 async def all_gone(ids: Sequence[int], handles: Sequence[int]) -> None:
     """Return when these processes have ended."""
     with anyio.fail_after(SEEN_LIMIT_S):
@@ -68,9 +73,14 @@ async def test_what_is_killed_comes_back_and_nothing_outlives_a_kill_of_the_stan
         await all_gone(ids, handles)
 
 
-async def test_ctrl_c_ends_all_of_them(tmp_path: Path) -> None:
-    async with gateway(tmp_path, TELLER, settings(), command="standby") as standby:
+async def test_ctrl_c_ends_all_of_them_and_the_front_never_had_a_providers_key(tmp_path: Path) -> None:
+    key = "sk-the-key-of-a-provider"
+    async with gateway(tmp_path, TELLER, settings(OPENAI_API_KEY=key), command="standby") as standby:
         await standby.prints(r"agents-1 +health")
+        ours = [standby.process_id, process_of(standby, "front"), process_of(standby, "agents")]
+        environments = [began_with(one) for one in ours]
+        assert [key in environment for environment in environments] == [False, False, False]
+        assert ["_PARLEY_HIDDEN_KEYS" in environment for environment in environments] == [True, False, True]
         ids = [seen.id for seen in family(standby.process_id)]
         handles = [os.pidfd_open(one) for one in ids]
         assert await standby.stop(signal.SIGINT) == 0
