@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -23,7 +23,7 @@ from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
-from gateway.announcement import door_lines, host_for_people, listed_under, role_lines, start_lines
+from gateway.announcement import all_lines
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
@@ -35,6 +35,7 @@ from gateway.foundation import (
     cluster_of,
     jobs_of,
     limits_of,
+    model_doors_of,
     node_context_of,
     reporting_of,
     schedules_of,
@@ -86,8 +87,6 @@ from runtime.stores.sessions import LeaseHolder
 
 _CLOSE_LIMIT_S = 0.3
 """The time for an adapter to close its connections: people wait for a stop to end."""
-
-_ASKED_ELSEWHERE = "asked by agent nodes"
 
 
 async def serve(
@@ -189,8 +188,10 @@ async def _start(
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
     scrape = counting(settings.metrics, bus, gauges)
-    app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
-    if settings.nodes.people_come:
+    if not settings.nodes.people_come:
+        doors = model_doors_of(foundation)
+        app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
+    else:
         tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
         options = await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes)
         app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
@@ -199,9 +200,8 @@ async def _start(
     if foundation.engine is not None:
         tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
 
-    on_ready(
-        _ready(foundation, port, cluster.roster.nodes, heard, partial(_drain, foundation, service, cluster.schedulers))
-    )
+    lines = all_lines(foundation, port, cluster.roster.nodes, heard)
+    on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers)))
 
 
 def _member(  # noqa: PLR0913 - the parts of a node
@@ -235,33 +235,6 @@ async def _drain(foundation: Foundation, service: Service, schedulers: Scheduler
         foundation.debugger.close()
     await service.drain(foundation.settings.nodes.drain_s if within_s is None else within_s)
     await schedulers.drain()
-
-
-def _ready(
-    foundation: Foundation,
-    port: int,
-    agents: int,
-    platforms: Mapping[str, Platform],
-    drain: Callable[[float | None], Awaitable[None]],
-) -> Ready:
-    settings, engine = foundation.settings, foundation.engine
-    people_come = settings.nodes.people_come
-    model_line = _ASKED_ELSEWHERE if engine is None else engine.model_line
-    lines = [
-        *role_lines(settings.nodes.role, agents),
-        *door_lines(settings.web if people_come else None, None if engine is None else engine.sandbox.wrapping),
-        *start_lines(
-            foundation.routes,
-            foundation.programs.values(),
-            model_line,
-            foundation.schedules,
-            platforms if people_come else {},
-            foundation.clock.now(),
-        ),
-        *([] if foundation.debugger is None else listed_under("debugger", [foundation.debugger.line])),
-    ]
-    url = f"http://{host_for_people(settings.web.host)}:{port}"
-    return Ready("web chat" if people_come else "health", url, lines, drain)
 
 
 async def _open_web(web: WebAdapter, app: Starlette, settings: WebSettings, tasks: TaskGroup) -> int:

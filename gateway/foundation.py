@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from anyio.abc import TaskGroup
+from starlette.routing import BaseRoute, Mount
 
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Owners
@@ -18,6 +19,9 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
+from gateway.clients.model.budget import Budgets
+from gateway.clients.model.door import PREFIX as MODELS
+from gateway.clients.model.door import ModelDoor
 from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
@@ -41,7 +45,7 @@ from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
 from gateway.reports.desk import FailureDesk
 from gateway.reports.inquiry import Inquiry
-from gateway.settings.clients import client_scopes, client_tokens
+from gateway.settings.clients import client_budgets, client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.tapes.journals import Journals
@@ -313,7 +317,19 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
         clock,
     )
     registers = Registers(RedisNodeStore(connection).living, catalog, list(own.participants.tokens))
-    return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
+    return ClientBus(
+        admission, feed, service, registers, clock, [*doors_of(own, shared, tasks), *model_doors_of(foundation)]
+    )
+
+
+def model_doors_of(foundation: Foundation) -> Sequence[BaseRoute]:
+    """The routes by which clients ask models; none where there are no clients, or no models."""
+    own, clock, engine = foundation.settings, foundation.clock, foundation.engine
+    if not own.clients or engine is None:
+        return []
+    budgets = Budgets(client_budgets(own.clients), RedisCounters(foundation.connection), clock)
+    admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
+    return [Mount(MODELS, ModelDoor(admission, engine.llm.clients, budgets, foundation.bus, clock).app())]
 
 
 def tapes_of(
