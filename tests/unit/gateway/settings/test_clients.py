@@ -51,7 +51,8 @@ def test_the_environment_has_them_too(tmp_path: Path) -> None:
     [
         ('[clients.ci]\ntoken_file = "FOLDER/ci"\nscopes = ["events:read:"]', 'there is no scope "events:read:"'),
         ('[clients.ci]\ntoken_file = "FOLDER/ci"\nscopes = ["events:read:a..b"]', "is not a pattern of events"),
-        ('[clients.ci]\ntoken_file = "FOLDER/ci"\nscopes = ["model:x"]', 'there is no scope "model:x"'),
+        ('[clients.ci]\ntoken_file = "FOLDER/ci"\nscopes = ["models:x"]', 'there is no scope "models:x"'),
+        ('[clients.ci]\ntoken_file = "FOLDER/ci"\nmodel_usd_per_day = -1', "model_usd_per_day"),
         ("[clients.ci]\nscopes = []", "clients.ci.token_file"),
         ('[clients.ci]\ntoken_file = "FOLDER/ci"\ncolour = "red"', "clients.ci.colour"),
     ],
