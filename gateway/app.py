@@ -221,7 +221,11 @@ def _member(  # noqa: PLR0913 - the parts of a node
     connection, engine = foundation.connection, foundation.engine
     if engine is None:
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
-        return Front(cluster.roster, cluster.renewal, absence.run), front_gauges(connection), absence.note
+        return (
+            Front(cluster.roster, cluster.renewal, cluster.fronts, absence.run),
+            front_gauges(connection),
+            absence.note,
+        )
     schedules = schedules_of(foundation, inbox, attend, runs, tasks)
     around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, runs, tasks)
     registry = Registry(around, inbox, tasks)

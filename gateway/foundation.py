@@ -113,6 +113,7 @@ class Cluster:
     """
 
     roster: Roster
+    fronts: RedisNodeStore
     leases: RedisLeaseStore
     renewal: Renewal
     node: Node
@@ -124,7 +125,7 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
     """The cluster as this process sees it; our share of platforms' limits is kept in `tasks`."""
     connection, clock, serves = foundation.connection, foundation.clock, foundation.engine is not None
     roster = Roster(RedisNodeStore(connection), holder, clock, enters=serves)
-    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, announces=serves)
+    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, front=not serves)
     node = Node(leases, inbox, roster, renewal, foundation.bus, park_s=foundation.settings.nodes.drain_s)
     patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))
     shares = Shares(RedisShareStore(connection), patient, clock, roster, weight=1.0 if serves else _FRONT_WEIGHT)
@@ -138,7 +139,7 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
         may_show=lambda conversation: node.may_show(shard_of(conversation)),
     )
     node.on_sure = schedulers.resume
-    return Cluster(roster, leases, renewal, node, schedulers, patient)
+    return Cluster(roster, RedisNodeStore(connection, fronts=True), leases, renewal, node, schedulers, patient)
 
 
 def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: LeaseHolder) -> Jobs:
@@ -157,15 +158,15 @@ def limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limit
     return limits
 
 
-def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, announces: bool = True) -> Renewal:
-    """The renewer of this process's leases, with its own thread and connection."""
+def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, front: bool = False) -> Renewal:
+    """The renewer of this process's leases, with its own thread and connection. It announces a node, or a front."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[tuple[RedisLeaseStore, RedisNodeStore]]:
         async with connection.in_another_loop() as other:
-            yield RedisLeaseStore(other), RedisNodeStore(other)
+            yield RedisLeaseStore(other), RedisNodeStore(other, fronts=front)
 
-    return Renewal(opened, holder, clock, runner=in_thread, announces=announces)
+    return Renewal(opened, holder, clock, runner=in_thread)
 
 
 def runs_of(foundation: Foundation, owners: OwnerNotices) -> Runs:
@@ -269,7 +270,8 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
         LeaseHolder(node_id(foundation.data_dir)),
         clock,
     )
-    registers = Registers(RedisNodeStore(connection).living, catalog, list(own.participants.tokens))
+    nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
+    registers = Registers(nodes.living, fronts.living, catalog, list(own.participants.tokens))
     return ClientBus(
         admission, feed, service, registers, clock, [*doors_of(own, shared, tasks), *model_doors_of(foundation)]
     )
