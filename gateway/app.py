@@ -219,7 +219,8 @@ def _member(  # noqa: PLR0913 - the parts of a node
     connection, engine = foundation.connection, foundation.engine
     if engine is None:
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
-        return Front(cluster.roster, cluster.renewal, absence.run), front_gauges(connection), absence.note
+        front = Front(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
+        return front, front_gauges(connection), absence.note
     schedules = schedules_of(foundation, inbox, attend, reporting.runs, tasks)
     around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, reporting, tasks)
     registry = Registry(around, inbox, tasks)

@@ -129,6 +129,7 @@ class Cluster:
     """
 
     roster: Roster
+    fronts: RedisNodeStore
     leases: RedisLeaseStore
     renewal: Renewal
     node: Node
@@ -140,7 +141,7 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
     """The cluster as this process sees it; our share of platforms' limits is kept in `tasks`."""
     connection, clock, serves = foundation.connection, foundation.clock, foundation.engine is not None
     roster = Roster(RedisNodeStore(connection), holder, clock, enters=serves)
-    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, announces=serves)
+    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, front=not serves)
     node = Node(leases, inbox, roster, renewal, foundation.bus, park_s=foundation.settings.nodes.drain_s)
     patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))
     shares = Shares(RedisShareStore(connection), patient, clock, roster, weight=1.0 if serves else _FRONT_WEIGHT)
@@ -154,7 +155,7 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
         may_show=lambda conversation: node.may_show(shard_of(conversation)),
     )
     node.on_sure = schedulers.resume
-    return Cluster(roster, leases, renewal, node, schedulers, patient)
+    return Cluster(roster, RedisNodeStore(connection, fronts=True), leases, renewal, node, schedulers, patient)
 
 
 def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: LeaseHolder) -> Jobs:
@@ -173,15 +174,15 @@ def limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limit
     return limits
 
 
-def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, announces: bool = True) -> Renewal:
-    """The renewer of this process's leases, with its own thread and connection."""
+def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, front: bool = False) -> Renewal:
+    """The renewer of this process's leases, with its own thread and connection. It announces a node, or a front."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[tuple[RedisLeaseStore, RedisNodeStore]]:
         async with connection.in_another_loop() as other:
-            yield RedisLeaseStore(other), RedisNodeStore(other)
+            yield RedisLeaseStore(other), RedisNodeStore(other, fronts=front)
 
-    return Renewal(opened, holder, clock, runner=in_thread, announces=announces)
+    return Renewal(opened, holder, clock, runner=in_thread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +317,8 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
         LeaseHolder(node_id(foundation.data_dir)),
         clock,
     )
-    registers = Registers(RedisNodeStore(connection).living, catalog, list(own.participants.tokens))
+    nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
+    registers = Registers(nodes.living, fronts.living, catalog, list(own.participants.tokens))
     return ClientBus(
         admission, feed, service, registers, clock, [*doors_of(own, shared, tasks), *model_doors_of(foundation)]
     )
