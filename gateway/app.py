@@ -29,7 +29,16 @@ from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
-from gateway.foundation import Foundation, bus_of, desk_of, jobs_of, node_context_of, renewal_of, schedules_of
+from gateway.foundation import (
+    Foundation,
+    bus_of,
+    desk_of,
+    jobs_of,
+    ledger_of,
+    node_context_of,
+    renewal_of,
+    schedules_of,
+)
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter
@@ -206,7 +215,7 @@ async def _start(
         ),
     )
     registry = Registry(around, inbox, tasks)
-    platforms |= await _platforms(chosen, people, clock, _entrance(foundation, inbox, outbound, people, limits))
+    platforms |= await _platforms(chosen, people, clock, _entrance(foundation, inbox, outbound, people, limits, tasks))
     service = Service(node, BotLeases(leases, roster, renewal), registry, platforms, bus)
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
     scrape = counting(settings.metrics, bus, gauges_of(node, registry, foundation.sandbox, connection))
@@ -266,7 +275,7 @@ async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | No
 
 
 def _entrance(
-    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits
+    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits, tasks: TaskGroup
 ) -> Entrance:
     return Entrance(
         inbox=inbox,
@@ -279,6 +288,7 @@ def _entrance(
         chosen=RedisRecords(foundation.connection, CHOSEN_TABLE),
         origins=_origins(foundation),
         limits=limits,
+        ledger=ledger_of(foundation, tasks),
         people=people,
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),

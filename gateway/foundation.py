@@ -20,12 +20,13 @@ from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
+from gateway.models.usage import Ledger
 from gateway.observability.debugger.server import Debugger
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import keeping_of
+from gateway.parts import keeping_of, usage_in
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
@@ -93,6 +94,13 @@ def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock) -
             yield RedisLeaseStore(other), RedisNodeStore(other)
 
     return Renewal(opened, holder, clock, runner=in_thread)
+
+
+def ledger_of(foundation: Foundation, tasks: TaskGroup) -> Ledger:
+    """What models cost on this node, counted in `tasks`."""
+    made = Ledger(usage_in(foundation.connection), foundation.clock)
+    tasks.start_soon(made.follow, foundation.bus)
+    return made
 
 
 def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, tasks: TaskGroup) -> Schedules:

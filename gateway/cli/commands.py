@@ -17,6 +17,7 @@ from gateway.cli.keys import app as keys
 from gateway.cli.run import run
 from gateway.cli.sessions import app as sessions
 from gateway.cli.slack import app as slack
+from gateway.cli.usage import usage
 from gateway.version import VERSION
 
 app = typer.Typer(
@@ -52,6 +53,7 @@ app.command("compile", short_help="Show PROGRAM as PBAsm, or what is wrong with 
 app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)
 app.command(short_help="Check the installation, or the files of a program.")(check)
 app.command(short_help="Write parley.toml, .env.example and a first program.")(init)
+app.command(short_help="Show what models were used and what they cost.")(usage)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
 app.add_typer(dlq, name="dlq")

@@ -23,6 +23,7 @@ from gateway.inbound.origins import Origins
 from gateway.inbound.routing import Routes
 from gateway.inbound.sanitizing import tidied
 from gateway.inbound.usage_limits import Limits
+from gateway.models.usage import Ledger
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull
@@ -76,6 +77,7 @@ class Entrance:
     chosen: Records
     origins: Origins
     limits: Limits
+    ledger: Ledger
     people: People
     message_chars: int
     places: PlaceStore
@@ -92,7 +94,12 @@ class InboundRouter:
         self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
-        self.own_commands = {"help": self._help, "access": self._change_access, "programs": self._programs}
+        self.own_commands = {
+            "help": self._help,
+            "access": self._change_access,
+            "programs": self._programs,
+            "usage": self._usage,
+        }
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
@@ -216,6 +223,12 @@ class InboundRouter:
         if approved is not None:
             await self._entrance.say(approved.address, self._texts("access.approved"))
         await self._entrance.say(event.address, answer)
+
+    async def _usage(self, event: Inbound, role: Role) -> None:
+        """A person's own use; everybody's for an owner, where nobody else reads it."""
+        whole = role is Role.OWNER and self._access.is_private(event)
+        told = await self._entrance.ledger.told(None if whole else event.person_id, self._texts)
+        await self._entrance.say(event.address, told)
 
     async def _programs(self, event: Inbound, role: Role) -> None:
         choices = self._routes.choices(event)

@@ -175,6 +175,8 @@ class LLMAnswered(AtWork):
     cost_usd: float
     conversation: str
     participant_id: str | None
+    program: str = ""
+    agent: str = ""
 
 
 @happening("llm.broke_off", "warning")

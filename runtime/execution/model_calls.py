@@ -104,6 +104,8 @@ class ModelCalls:
             cost_usd=usage.cost_usd,
             conversation=self._context.pages.address.key,
             participant_id=self._person,
+            program=self._context.program.name,
+            agent=self._frame.agent.klass,
         )
         self.publish(answered)
 
