@@ -30,11 +30,12 @@ from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
 from gateway.foundation import (
+    Followers,
     Foundation,
     bus_of,
     desk_of,
+    followers_of,
     jobs_of,
-    ledger_of,
     node_context_of,
     renewal_of,
     schedules_of,
@@ -215,7 +216,12 @@ async def _start(
         ),
     )
     registry = Registry(around, inbox, tasks)
-    platforms |= await _platforms(chosen, people, clock, _entrance(foundation, inbox, outbound, people, limits, tasks))
+    platforms |= await _platforms(
+        chosen,
+        people,
+        clock,
+        _entrance(foundation, inbox, outbound, people, limits, followers_of(foundation, inbox, owners, tasks)),
+    )
     service = Service(node, BotLeases(leases, roster, renewal), registry, platforms, bus)
     receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
     scrape = counting(settings.metrics, bus, gauges_of(node, registry, foundation.sandbox, connection))
@@ -275,7 +281,12 @@ async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | No
 
 
 def _entrance(
-    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits, tasks: TaskGroup
+    foundation: Foundation,
+    inbox: RedisInbox,
+    outbound: Outbound,
+    people: People,
+    limits: Limits,
+    followers: Followers,
 ) -> Entrance:
     return Entrance(
         inbox=inbox,
@@ -288,7 +299,8 @@ def _entrance(
         chosen=RedisRecords(foundation.connection, CHOSEN_TABLE),
         origins=_origins(foundation),
         limits=limits,
-        ledger=ledger_of(foundation, tasks),
+        ledger=followers.ledger,
+        owner_notices=followers.owner_notices,
         people=people,
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),

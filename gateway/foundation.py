@@ -9,6 +9,7 @@ from pathlib import Path
 
 from anyio.abc import TaskGroup
 
+from gateway.access.admission import Owners
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
@@ -20,6 +21,7 @@ from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
+from gateway.models.owners import OWNERS_TABLE, OwnerNotices
 from gateway.models.usage import Ledger
 from gateway.observability.debugger.server import Debugger
 from gateway.outbound.file_source import Files
@@ -34,6 +36,8 @@ from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
+from runtime.events.frames import LLMFailed
+from runtime.events.service import ModelKeyRefused
 from runtime.language.program import Program
 from runtime.llm.models import Models
 from runtime.meetings.showing import MeetingHabits
@@ -96,11 +100,23 @@ def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock) -
     return Renewal(opened, holder, clock, runner=in_thread)
 
 
-def ledger_of(foundation: Foundation, tasks: TaskGroup) -> Ledger:
-    """What models cost on this node, counted in `tasks`."""
-    made = Ledger(usage_in(foundation.connection), foundation.clock)
-    tasks.start_soon(made.follow, foundation.bus)
-    return made
+@dataclass(frozen=True, slots=True)
+class Followers:
+    """Those who follow what models do: what they cost, and what owners are told of them."""
+
+    ledger: Ledger
+    owner_notices: OwnerNotices
+
+
+def followers_of(foundation: Foundation, inbox: RedisInbox, owners: Owners, tasks: TaskGroup) -> Followers:
+    """The followers of this node's models, at work in `tasks`."""
+    connection, clock, bus = foundation.connection, foundation.clock, foundation.bus
+    ledger = Ledger(usage_in(connection), clock)
+    notices = OwnerNotices(RedisRecords(connection, OWNERS_TABLE), owners.has, inbox, foundation.texts, clock)
+    tasks.start_soon(ledger.follow, bus)
+    for kind in (LLMFailed, ModelKeyRefused):
+        tasks.start_soon(notices.follow, bus, kind.name)
+    return Followers(ledger, notices)
 
 
 def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, tasks: TaskGroup) -> Schedules:

@@ -23,6 +23,7 @@ from gateway.inbound.origins import Origins
 from gateway.inbound.routing import Routes
 from gateway.inbound.sanitizing import tidied
 from gateway.inbound.usage_limits import Limits
+from gateway.models.owners import OwnerNotices
 from gateway.models.usage import Ledger
 from runtime.bus import Bus
 from runtime.core.address import Address
@@ -78,6 +79,7 @@ class Entrance:
     origins: Origins
     limits: Limits
     ledger: Ledger
+    owner_notices: OwnerNotices
     people: People
     message_chars: int
     places: PlaceStore
@@ -190,6 +192,8 @@ class InboundRouter:
         return " / ".join(names[:MAX_OWNERS]) or self._texts("access.owner")
 
     async def _admit(self, event: Inbound, role: Role) -> None:
+        if role is Role.OWNER and self._access.is_private(event):
+            await self._entrance.owner_notices.note(event)
         if event.act == "message" and event.command is not None:
             await self._command(event, event.command, role)
         elif event.program is not None:

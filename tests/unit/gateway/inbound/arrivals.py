@@ -15,6 +15,7 @@ from gateway.inbound.origins import Origins
 from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.routing import Route, Routes
 from gateway.inbound.usage_limits import Limits
+from gateway.models.owners import OwnerNotices
 from gateway.models.usage import Ledger
 from gateway.settings.limits import LimitSettings
 from runtime.bus import Bus
@@ -98,6 +99,8 @@ class Door:
         self.origins = Origins(MemoryRecords(), self.chosen)
         self.places = MemoryPlaceStore()
         self.usage = MemoryUsage()
+        is_owner = Owners(store or people(clock), {}).has
+        self.owner_notices = OwnerNotices(MemoryRecords(), is_owner, cast("Any", self.inbox), TEXTS, clock)
         self.bus = Bus(clock)
         known = store or people(clock)
         settings = LimitSettings.model_validate(limits or {})
@@ -114,6 +117,7 @@ class Door:
             origins=self.origins,
             limits=self.limits,
             ledger=Ledger(self.usage, clock),
+            owner_notices=self.owner_notices,
             people=known,
             message_chars=20,
             places=self.places,
