@@ -17,6 +17,7 @@ from gateway.jobs.erasure import Erasure
 from gateway.jobs.retention import Retention
 from gateway.settings.retention import NO_ARCHIVE
 from gateway.settings.tree import Settings
+from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError
 from runtime.core.files import FileStore
@@ -27,15 +28,21 @@ from runtime.stores.catalog import SessionCatalog
 from runtime.stores.dead_letters import DeadLetters
 from runtime.stores.inbox import NOTICE, InboxEvent
 from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.reports import ReportStore
+from runtime.stores.schedule_runs import RunStore
+from runtime.stores.schedules import ScheduleStore
 from runtime.stores.usage import UsageStore
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
     from gateway.cluster.node import Node
     from gateway.observability.gauges import Gauges
+    from gateway.reports.again import Decisions
+    from runtime.llm.models import Models
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
+    from runtime.storage.redis.inbox import RedisInbox
 
 
 _NO_POSTGRES = (
@@ -51,6 +58,28 @@ _JAIL_ADVICE = (
 def plain(secret: SecretStr | None) -> str | None:
     """A secret as plain text."""
     return None if secret is None else secret.get_secret_value()
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What executes programs: the models, a line about them for people, and the workers for what they write."""
+
+    llm: Models
+    model_line: str
+    sandbox: MontySandbox
+
+
+@asynccontextmanager
+async def open_engine(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[Engine]:
+    """What executes programs; the models get ready meanwhile. Raises ConfigError as its parts."""
+    from gateway.models.opening import open_models
+    from runtime.llm.client import warm_up
+
+    async with AsyncExitStack() as stack:
+        llm, line = await stack.enter_async_context(open_models(settings, on_event=on_event))
+        (await stack.enter_async_context(beside())).start_soon(warm_up, llm)
+        sandbox = await stack.enter_async_context(open_sandbox(settings, on_event=on_event))
+        yield Engine(llm, line, sandbox)
 
 
 @asynccontextmanager
@@ -164,13 +193,21 @@ class Keeping:
     erasure: Erasure
     retention: Retention
     places: PlaceStore
+    schedules: ScheduleStore
+    runs: RunStore
+    inbox: RedisInbox
+    reports: ReportStore
 
 
 def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
-    """Dead letters, sessions and files, from the database and the archive."""
+    """Dead letters, sessions, files and schedules, from the database and the archive."""
     from adapters.web.acts import PLATFORM
     from runtime.storage.redis.files import RedisFileStore
+    from runtime.storage.redis.inbox import RedisInbox
     from runtime.storage.redis.places import RedisPlaceStore
+    from runtime.storage.redis.reports import RedisReports
+    from runtime.storage.redis.schedule_runs import RedisRuns
+    from runtime.storage.redis.schedules import RedisSchedules
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
     from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
     from runtime.storage.redis.sessions.store import RedisSessionStore
@@ -181,11 +218,21 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     erasure = Erasure(catalog, tapes, traces, places, lambda address: address.platform == PLATFORM)
     cold, files = None if archive is None else catalog, RedisFileStore(connection, settings.files.bounds)
     retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
-    return Keeping(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, places)
+    return Keeping(
+        *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, places),
+        *(RedisSchedules(connection), RedisRuns(connection), RedisInbox(connection), RedisReports(connection)),
+    )
+
+
+def decisions_of(keeping: Keeping) -> Decisions:
+    """What owners decide about reports."""
+    from gateway.reports.again import Decisions
+
+    return Decisions(keeping.reports, keeping.catalog, keeping.tapes, keeping.inbox, SystemClock())
 
 
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
-    """The sources of the gauges."""
+    """The sources of the gauges of a node."""
     from gateway.observability.gauges import Gauges
     from runtime.storage.redis.queue_depths import RedisQueueDepths
 
@@ -198,3 +245,11 @@ def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection:
         lambda: sandbox.wrapping.jailed,
         RedisQueueDepths(connection).waiting,
     )
+
+
+def front_gauges(connection: RedisConnection) -> Gauges:
+    """The sources of the gauges of a front, which serves no conversation and has no workers."""
+    from gateway.observability.gauges import Gauges
+    from runtime.storage.redis.queue_depths import RedisQueueDepths
+
+    return Gauges(frozenset, int, int, int, int, bool, RedisQueueDepths(connection).waiting)

@@ -286,7 +286,7 @@ class _Screen:
         """See `Outbox`; nothing leads to a terminal."""
         return None
 
-    def settle(self, _page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
+    def settle(self, _page: PageSpec, _text: str, _chosen: str, /, *, done: Done = unheard) -> None:
         """See `Outbox`; what was printed stays."""
         self.tasks.start_soon(_say_so, done)
 

@@ -16,15 +16,17 @@ from adapters.adapter import Adapter, BringsTogether, Inbound
 from adapters.records import Records
 from gateway.access.admission import Access, Judgement, Verdict
 from gateway.access.commands import AccessCommands
+from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
 from gateway.inbound.origins import Origins
 from gateway.inbound.routing import Routes
-from gateway.inbound.sanitizing import tidied
+from gateway.inbound.sanitizing import says_something, tidied
 from gateway.inbound.usage_limits import Limits
-from gateway.models.owners import OwnerNotices
 from gateway.models.usage import Ledger
+from gateway.reports.again import Decisions
+from gateway.reports.desk import AGAIN, LEAVE
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull
@@ -60,8 +62,15 @@ class Say(Protocol):
 TellAlone = Callable[[Address, str, str], object]
 """Tells one person of a conversation something in private, where the platform can."""
 
+Kept = Callable[[InboxEvent], None]
+"""Hears of each event that is in an inbox now."""
+
 PutMark = Callable[[Address, str, Mark | None], object]
 """Puts a reaction on a person's message, where the platform can."""
+
+
+def unheard(_event: InboxEvent) -> None:
+    """Nobody hears of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +88,12 @@ class Entrance:
     origins: Origins
     limits: Limits
     ledger: Ledger
-    owner_notices: OwnerNotices
     people: People
+    owners: OwnerNotices
+    decisions: Decisions
     message_chars: int
     places: PlaceStore
+    kept: Kept = unheard
 
 
 class InboundRouter:
@@ -137,6 +148,8 @@ class InboundRouter:
             event = replace(event, addressed=True)  # a place is there for nothing else
         judged = await self._access.judge(event)
         if judged.verdict is Verdict.ADMIT:
+            if judged.role is Role.OWNER and self._access.is_private(event):
+                await self._entrance.owners.seen(event.person_id, event.address)
             await self._admit(event, judged.role)
         elif judged.verdict is not Verdict.IGNORE:
             await self._answer(event, judged)
@@ -192,16 +205,25 @@ class InboundRouter:
         return " / ".join(names[:MAX_OWNERS]) or self._texts("access.owner")
 
     async def _admit(self, event: Inbound, role: Role) -> None:
-        if role is Role.OWNER and self._access.is_private(event):
-            await self._entrance.owner_notices.note(event)
         if event.act == "message" and event.command is not None:
             await self._command(event, event.command, role)
         elif event.program is not None:
             await self._begin(event, event.program, role)
         elif event.act == "choice" and (event.choice or "").startswith(PROGRAM_CHOICE):
             await self._choose(event, role)
+        elif event.act == "choice" and (event.choice or "").startswith((AGAIN, LEAVE)):
+            await self._decide(event, role)
         else:
             await self._keep(event, role)
+
+    async def _decide(self, event: Inbound, role: Role) -> None:
+        """Do what an owner chose below a report about a failure."""
+        chosen, number = (event.choice or ""), (event.choice or "").rpartition(".")[2]
+        if role is not Role.OWNER or not number.isdecimal():
+            await self._tell(event, "debug.owners_only")
+            return
+        decide = self._entrance.decisions.again if chosen.startswith(AGAIN) else self._entrance.decisions.leave
+        await self._tell(event, f"debug.is_{await decide(int(number))}", number=number)
 
     async def _command(self, event: Inbound, name: str, role: Role) -> None:
         command = COMMANDS.get(name)
@@ -230,9 +252,8 @@ class InboundRouter:
 
     async def _usage(self, event: Inbound, role: Role) -> None:
         """A person's own use; everybody's for an owner, where nobody else reads it."""
-        whole = role is Role.OWNER and self._access.is_private(event)
-        told = await self._entrance.ledger.told(None if whole else event.person_id, self._texts)
-        await self._entrance.say(event.address, told)
+        person = None if role is Role.OWNER and self._access.is_private(event) else event.person_id
+        await self._entrance.say(event.address, await self._entrance.ledger.told(person, self._texts))
 
     async def _programs(self, event: Inbound, role: Role) -> None:
         choices = self._routes.choices(event)
@@ -291,7 +312,7 @@ class InboundRouter:
         elif len(event.text) > self._entrance.message_chars:
             length, limit = len(event.text), self._entrance.message_chars
             await self._not_taken(event, "inbound.too_long", length=length, limit=limit)
-        elif not _says_something(event) or await self._over_limit(event, role):
+        elif not says_something(event) or await self._over_limit(event, role):
             return
         else:
             if event.command in self._routes.commands:
@@ -312,6 +333,7 @@ class InboundRouter:
                 await self._crowded(event, "inbound.full")
             else:
                 self._told.discard(event.address.key)
+                self._entrance.kept(kept)
 
     async def _held(self, event: Inbound) -> HeldMeeting | None:
         """The meeting for which the conversation was opened, if any."""
@@ -352,10 +374,6 @@ class InboundRouter:
 
     async def _tell(self, event: Inbound, key: str, /, **values: object) -> None:
         await self._entrance.say(event.address, self._texts(key, **values))
-
-
-def _says_something(event: Inbound) -> bool:
-    return bool(event.text.strip() or event.attachments or event.command or event.act != "message")
 
 
 def _kind_of(event: Inbound) -> str:

@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gateway.settings.clients import ClientSettings, client_tokens
+from gateway.settings.clients import A2aSettings, ClientSettings, McpSettings, TapeSettings, client_tokens
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
@@ -27,7 +28,7 @@ from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
 from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
 from gateway.settings.models import ModelTable, check_models
 from gateway.settings.participants import ParticipantSettings
-from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings, check_door
+from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.retention import RetentionSettings
 from gateway.settings.routes import Busy, RouteSettings, read_routes
@@ -47,7 +48,9 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset({"access.groups", "models", "participants.tokens", "remote.secrets", "telegram.agents"})
+TABLES = frozenset(
+    {"access.groups", "models", "participants.tokens", "remote.secrets", "tasks.places", "telegram.agents"}
+)
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients", "models"})
 """Sections with a table for each name that the user chooses."""
@@ -90,6 +93,9 @@ class Settings(BaseSettings):
     tools: ToolSettings = ToolSettings()
     participants: ParticipantSettings = ParticipantSettings()
     clients: dict[str, ClientSettings] = Field(default_factory=dict)
+    mcp: McpSettings = McpSettings()
+    a2a: A2aSettings = A2aSettings()
+    tapes: TapeSettings = TapeSettings()
     retention: RetentionSettings = RetentionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     execution: ExecutionSettings = ExecutionSettings()
@@ -165,7 +171,9 @@ def load(
         raise _given_twice("model_api_key")
     _check_groups(settings)
     check_models(settings.models, is_model_set=settings.model is not None)
-    check_door(settings.web)
+    settings.web.check_door()
+    settings.mcp.check(settings.clients)
+    settings.a2a.check(settings.clients)
     return settings
 
 
@@ -378,10 +386,7 @@ def _given_twice(key: str) -> ConfigError:
 
 
 def _value(settings: Settings, key: str) -> Any:
-    value: Any = settings
-    for name in key.split("."):
-        value = getattr(value, name)
-    return value
+    return reduce(getattr, key.split("."), settings)
 
 
 def _masked(key: str, value: Any, tree: type[Settings]) -> str:

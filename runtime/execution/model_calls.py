@@ -91,6 +91,7 @@ class ModelCalls:
 
     def end(self, usage: Usage) -> None:
         """It has answered."""
+        order = self._context.journal.state.order
         answered = LLMAnswered(
             *self.at,
             self._model,
@@ -102,10 +103,11 @@ class ModelCalls:
             tokens_out=usage.output_tokens,
             tokens_cached=usage.cached_tokens,
             cost_usd=usage.cost_usd,
-            conversation=self._context.pages.address.key,
+            conversation=(self._context.pages.address if order is None else order.place).key,
             participant_id=self._person,
             program=self._context.program.name,
             agent=self._frame.agent.klass,
+            task=None if order is None or not (order.tokens or order.dollars) else order.root,
         )
         self.publish(answered)
 

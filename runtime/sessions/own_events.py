@@ -8,10 +8,10 @@ from runtime.sessions.inbound.participants import Participants
 from runtime.sessions.tasks.orders import TaskOrders
 from runtime.sessions.tasks.questions import TaskQuestions
 from runtime.sessions.tasks.work import TaskWork
-from runtime.stores.inbox import MERGED, PARTICIPANT, TASK, TASK_ASKS, TASK_CANCEL, TASK_OVER, InboxEvent
+from runtime.stores.inbox import MERGED, PARTICIPANT, TASK, TASK_AGAIN, TASK_ASKS, TASK_CANCEL, TASK_OVER, InboxEvent
 from runtime.stores.timers import TIMER
 
-OWN_EVENTS = frozenset({TIMER, MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER, TASK_ASKS})
+OWN_EVENTS = frozenset({TIMER, MERGED, PARTICIPANT, TASK, TASK_CANCEL, TASK_OVER, TASK_ASKS, TASK_AGAIN})
 """Their kinds. What is due at a time, a frame knows by the tape; a session has taken its own order already."""
 
 
@@ -38,7 +38,9 @@ class OwnEvents:
 
     async def concerns(self, event: InboxEvent) -> bool:
         """Whether an event is for none of the agents here."""
-        return event.kind in OWN_EVENTS or self.questions.answers(event) or await self.questions.meant(event)
+        if event.kind in OWN_EVENTS or self.questions.answers(event) or self.questions.too_late(event):
+            return True
+        return await self.questions.meant(event)
 
     async def take(self, event: InboxEvent, *, broken: bool) -> None:
         """Take an event; `broken`: its program cannot go on."""
@@ -48,9 +50,13 @@ class OwnEvents:
             await self._participants.take(event)
         elif event.kind == TASK_CANCEL:
             self._work.cancel()
+        elif event.kind not in OWN_EVENTS and self.questions.too_late(event):
+            self._pages.tell(self._pages.texts("session.question_closed"), event.place)
         elif event.kind not in OWN_EVENTS:
             await self.questions.forward(event)
         elif event.kind == TASK_ASKS:
             self.questions.take(event)
+        elif event.kind == TASK_AGAIN:
+            self._orders.order_again(event)
         elif event.kind == TASK_OVER and (told := self._orders.take(event)):
             self._pages.tell(told)

@@ -15,7 +15,8 @@ from runtime.core.message import Quote
 from runtime.stores.sessions import SHARDS
 
 NOTICE = "notice"
-"""The kind of an event that no session takes: its text is said."""
+"""The kind of an event that no session takes: its text is said, with its attachments, each an `id` and a `label`, as
+choices below."""
 
 FORK = "fork"
 """The kind of an event that begins a session where another goes on from; `text` is what `Origin` writes."""
@@ -49,6 +50,10 @@ TASK_OVER = "task_over"
 TASK_ASKS = "task_asks"
 """The kind of the event that says that a task waits for people's answer, or no longer; `text` is what
 `runtime.sessions.tasks.letters.Asking` writes."""
+
+TASK_AGAIN = "task_again"
+"""The kind of the event by which a session orders a task of its own again; `text` is what
+`runtime.sessions.tasks.letters.Again` writes."""
 
 CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
 """The kinds of events of which a limited number may wait in one conversation. Commands always may, a stop above all."""

@@ -14,14 +14,17 @@ from runtime.core.clock import Clock
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
+from runtime.sessions.failures import ReportDesk
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
+from runtime.sessions.schedules.runs import Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, ScheduleLimits, Schedules
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Lease, LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import ADDRESS, Crash, World
+from tests.fakes.memory.schedule_runs import MemoryRuns
 from tests.fakes.memory.schedules import MemorySchedules
 from tests.fakes.memory.timers import MemoryTimers
 from tests.fakes.talk import Model
@@ -29,6 +32,9 @@ from tests.fakes.talk import Model
 SHARD = shard_of(ADDRESS.key)
 _NODE = LeaseHolder("node")
 _ROUNDS = 400
+
+
+_MORTAL = frozenset({"commit", "set", "cancel", "done", "add", "remove", "set_zone", "passed", "begin", "put", "take"})
 
 
 class Mortal:
@@ -40,7 +46,7 @@ class Mortal:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
-        if name not in ("commit", "set", "cancel", "done", "add", "remove", "set_zone", "passed"):
+        if name not in _MORTAL:
             return found
         return self._dying(found)
 
@@ -71,6 +77,7 @@ class Sleepers:
     idle_s: float = 0.0
     limits: ScheduleLimits = field(default_factory=ScheduleLimits)
     attend: Attend = nobody_asks
+    reports: ReportDesk | None = None
 
     def __post_init__(self) -> None:
         self.leases = MemoryLeaseStore(self.clock)
@@ -78,6 +85,8 @@ class Sleepers:
         self.store = MemorySessionStore(self.leases, self.inbox)
         self.timers = MemoryTimers(self.leases, self.store)
         self.schedules = MemorySchedules(self.leases)
+        self.runs = MemoryRuns()
+        self.failing: list[Failing] = []
         self.events: list[str] = []
 
     @property
@@ -115,7 +124,8 @@ class Sleepers:
         lease = Lease(SHARD, token)
         store, inbox = Mortal(self.store, self.world), Mortal(self.inbox, self.world)
         alarm = Alarm(Mortal(self.timers, self.world), store, inbox, clock)
-        schedules = Schedules(Mortal(self.schedules, self.world), inbox, clock, self.limits, self.attend)
+        runs = Runs(Mortal(self.runs, self.world), clock, self._note_failing)
+        schedules = Schedules(Mortal(self.schedules, self.world), inbox, clock, self.limits, self.attend, runs)
         bus = Bus(clock)
         bus.subscribe("*", lambda event: self.events.append(event.name))
         around = NodeContext(
@@ -129,6 +139,8 @@ class Sleepers:
             idle_s=self.idle_s,
             alarm=alarm,
             schedules=schedules,
+            runs=runs,
+            reports=None if self.reports is None else Mortal(self.reports, self.world),
         )
         async with anyio.create_task_group() as tasks:
             self.world.tasks = tasks
@@ -146,6 +158,9 @@ class Sleepers:
             else:
                 raise AssertionError(f"it never came about; people saw {self.chat}")
             tasks.cancel_scope.cancel()
+
+    async def _note_failing(self, failing: Failing) -> None:
+        self.failing.append(failing)
 
     async def _hand_over(self, registry: Registry, lease: Lease) -> None:
         cursor = "0"

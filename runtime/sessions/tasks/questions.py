@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from anyio.abc import TaskGroup
 
+from runtime.core.address import CLIENT
 from runtime.core.background import OnDemand
 from runtime.sessions.inbound.event_handler import message_of
 from runtime.sessions.node_context import NodeContext
@@ -66,7 +67,9 @@ class TaskQuestions:
         order = self._journal.state.order
         while order is not None and order.to_tell and not self._journal.state.ended:
             await self._journal.commit()
-            ask = order.to_tell[0]
+            ask = next(iter(order.to_tell), None)
+            if ask is None:
+                return  # it has ended meanwhile, and the end says enough
             found = order.asks.get(ask)
             open_ = TaskQuestion([], [], words=False) if found is None else found
             letter = Asking(
@@ -82,7 +85,8 @@ class TaskQuestions:
                 sent_at=self._around.clock.now(),
                 kind=TASK_ASKS,
             )
-            await bring(event, self._inbox, self._around.clock)
+            if order.home.platform != CLIENT:  # a client reads it on the tape
+                await bring(event, self._inbox, self._around.clock)
             self._journal.note(OrderTold(ask))
             self._journal.hurry()
 
@@ -100,8 +104,17 @@ class TaskQuestions:
 
     def answers(self, event: InboxEvent) -> bool:
         """Whether an event answers a question that a task may have asked, and not this session."""
-        asker = (event.choice or "").partition(".")[0]
-        return bool(asker) and bool(self._journal.state.tasks_at_work()) and not self._journal.session.startswith(asker)
+        asker, page, *_ = [*(event.choice or "").split("."), ""]
+        if not asker or self._journal.session.startswith(asker) or not self._journal.state.tasks_at_work():
+            return False
+        return not any(f"{asker}.{page}" in task.closed for task in self._journal.state.tasks.values())
+
+    def too_late(self, event: InboxEvent) -> bool:
+        """Whether somebody's words reply to a question of a task that waits no longer."""
+        if event.kind != "message" or event.choice or event.place is not None or event.quote is None:
+            return False
+        closed = [asked for task in self._journal.state.tasks.values() for asked in task.closed.values()]
+        return any(event.quote.message_id in asked.messages for asked in closed)
 
     async def meant(self, event: InboxEvent) -> bool:
         """Whether somebody's words answer a question of a task. That is decided once: it is written down before the

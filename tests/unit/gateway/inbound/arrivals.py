@@ -9,13 +9,13 @@ from typing import Any, cast
 
 from adapters.adapter import Adapter, Inbound
 from gateway.access.admission import Access, AccessRules, Owners
+from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.origins import Origins
 from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.routing import Route, Routes
 from gateway.inbound.usage_limits import Limits
-from gateway.models.owners import OwnerNotices
 from gateway.models.usage import Ledger
 from gateway.settings.limits import LimitSettings
 from runtime.bus import Bus
@@ -76,6 +76,21 @@ class Kept:
 ONE = Routes([Route("one", (Path("one.pb"),))])
 
 
+class Decided:
+    """What owners have decided about reports."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str, int]] = []
+
+    async def again(self, number: int) -> str:
+        self.all.append(("again", number))
+        return "again"
+
+    async def leave(self, number: int) -> str:
+        self.all.append(("leave", number))
+        return "left"
+
+
 class Door:
     """A router with what it keeps, says and marks."""
 
@@ -98,9 +113,9 @@ class Door:
         self.chosen = MemoryRecords()
         self.origins = Origins(MemoryRecords(), self.chosen)
         self.places = MemoryPlaceStore()
+        self.owner_places = MemoryRecords()
+        self.decisions = Decided()
         self.usage = MemoryUsage()
-        is_owner = Owners(store or people(clock), {}).has
-        self.owner_notices = OwnerNotices(MemoryRecords(), is_owner, cast("Any", self.inbox), TEXTS, clock)
         self.bus = Bus(clock)
         known = store or people(clock)
         settings = LimitSettings.model_validate(limits or {})
@@ -117,8 +132,11 @@ class Door:
             origins=self.origins,
             limits=self.limits,
             ledger=Ledger(self.usage, clock),
-            owner_notices=self.owner_notices,
             people=known,
+            owners=OwnerNotices(
+                self.owner_places, Owners(known, {}).has, cast("Any", self.inbox), {"test": TEXTS}, clock
+            ),
+            decisions=cast("Any", self.decisions),
             message_chars=20,
             places=self.places,
         )
