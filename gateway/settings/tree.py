@@ -23,7 +23,7 @@ from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
-from gateway.settings.forms import NAMED_TABLES, TABLES, FilePath, Section
+from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
 from gateway.settings.limits import (
     AccessSettings,
@@ -35,7 +35,14 @@ from gateway.settings.limits import (
 )
 from gateway.settings.models import ModelTable, check_models
 from gateway.settings.participants import ParticipantSettings
-from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
+from gateway.settings.platforms import (
+    NAMED_TABLES,
+    TABLES,
+    DiscordSettings,
+    SlackSettings,
+    TelegramSettings,
+    WebSettings,
+)
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.retention import RetentionSettings
 from gateway.settings.routes import Busy, RouteSettings, read_routes

@@ -7,7 +7,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from gateway.settings.forms import NAMED_TABLES, TABLES
+from gateway.settings.platforms import NAMED_TABLES, TABLES
 from gateway.settings.sources import flat, variable_name
 from gateway.settings.tree import Settings, keys, load, secret_keys
 
