@@ -25,11 +25,25 @@ from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSe
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
-from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings, ReportSettings
+from gateway.settings.limits import (
+    AccessSettings,
+    AgentSettings,
+    FileSettings,
+    LimitSettings,
+    NodeSettings,
+    ReportSettings,
+)
 from gateway.settings.memory import MemorySettings
 from gateway.settings.models import ModelTable, check_models
 from gateway.settings.participants import ParticipantSettings
-from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
+from gateway.settings.platforms import (
+    NAMED_TABLES,
+    TABLES,
+    DiscordSettings,
+    SlackSettings,
+    TelegramSettings,
+    WebSettings,
+)
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.retention import RetentionSettings
 from gateway.settings.routes import Busy, RouteSettings, read_routes
@@ -49,12 +63,6 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset(
-    {"access.groups", "models", "participants.tokens", "remote.secrets", "tasks.places", "telegram.agents"}
-)
-"""Sections whose keys the user chooses."""
-NAMED_TABLES = frozenset({"clients", "models"})
-"""Sections with a table for each name that the user chooses."""
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
 
 
@@ -90,6 +98,7 @@ class Settings(BaseSettings):
     schedules: ScheduleSettings = ScheduleSettings()
     memory: MemorySettings = MemorySettings()
     nodes: NodeSettings = NodeSettings()
+    agents: AgentSettings = AgentSettings()
     remote: RemoteSettings = RemoteSettings()
     tools: ToolSettings = ToolSettings()
     participants: ParticipantSettings = ParticipantSettings()
