@@ -163,10 +163,10 @@ class HomeState:
     first: int
 
 
-_NUMBERED = re.compile(r"\s*[(\uff08]\s*(\d{1,6})\s*[)\uff09]\s*\Z")
+NUMBERED = re.compile(r"\s*[(\uff08]\s*(\d{1,6})\s*[)\uff09]\s*\Z")
 """The ending of a name that tells two people apart who show the same one."""
 
 
 def plain_name(name: str) -> str:
     """A name in small letters, without a number at its end."""
-    return _NUMBERED.sub("", name).casefold()
+    return NUMBERED.sub("", name).casefold()

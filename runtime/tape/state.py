@@ -12,6 +12,7 @@ from runtime.core.message import Attachment, Mark, Message
 from runtime.tape.acks import AckState
 from runtime.tape.frame_state import CallKey, FrameState, IntentState, WaitState, takes
 from runtime.tape.people_state import (
+    NUMBERED,
     ClosedQuestion,
     ExchangeState,
     HeardState,
@@ -257,7 +258,7 @@ class SessionState:
         people = self.people.items()
         found = [id_ for id_, person in people if person.declared and person.declared.casefold() == wanted]
         found = found or [id_ for id_ in self.people if id_.casefold() == wanted]
-        if number := _NUMBERED.search(wanted):
+        if number := NUMBERED.search(wanted):
             nth = list(self.people)[int(number[1]) - 1 : int(number[1])]
             return found or [id_ for id_ in nth if plain_name(self.people[id_].name) == plain_name(wanted)]
         return found or [id_ for id_, person in people if person.name.casefold() == wanted]
@@ -286,9 +287,9 @@ class SessionState:
             return person
         name = known.declared or known.name
         others = [id_ for id_, other in self.people.items() if id_ != person and name.casefold() in other.names()]
-        if known.declared or not (others or known.alike or _NUMBERED.search(name)):
+        if known.declared or not (others or known.alike or NUMBERED.search(name)):
             return name
-        return f"{_NUMBERED.sub('', name) or person} ({list(self.people).index(PersonId(person)) + 1})"
+        return f"{NUMBERED.sub('', name) or person} ({list(self.people).index(PersonId(person)) + 1})"
 
     def person_named(self, text: str) -> PersonId | None:
         """The id of the one person whom `text` names; None when nobody is, or several are."""
