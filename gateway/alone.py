@@ -10,14 +10,14 @@ import anyio
 from anyio.abc import TaskGroup
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount
 
-from gateway.announcement import host_for_people
+from gateway.announcement import host_for_people, listed_under
 from gateway.clients.bus import PREFIX as BUS
 from gateway.foundation import Foundation, bus_of, tapes_of
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
-from gateway.parts import open_archive, open_storage
+from gateway.parts import open_archive, open_storage, own_folder
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.service import Ready
 from gateway.settings.tree import Settings, secrets
@@ -40,9 +40,10 @@ async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, por
     async with (
         open_storage(settings, on_event=bus.publish) as connection,
         open_archive(settings, on_event=bus.publish) as archive,
+        AsyncExitStack() as stack,
         anyio.create_task_group() as tasks,
     ):
-        routes = routes_of(settings, programs)
+        routes, folder = routes_of(settings, programs), stack.enter_context(own_folder(settings, "bus"))
         foundation = Foundation(
             settings,
             routes,
@@ -53,14 +54,14 @@ async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, por
             archive=archive,
             clock=clock,
             bus=bus,
-            data_dir=settings.data_dir,
+            data_dir=folder,
             texts=load_texts(settings.language, settings.texts_dir),
             debugger=None,
             masking=masking,
         )
         clients = bus_of(foundation, tasks)
         assert clients is not None  # there are clients
-        await _serve(settings, "bus", Mount(BUS, clients.app()), tasks, (host, port), on_ready)
+        await _serve(settings, "bus", (Mount(BUS, clients.app()), clients.doors), tasks, (host, port), on_ready)
 
 
 async def serve_tapes(settings: Settings, host: str, port: int, *, on_ready: Announce) -> None:
@@ -74,7 +75,7 @@ async def serve_tapes(settings: Settings, host: str, port: int, *, on_ready: Ann
     ):
         made = tapes_of(settings, connection, archive, clock, stack)
         assert made is not None  # there are clients
-        await _serve(settings, "tape", Mount(TAPES, made.app()), tasks, (host, port), on_ready)
+        await _serve(settings, "tape", (Mount(TAPES, made.app()), ()), tasks, (host, port), on_ready)
 
 
 def _begun(settings: Settings, what: str) -> tuple[Clock, Bus, Masking]:
@@ -88,16 +89,23 @@ def _begun(settings: Settings, what: str) -> tuple[Clock, Bus, Masking]:
 
 
 async def _serve(
-    settings: Settings, role: str, mount: Mount, tasks: TaskGroup, place: tuple[str, int], on_ready: Announce
+    settings: Settings,
+    role: str,
+    doors: tuple[Mount, Sequence[BaseRoute]],
+    tasks: TaskGroup,
+    place: tuple[str, int],
+    on_ready: Announce,
 ) -> None:
-    host, port = place
+    """Serve doors; people are told of the first of them."""
+    (host, port), (first, others) = place, doors
     app = Starlette(
-        routes=[mount, *health_routes(lambda: (), None)],
+        routes=[first, *others, *health_routes(lambda: (), None)],
         middleware=[Middleware(Guard, hosts=allowed_hosts(host, settings.web.public_hosts))],
     )
     listens_at: int = await tasks.start(serve_web, app, host, port, settings.web.trusted_proxies)
-    url = f"http://{host_for_people(host)}:{listens_at}{mount.path}"
-    on_ready(Ready(role, url, [f"{'clients':<10} {', '.join(settings.clients)}"], _nothing_to_drain))
+    url = f"http://{host_for_people(host)}:{listens_at}{first.path}"
+    lines = [*listed_under(role, [url]), *listed_under("clients", list(settings.clients))]
+    on_ready(Ready(lines, _nothing_to_drain))
 
 
 async def _nothing_to_drain(_within_s: float | None) -> None:

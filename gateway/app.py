@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -23,17 +23,19 @@ from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
-from gateway.announcement import door_lines, host_for_people, listed_under, role_lines, start_lines
+from gateway.announcement import all_lines
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
 from gateway.foundation import (
     Cluster,
     Foundation,
+    Reporting,
     bus_of,
     cluster_of,
     jobs_of,
     limits_of,
+    model_doors_of,
     node_context_of,
     reporting_of,
     schedules_of,
@@ -48,6 +50,7 @@ from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules, check_places
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
+from gateway.models.usage import Ledger
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -58,18 +61,16 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.parts import (
     Engine,
-    decisions_of,
     front_gauges,
     gauges_of,
-    keeping_of,
     open_archive,
     open_engine,
     open_storage,
     people_in,
+    usage_in,
 )
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
-from gateway.reports.desk import FailureDesk
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
@@ -84,7 +85,6 @@ from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.lowering.model import ModelLowerer
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.sessions.registry import Registry
-from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.files import RedisFileStore
@@ -97,8 +97,6 @@ from runtime.stores.sessions import LeaseHolder
 
 _CLOSE_LIMIT_S = 0.3
 """The time for an adapter to close its connections: people wait for a stop to end."""
-
-_ASKED_ELSEWHERE = "asked by agent nodes"
 
 
 async def serve(
@@ -191,8 +189,8 @@ async def _start(
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
-    reporting = reporting_of(foundation, notices)
-    entrance = _entrance(foundation, inbox, outbound, people, limits, notices)
+    reporting = reporting_of(foundation, notices, tasks)
+    entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
     member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
     platforms |= await _platforms(chosen, people, clock, replace(entrance, kept=heard_of))
@@ -200,19 +198,20 @@ async def _start(
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
     scrape = counting(settings.metrics, bus, gauges)
-    app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
-    if settings.nodes.people_come:
+    if not settings.nodes.people_come:
+        doors = model_doors_of(foundation)
+        app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
+    else:
         tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
         options = await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes)
         app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
     port = await _open_web(web, app, settings.web, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
     if foundation.engine is not None:
-        tasks.start_soon(jobs_of(foundation, inbox, reporting[1], cluster.patient).run)
+        tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
 
-    on_ready(
-        _ready(foundation, port, cluster.roster.nodes, heard, partial(_drain, foundation, service, cluster.schedulers))
-    )
+    lines = all_lines(foundation, port, cluster.roster.nodes, heard)
+    on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers)))
 
 
 def _member(  # noqa: PLR0913 - the parts of a node
@@ -223,18 +222,17 @@ def _member(  # noqa: PLR0913 - the parts of a node
     files: Files,
     limits: Limits,
     attend: Attend,
-    reporting: tuple[FailureDesk, Runs],
+    reporting: Reporting,
     tasks: TaskGroup,
 ) -> tuple[Member, Gauges, Kept]:
     """What this process is to the others, its gauges, and who hears of each event that is kept."""
     connection, engine = foundation.connection, foundation.engine
     if engine is None:
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
-        return Front(cluster.roster, cluster.renewal, absence.run), front_gauges(connection), absence.note
-    reports, runs = reporting
-    schedules = schedules_of(foundation, inbox, attend, runs, tasks)
-    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, tasks)
-    around = replace(around, runs=runs, reports=reports)
+        front = Front(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
+        return front, front_gauges(connection), absence.note
+    schedules = schedules_of(foundation, inbox, attend, reporting.runs, tasks)
+    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, reporting, tasks)
     registry = Registry(around, inbox, tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
@@ -248,33 +246,6 @@ async def _drain(foundation: Foundation, service: Service, schedulers: Scheduler
         foundation.debugger.close()
     await service.drain(foundation.settings.nodes.drain_s if within_s is None else within_s)
     await schedulers.drain()
-
-
-def _ready(
-    foundation: Foundation,
-    port: int,
-    agents: int,
-    platforms: Mapping[str, Platform],
-    drain: Callable[[float | None], Awaitable[None]],
-) -> Ready:
-    settings, engine = foundation.settings, foundation.engine
-    people_come = settings.nodes.people_come
-    model_line = _ASKED_ELSEWHERE if engine is None else engine.model_line
-    lines = [
-        *role_lines(settings.nodes.role, agents),
-        *door_lines(settings.web if people_come else None, None if engine is None else engine.sandbox.wrapping),
-        *start_lines(
-            foundation.routes,
-            foundation.programs.values(),
-            model_line,
-            foundation.schedules,
-            platforms if people_come else {},
-            foundation.clock.now(),
-        ),
-        *([] if foundation.debugger is None else listed_under("debugger", [foundation.debugger.line])),
-    ]
-    url = f"http://{host_for_people(settings.web.host)}:{port}"
-    return Ready("web chat" if people_come else "health", url, lines, drain)
 
 
 async def _open_web(web: WebAdapter, app: Starlette, settings: WebSettings, tasks: TaskGroup) -> int:
@@ -308,7 +279,7 @@ def _entrance(
     outbound: Outbound,
     people: People,
     limits: Limits,
-    owners: OwnerNotices,
+    reporting: Reporting,
 ) -> Entrance:
     return Entrance(
         inbox=inbox,
@@ -321,9 +292,10 @@ def _entrance(
         chosen=RedisRecords(foundation.connection, CHOSEN_TABLE),
         origins=_origins(foundation),
         limits=limits,
+        ledger=Ledger(usage_in(foundation.connection), foundation.clock),
         people=people,
-        owners=owners,
-        decisions=decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive)),
+        owners=reporting.owners,
+        decisions=reporting.decisions,
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),
     )

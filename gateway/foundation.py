@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from anyio.abc import TaskGroup
+from starlette.routing import BaseRoute, Mount
 
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Owners
@@ -18,6 +19,9 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
+from gateway.clients.model.budget import Budgets
+from gateway.clients.model.door import PREFIX as MODELS
+from gateway.clients.model.door import ModelDoor
 from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
@@ -28,6 +32,8 @@ from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
+from gateway.models.owners import KINDS, ModelTroubles
+from gateway.models.usage import Ledger
 from gateway.observability.debugger.server import Debugger
 from gateway.observability.masking import Masking
 from gateway.outbound.file_source import Files
@@ -35,11 +41,13 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, keeping_of, plain
+from gateway.parts import Engine, decisions_of, keeping_of, plain, usage_in
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
+from gateway.reports.again import Decisions
 from gateway.reports.desk import FailureDesk
-from gateway.settings.clients import client_scopes, client_tokens
+from gateway.reports.inquiry import Inquiry
+from gateway.settings.clients import client_budgets, client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.tapes.journals import Journals
@@ -123,6 +131,7 @@ class Cluster:
     """
 
     roster: Roster
+    fronts: RedisNodeStore
     leases: RedisLeaseStore
     renewal: Renewal
     node: Node
@@ -134,7 +143,7 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
     """The cluster as this process sees it; our share of platforms' limits is kept in `tasks`."""
     connection, clock, serves = foundation.connection, foundation.clock, foundation.engine is not None
     roster = Roster(RedisNodeStore(connection), holder, clock, enters=serves)
-    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, announces=serves)
+    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, front=not serves)
     node = Node(leases, inbox, roster, renewal, foundation.bus, park_s=foundation.settings.nodes.drain_s)
     patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))
     shares = Shares(RedisShareStore(connection), patient, clock, roster, weight=1.0 if serves else _FRONT_WEIGHT)
@@ -148,7 +157,7 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
         may_show=lambda conversation: node.may_show(shard_of(conversation)),
     )
     node.on_sure = schedulers.resume
-    return Cluster(roster, leases, renewal, node, schedulers, patient)
+    return Cluster(roster, RedisNodeStore(connection, fronts=True), leases, renewal, node, schedulers, patient)
 
 
 def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: LeaseHolder) -> Jobs:
@@ -167,28 +176,51 @@ def limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limit
     return limits
 
 
-def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, announces: bool = True) -> Renewal:
-    """The renewer of this process's leases, with its own thread and connection."""
+def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, front: bool = False) -> Renewal:
+    """The renewer of this process's leases, with its own thread and connection. It announces a node, or a front."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[tuple[RedisLeaseStore, RedisNodeStore]]:
         async with connection.in_another_loop() as other:
-            yield RedisLeaseStore(other), RedisNodeStore(other)
+            yield RedisLeaseStore(other), RedisNodeStore(other, fronts=front)
 
-    return Renewal(opened, holder, clock, runner=in_thread, announces=announces)
+    return Renewal(opened, holder, clock, runner=in_thread)
 
 
-def reporting_of(foundation: Foundation, owners: OwnerNotices) -> tuple[FailureDesk, Runs]:
-    """The desk for failures that nobody catches, and the runs of schedules, which turn to it."""
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """The owners' notices, the desk for failures that nobody catches, what owners decide about them, and the runs of
+    schedules, which turn to the desk."""
+
+    owners: OwnerNotices
+    desk: FailureDesk
+    decisions: Decisions
+    runs: Runs
+
+
+def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
+    troubles = ModelTroubles(owners, foundation.clock)
+    tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.bus)
+    for kind in KINDS:
+        tasks.start_soon(troubles.follow, foundation.bus, kind.name)
+
+
+def reporting_of(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> Reporting:
+    """What failures come to, and runs of schedules; what models cost is counted in `tasks`."""
+    _follow_models(foundation, owners, tasks)
     desk = _failure_desk(foundation, owners)
-    return desk, _runs(foundation, desk)
+    decisions = decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive))
+    return Reporting(owners, desk, decisions, _runs(foundation, desk))
 
 
 def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> FailureDesk:
     tapes = RedisSessionStore(foundation.connection, foundation.archive)
     accounts = Accounts(tapes, foundation.masking, foundation.texts)
-    store, own = RedisReports(foundation.connection), foundation
-    return FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus)
+    own, wanted, inquiry = foundation, foundation.settings.reports, None
+    if wanted.ask_model and own.engine is not None:
+        inquiry = Inquiry(own.engine.llm, tapes, own.programs, own.masking, wanted)
+    store = RedisReports(own.connection)
+    return FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus, inquiry)
 
 
 def _runs(foundation: Foundation, desk: FailureDesk) -> Runs:
@@ -220,6 +252,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     files: Files,
     limits: Limits,
     schedules: Schedules,
+    reporting: Reporting,
     tasks: TaskGroup,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
@@ -263,6 +296,8 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         calls=extensions.calls,
         seen=bool(settings.clients),
         schedules=schedules,
+        runs=reporting.runs,
+        reports=reporting.desk,
     )
 
 
@@ -292,8 +327,21 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
         LeaseHolder(node_id(foundation.data_dir)),
         clock,
     )
-    registers = Registers(RedisNodeStore(connection).living, catalog, list(own.participants.tokens))
-    return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
+    nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
+    registers = Registers(nodes.living, fronts.living, catalog, list(own.participants.tokens))
+    return ClientBus(
+        admission, feed, service, registers, clock, [*doors_of(own, shared, tasks), *model_doors_of(foundation)]
+    )
+
+
+def model_doors_of(foundation: Foundation) -> Sequence[BaseRoute]:
+    """The routes by which clients ask models; none where there are no clients, or no models."""
+    own, clock, engine = foundation.settings, foundation.clock, foundation.engine
+    if not own.clients or engine is None:
+        return []
+    budgets = Budgets(client_budgets(own.clients), RedisCounters(foundation.connection), clock)
+    admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
+    return [Mount(MODELS, ModelDoor(admission, engine.llm.clients, budgets, foundation.bus, clock).app())]
 
 
 def tapes_of(

@@ -24,7 +24,8 @@ class ChatMessage:
 class CompletionRequest:
     """A request to a model.
 
-    `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile" or "check".
+    `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile", "check" or
+    "debug".
     `model` is the name in the settings that the program or its route asks for; "" leaves it to the purpose.
     """
 

@@ -389,11 +389,10 @@ class SessionState:
         """The first time that is waited for, in seconds since the epoch; None when only people are."""
         if self.ended or self.broken is not None:
             return None
-        waits = (wait.due for wait in self.waits.values())
-        asks = (ask.due for meeting in self.meetings.values() for ask in meeting.asks.values())
-        reminders = (reminder.due for reminder in self.reminders.values())
-        order = [] if self.order is None else [self.order.due]
-        return min((due for due in (*waits, *asks, *reminders, *order) if due is not None), default=None)
+        asks = (ask for meeting in self.meetings.values() for ask in meeting.asks.values())
+        order = [] if self.order is None else [self.order]
+        waiting = (*self.waits.values(), *asks, *self.reminders.values(), *order)
+        return min((each.due for each in waiting if each.due is not None), default=None)
 
 
 def _plain(name: str) -> str:
