@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -23,9 +23,8 @@ from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
-from gateway.announcement import door_lines, host_for_people, listed_under, role_lines, start_lines
+from gateway.announcement import all_lines
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
-from gateway.clients.bus import ClientBus
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
 from gateway.foundation import (
@@ -34,13 +33,15 @@ from gateway.foundation import (
     Reporting,
     bus_of,
     cluster_of,
-    desk_of,
+    follow_models,
     jobs_of,
     limits_of,
+    model_doors_of,
     node_context_of,
     reporting_of,
     schedules_of,
     tapes_of,
+    web_options_of,
 )
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
@@ -49,7 +50,8 @@ from gateway.inbound.router import Entrance, InboundRouter, Kept, unheard
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules, check_places
-from gateway.models.opening import check_programs
+from gateway.models.opening import COOLDOWNS_TABLE, check_programs
+from gateway.models.usage import Ledger
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -58,18 +60,23 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import Engine, front_gauges, gauges_of, open_archive, open_engine, open_storage, people_in, plain
+from gateway.parts import (
+    Engine,
+    front_gauges,
+    gauges_of,
+    open_archive,
+    open_engine,
+    open_storage,
+    people_in,
+    usage_in,
+)
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
-from gateway.tapes.service import TapeService
-from gateway.web.app import WebOptions, build_web
+from gateway.web.app import build_web
 from gateway.web.health import build_health
-from gateway.web.identity import persistent_secret
-from gateway.web.names import ReservedNames
-from gateway.web.scrape import Scrape
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
@@ -78,7 +85,6 @@ from runtime.language.auto_lowering import AutoLowerer
 from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.lowering.model import ModelLowerer
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.program import AgentKind
 from runtime.sessions.registry import Registry
 from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
@@ -92,8 +98,6 @@ from runtime.stores.sessions import LeaseHolder
 
 _CLOSE_LIMIT_S = 0.3
 """The time for an adapter to close its connections: people wait for a stop to end."""
-
-_ASKED_ELSEWHERE = "asked by agent nodes"
 
 
 async def serve(
@@ -127,6 +131,8 @@ async def serve(
         settings.participants.check(compiled.values())
         check_programs(settings, compiled.values())
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
+        if engine is not None and engine.llm.cooldowns is not None:
+            engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         foundation = Foundation(
             settings,
@@ -184,6 +190,7 @@ async def _start(
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
+    follow_models(foundation, notices, tasks)
     reporting = reporting_of(foundation, notices)
     entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
@@ -193,19 +200,20 @@ async def _start(
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
     scrape = counting(settings.metrics, bus, gauges)
-    app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
-    if settings.nodes.people_come:
-        clients = bus_of(foundation, tasks), tapes_of(foundation, inbox, stack)
-        options = await _web_options(web, foundation, scrape, *clients)
+    if not settings.nodes.people_come:
+        doors = model_doors_of(foundation)
+        app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
+    else:
+        tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
+        options = await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes)
         app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
     port = await _open_web(web, app, settings.web, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
     if foundation.engine is not None:
         tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
 
-    on_ready(
-        _ready(foundation, port, cluster.roster.nodes, heard, partial(_drain, foundation, service, cluster.schedulers))
-    )
+    lines = all_lines(foundation, port, cluster.roster.nodes, heard)
+    on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers)))
 
 
 def _member(  # noqa: PLR0913 - the parts of a node
@@ -223,7 +231,8 @@ def _member(  # noqa: PLR0913 - the parts of a node
     connection, engine = foundation.connection, foundation.engine
     if engine is None:
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
-        return Front(cluster.roster, cluster.renewal, absence.run), front_gauges(connection), absence.note
+        front = Front(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
+        return front, front_gauges(connection), absence.note
     schedules = schedules_of(foundation, inbox, attend, reporting.runs, tasks)
     around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, reporting, tasks)
     registry = Registry(around, inbox, tasks)
@@ -239,33 +248,6 @@ async def _drain(foundation: Foundation, service: Service, schedulers: Scheduler
         foundation.debugger.close()
     await service.drain(foundation.settings.nodes.drain_s if within_s is None else within_s)
     await schedulers.drain()
-
-
-def _ready(
-    foundation: Foundation,
-    port: int,
-    agents: int,
-    platforms: Mapping[str, Platform],
-    drain: Callable[[float | None], Awaitable[None]],
-) -> Ready:
-    settings, engine = foundation.settings, foundation.engine
-    people_come = settings.nodes.people_come
-    model_line = _ASKED_ELSEWHERE if engine is None else engine.model_line
-    lines = [
-        *role_lines(settings.nodes.role, agents),
-        *door_lines(settings.web if people_come else None, None if engine is None else engine.sandbox.wrapping),
-        *start_lines(
-            foundation.routes,
-            foundation.programs.values(),
-            model_line,
-            foundation.schedules,
-            platforms if people_come else {},
-            foundation.clock.now(),
-        ),
-        *([] if foundation.debugger is None else listed_under("debugger", [foundation.debugger.line])),
-    ]
-    url = f"http://{host_for_people(settings.web.host)}:{port}"
-    return Ready("web chat" if people_come else "health", url, lines, drain)
 
 
 async def _open_web(web: WebAdapter, app: Starlette, settings: WebSettings, tasks: TaskGroup) -> int:
@@ -312,6 +294,7 @@ def _entrance(
         chosen=RedisRecords(foundation.connection, CHOSEN_TABLE),
         origins=_origins(foundation),
         limits=limits,
+        ledger=Ledger(usage_in(foundation.connection), foundation.clock),
         people=people,
         owners=reporting.owners,
         decisions=reporting.decisions,
@@ -369,22 +352,6 @@ async def _outbound(
 async def _closed(adapter: HoldsConnections) -> None:
     with anyio.move_on_after(_CLOSE_LIMIT_S, shield=True):
         await adapter.aclose()
-
-
-async def _web_options(
-    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None, tapes: TapeService | None
-) -> WebOptions:
-    own = foundation.settings.web
-    records = RedisRecords(foundation.connection, web.name)
-    secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
-    agents = {
-        agent.name
-        for program in foundation.programs.values()
-        for agent in program.agents
-        if agent.kind is not AgentKind.HUMAN
-    }
-    desk, reserved = desk_of(foundation), ReservedNames(agents)
-    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
 
 
 def _lowerer(settings: Settings, engine: Engine | None) -> Lowerer:

@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from anyio.abc import TaskGroup
+from starlette.routing import BaseRoute, Mount
 
+from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Owners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.catalog import platform_names
@@ -17,6 +19,9 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
+from gateway.clients.model.budget import Budgets
+from gateway.clients.model.door import PREFIX as MODELS
+from gateway.clients.model.door import ModelDoor
 from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
@@ -27,6 +32,8 @@ from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
+from gateway.models.owners import KINDS, ModelTroubles
+from gateway.models.usage import Ledger
 from gateway.observability.debugger.server import Debugger
 from gateway.observability.masking import Masking
 from gateway.outbound.file_source import Files
@@ -34,26 +41,30 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, decisions_of, keeping_of
+from gateway.parts import Engine, decisions_of, keeping_of, plain, usage_in
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
 from gateway.reports.desk import FailureDesk
 from gateway.reports.inquiry import Inquiry
-from gateway.settings.clients import client_scopes, client_tokens
+from gateway.settings.clients import client_budgets, client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
 from gateway.tapes.service import TapeService
 from gateway.tapes.tapes import Tapes
+from gateway.web.app import WebOptions
+from gateway.web.identity import persistent_secret
+from gateway.web.names import ReservedNames
+from gateway.web.scrape import Scrape
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
 from runtime.core.ids import schedule_id
 from runtime.core.texts import Texts
 from runtime.events.service import ScheduleFailing
-from runtime.language.program import Program
+from runtime.language.program import AgentKind, Program
 from runtime.meetings.showing import MeetingHabits
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.failures import Failure
@@ -62,6 +73,7 @@ from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.storage.embedded.data_directory import node_id
+from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.event_log import RedisEventLog
@@ -119,6 +131,7 @@ class Cluster:
     """
 
     roster: Roster
+    fronts: RedisNodeStore
     leases: RedisLeaseStore
     renewal: Renewal
     node: Node
@@ -130,7 +143,7 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
     """The cluster as this process sees it; our share of platforms' limits is kept in `tasks`."""
     connection, clock, serves = foundation.connection, foundation.clock, foundation.engine is not None
     roster = Roster(RedisNodeStore(connection), holder, clock, enters=serves)
-    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, announces=serves)
+    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, front=not serves)
     node = Node(leases, inbox, roster, renewal, foundation.bus, park_s=foundation.settings.nodes.drain_s)
     patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))
     shares = Shares(RedisShareStore(connection), patient, clock, roster, weight=1.0 if serves else _FRONT_WEIGHT)
@@ -144,7 +157,7 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
         may_show=lambda conversation: node.may_show(shard_of(conversation)),
     )
     node.on_sure = schedulers.resume
-    return Cluster(roster, leases, renewal, node, schedulers, patient)
+    return Cluster(roster, RedisNodeStore(connection, fronts=True), leases, renewal, node, schedulers, patient)
 
 
 def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: LeaseHolder) -> Jobs:
@@ -163,15 +176,15 @@ def limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limit
     return limits
 
 
-def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, announces: bool = True) -> Renewal:
-    """The renewer of this process's leases, with its own thread and connection."""
+def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, front: bool = False) -> Renewal:
+    """The renewer of this process's leases, with its own thread and connection. It announces a node, or a front."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[tuple[RedisLeaseStore, RedisNodeStore]]:
         async with connection.in_another_loop() as other:
-            yield RedisLeaseStore(other), RedisNodeStore(other)
+            yield RedisLeaseStore(other), RedisNodeStore(other, fronts=front)
 
-    return Renewal(opened, holder, clock, runner=in_thread, announces=announces)
+    return Renewal(opened, holder, clock, runner=in_thread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +196,14 @@ class Reporting:
     desk: FailureDesk
     decisions: Decisions
     runs: Runs
+
+
+def follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
+    """Count in `tasks` what models cost on this node, and tell owners what is wrong with them."""
+    troubles = ModelTroubles(owners, foundation.clock)
+    tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.bus)
+    for kind in KINDS:
+        tasks.start_soon(troubles.follow, foundation.bus, kind.name)
 
 
 def reporting_of(foundation: Foundation, owners: OwnerNotices) -> Reporting:
@@ -306,23 +327,37 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
         LeaseHolder(node_id(foundation.data_dir)),
         clock,
     )
-    registers = Registers(RedisNodeStore(connection).living, catalog, list(own.participants.tokens))
-    return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
+    nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
+    registers = Registers(nodes.living, fronts.living, catalog, list(own.participants.tokens))
+    return ClientBus(
+        admission, feed, service, registers, clock, [*doors_of(own, shared, tasks), *model_doors_of(foundation)]
+    )
 
 
-def tapes_of(foundation: Foundation, inbox: RedisInbox, stack: AsyncExitStack) -> TapeService | None:
+def model_doors_of(foundation: Foundation) -> Sequence[BaseRoute]:
+    """The routes by which clients ask models; none where there are no clients, or no models."""
+    own, clock, engine = foundation.settings, foundation.clock, foundation.engine
+    if not own.clients or engine is None:
+        return []
+    budgets = Budgets(client_budgets(own.clients), RedisCounters(foundation.connection), clock)
+    admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
+    return [Mount(MODELS, ModelDoor(admission, engine.llm.clients, budgets, foundation.bus, clock).app())]
+
+
+def tapes_of(
+    settings: Settings, connection: RedisConnection, archive: Archive | None, clock: Clock, stack: AsyncExitStack
+) -> TapeService | None:
     """The tape service for clients, which ends with `stack`; None if there are none."""
-    own, connection, clock = foundation.settings, foundation.connection, foundation.clock
-    if not own.clients:
+    if not settings.clients:
         return None
-    sessions = RedisSessionStore(connection, foundation.archive)
-    catalog = keeping_of(own, connection, foundation.archive).catalog
-    bounds = own.tapes
+    sessions, inbox = RedisSessionStore(connection, archive), RedisInbox(connection)
+    catalog, bounds = keeping_of(settings, connection, archive).catalog, settings.tapes
     notebooks = RedisNotebooks(connection, sessions.news, notebooks=bounds.notebooks, entries=bounds.entries)
-    search = Search(notebooks, foundation.data_dir / "tapes-index.sqlite")
+    sealed = connection.sealing.shared is not PLAIN
+    search = Search(notebooks, settings.data_dir / "tapes-index.sqlite", sealed=sealed)
     stack.callback(search.close)
     return TapeService(
-        Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
+        Admission(client_tokens(settings.clients), client_scopes(settings.clients), clock),
         Tapes(notebooks, catalog, sessions),
         Journals(catalog, inbox, inbox.knows, clock),
         search,
@@ -336,3 +371,20 @@ def desk_of(foundation: Foundation) -> Desk | None:
     chars = foundation.settings.limits.message_chars
     office = Office(_mailboxes(foundation), RedisInbox(foundation.connection), foundation.clock, foundation.bus, chars)
     return Desk(tokens, office) if tokens else None
+
+
+async def web_options_of(
+    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None, tapes: TapeService | None
+) -> WebOptions:
+    """The options of the web server."""
+    own = foundation.settings.web
+    records = RedisRecords(foundation.connection, web.name)
+    secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
+    agents = {
+        agent.name
+        for program in foundation.programs.values()
+        for agent in program.agents
+        if agent.kind is not AgentKind.HUMAN
+    }
+    desk, reserved = desk_of(foundation), ReservedNames(agents)
+    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)

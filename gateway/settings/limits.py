@@ -73,6 +73,12 @@ class NodeSettings(Section):
             raise ConfigError("A front serves no conversation that could be debugged. Give --debug to an agent node.")
 
 
+class AgentSettings(Section):
+    """The agent nodes that `parley standby` starts."""
+
+    processes: int = Field(default=2, ge=1, le=64)
+
+
 class FileSettings(Section):
     """The space for uploads in the browser and for files of agents, in MiB: in total, for one person's uploads without
     a message, and for one conversation.

@@ -7,11 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BeforeValidator, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from gateway.settings.forms import FilePath, Section
 from runtime.core.errors import ConfigError
 from runtime.llm.models import DEFAULT, PURPOSES
+from runtime.llm.options import Prices
 
 RESERVED = ("vision", "transcription", "speech")
 """Names of purposes that nothing has yet."""
@@ -20,17 +21,35 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 class ModelServer(Section):
-    """One `[models.<name>]`: litellm's name of a model, the address of a server of one's own, and a file with its
-    key.
+    """One `[models.<name>]`: litellm's name of a model, the address of a server of one's own, a file with its key, and
+    prices in US dollars for a million tokens: those in, those of them that are cached (unset: as the others), those
+    out.
     """
 
     model: str
     base_url: str | None = None
     api_key_file: FilePath | None = None
+    usd_in: float | None = Field(default=None, ge=0)
+    usd_cached: float | None = Field(default=None, ge=0)
+    usd_out: float | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _has_both_prices(self) -> ModelServer:
+        if (self.usd_in is None) != (self.usd_out is None) or (self.usd_cached is not None and self.usd_in is None):
+            raise ValueError("a price needs both usd_in and usd_out")
+        return self
+
+    @property
+    def prices(self) -> Prices | None:
+        """The prices, where there are any."""
+        if self.usd_in is None or self.usd_out is None:
+            return None
+        return Prices(self.usd_in, self.usd_in if self.usd_cached is None else self.usd_cached, self.usd_out)
 
 
-Entry = str | ModelServer
-"""A model: litellm's name with its provider, another name of the table, or a table of its own."""
+Entry = tuple[str, ...] | ModelServer
+"""Models in the order of preference, or a table of its own. A model is written by litellm's name with its provider, or
+is another name of the table."""
 
 
 def _read(value: object) -> object:
@@ -51,10 +70,12 @@ def _entry(name: str, value: object) -> Entry:
         raise ConfigError(f"{where} cannot be the name of a model; use small letters, digits, - and _.")
     if isinstance(value, ModelServer):
         return value
-    if isinstance(value, str) and value.strip():
-        return value.strip()
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if isinstance(value, list | tuple) and value and all(isinstance(one, str) and one.strip() for one in value):
+        return tuple(value)
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{where} must be a model's name, or a table with `model` and `base_url`.")
+        raise ConfigError(f"{where} must be a model's name, a list of names, or a table with `model` and `base_url`.")
     known = list(ModelServer.model_fields)
     for key in value:
         if key not in known:
@@ -65,7 +86,8 @@ def _entry(name: str, value: object) -> Entry:
         return ModelServer.model_validate(dict(value))
     except ValidationError as error:
         problem = error.errors()[0]
-        raise ConfigError(f"{where}.{problem['loc'][0]}: {problem['msg']}. See config/parley.toml.") from error
+        place, what = ".".join([where, *map(str, problem["loc"])]), problem["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"{place}: {what}. See config/parley.toml.") from error
 
 
 def known_names(models: Mapping[str, Entry]) -> tuple[str, ...]:
@@ -73,8 +95,9 @@ def known_names(models: Mapping[str, Entry]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([DEFAULT, *PURPOSES.values(), *models]))
 
 
-def source_of(models: Mapping[str, Entry], name: str, *through: str) -> str:
-    """Where a name leads: to the name of a table, to litellm's name, or to DEFAULT where only the setting `model` is.
+def sources_of(models: Mapping[str, Entry], name: str, *through: str) -> tuple[str, ...]:
+    """Where a name leads, in the order of preference: to names of tables, to litellm's names, or to DEFAULT where only
+    the setting `model` is.
 
     Raises ConfigError where it leads nowhere.
     """
@@ -82,19 +105,21 @@ def source_of(models: Mapping[str, Entry], name: str, *through: str) -> str:
         raise ConfigError(f"models.{name} leads back to itself: {' → '.join([*through, name])}.")
     entry = models.get(name)
     if entry is None:
-        return DEFAULT if name == DEFAULT else source_of(models, DEFAULT)
+        return (DEFAULT,) if name == DEFAULT else sources_of(models, DEFAULT)
     if isinstance(entry, ModelServer):
-        return name
-    if "/" in entry:
-        return entry
-    _check_known(models, entry, f"models.{name}")
-    return source_of(models, entry, *through, name)
+        return (name,)
+    found: list[str] = []
+    for one in entry:
+        if "/" not in one:
+            _check_known(models, one, f"models.{name}")
+        found += [one] if "/" in one else sources_of(models, one, *through, name)
+    return tuple(dict.fromkeys(found))
 
 
 def check_models(models: Mapping[str, Entry], *, is_model_set: bool) -> None:
     """Raise ConfigError for a name that leads nowhere, and for a default that is set twice."""
     for name, entry in models.items():
-        source_of(models, name)
+        sources_of(models, name)
         if isinstance(entry, ModelServer) and entry.api_key_file is not None:
             _check_readable(name, entry)
     if is_model_set and DEFAULT in models:

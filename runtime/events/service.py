@@ -61,6 +61,36 @@ class ModelLost(Happening):
     reason: str
 
 
+@happening("model.fell_back", "warning")
+class ModelFellBack(Happening):
+    """A model has failed. `following` is asked in its place; None where the answer had begun, or no other is ready."""
+
+    model: str
+    following: str | None
+    error: str
+
+
+@happening("model.key_refused", "error")
+class ModelKeyRefused(Happening):
+    """The provider of a model that others stand in for refuses its key. `entry` is its name in the settings."""
+
+    model: str
+    entry: str
+    error: str
+
+
+@happening("model.served")
+class ModelServed(Happening):
+    """A model has answered a client, or its answer has ended otherwise, after `seconds`."""
+
+    client: str
+    model: str
+    seconds: float
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+
+
 @happening("sandbox.unjailed", "warning")
 class SandboxUnjailed(Happening):
     """The processes that run code from models have no jail."""

@@ -234,6 +234,8 @@ class SessionState:
     """The latest last; the oldest are forgotten beyond `MAX_EXCHANGES`."""
     threads: dict[str, ThreadState] = field(default_factory=dict)
     """By the id of the event that asked for each."""
+    answered_by: dict[str, str] = field(default_factory=dict)
+    """The models that answered last, by the purposes of requests."""
     home: HomeState | None = None
     """Of a fork, until its result was given back."""
     ordered: int = 0

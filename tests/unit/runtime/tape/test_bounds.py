@@ -30,6 +30,7 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
     "dismissed": {"agent": "1000"},
     "grew": {"page": "3", "at": 0, "text": "x"},
     "intent": {"f": "1000.0", "pos": "0", "name": "Say", "dig": "d", "key": "x"},
+    "model": {"purpose": "execute", "model": "x"},
     "order": {
         "number": 1,
         "orderer": "s",
