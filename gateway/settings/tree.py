@@ -35,7 +35,14 @@ from gateway.settings.limits import (
 )
 from gateway.settings.models import ModelTable, check_models
 from gateway.settings.participants import ParticipantSettings
-from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
+from gateway.settings.platforms import (
+    NAMED_TABLES,
+    TABLES,
+    DiscordSettings,
+    SlackSettings,
+    TelegramSettings,
+    WebSettings,
+)
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.retention import RetentionSettings
 from gateway.settings.routes import Busy, RouteSettings, read_routes
@@ -55,12 +62,6 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset(
-    {"access.groups", "models", "participants.tokens", "remote.secrets", "tasks.places", "telegram.agents"}
-)
-"""Sections whose keys the user chooses."""
-NAMED_TABLES = frozenset({"clients", "models"})
-"""Sections with a table for each name that the user chooses."""
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
 
 

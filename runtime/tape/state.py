@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -22,6 +21,7 @@ from runtime.tape.people_state import (
     QuestionState,
     SaidState,
     ThreadState,
+    plain_name,
 )
 from runtime.tape.run_state import FailureState, RunState
 from runtime.tape.task_state import OrderState, TaskState
@@ -31,9 +31,6 @@ MAX_HISTORY = 100
 
 MAX_ARTIFACTS = 50
 """Artifacts of one agent that nobody named; the oldest are forgotten."""
-
-_NUMBERED = re.compile(r"\s*[(\uff08]\s*(\d{1,6})\s*[)\uff09]\s*\Z")
-"""The ending of a name that tells two people apart who show the same one."""
 
 
 @dataclass(slots=True)
@@ -262,7 +259,7 @@ class SessionState:
         found = found or [id_ for id_ in self.people if id_.casefold() == wanted]
         if number := _NUMBERED.search(wanted):
             nth = list(self.people)[int(number[1]) - 1 : int(number[1])]
-            return found or [id_ for id_ in nth if _plain(self.people[id_].name) == _plain(wanted)]
+            return found or [id_ for id_ in nth if plain_name(self.people[id_].name) == plain_name(wanted)]
         return found or [id_ for id_, person in people if person.name.casefold() == wanted]
 
     def agent(self, who: str) -> AgentState | None:
@@ -391,11 +388,6 @@ class SessionState:
             return None
         waits = (wait.due for wait in self.waits.values())
         asks = (ask.due for meeting in self.meetings.values() for ask in meeting.asks.values())
-        reminders = (reminder.due for reminder in self.reminders.values())
-        order = [] if self.order is None else [self.order.due]
-        return min((due for due in (*waits, *asks, *reminders, *order) if due is not None), default=None)
-
-
-def _plain(name: str) -> str:
-    """A name in small letters, without a number at its end."""
-    return _NUMBERED.sub("", name).casefold()
+        order = () if self.order is None else (self.order.due,)
+        dues = (*waits, *asks, *(reminder.due for reminder in self.reminders.values()), *order)
+        return min((due for due in dues if due is not None), default=None)
