@@ -25,22 +25,22 @@ from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
 from gateway.announcement import all_lines
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
-from gateway.clients.bus import ClientBus
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
 from gateway.foundation import (
     Cluster,
     Foundation,
+    Reporting,
     bus_of,
     cluster_of,
-    desk_of,
     jobs_of,
     limits_of,
     model_doors_of,
     node_context_of,
-    runs_of,
+    reporting_of,
     schedules_of,
     tapes_of,
+    web_options_of,
 )
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
@@ -49,7 +49,7 @@ from gateway.inbound.router import Entrance, InboundRouter, Kept, unheard
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules, check_places
-from gateway.models.opening import check_programs
+from gateway.models.opening import COOLDOWNS_TABLE, check_programs
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -58,18 +58,14 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import Engine, front_gauges, gauges_of, open_archive, open_engine, open_storage, people_in, plain
+from gateway.parts import Engine, front_gauges, gauges_of, open_archive, open_engine, open_storage, people_in
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
-from gateway.tapes.service import TapeService
-from gateway.web.app import WebOptions, build_web
+from gateway.web.app import build_web
 from gateway.web.health import build_health
-from gateway.web.identity import persistent_secret
-from gateway.web.names import ReservedNames
-from gateway.web.scrape import Scrape
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
@@ -78,9 +74,7 @@ from runtime.language.auto_lowering import AutoLowerer
 from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.lowering.model import ModelLowerer
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.program import AgentKind
 from runtime.sessions.registry import Registry
-from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.files import RedisFileStore
@@ -126,6 +120,8 @@ async def serve(
         settings.participants.check(compiled.values())
         check_programs(settings, compiled.values())
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
+        if engine is not None and engine.llm.cooldowns is not None:
+            engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         foundation = Foundation(
             settings,
@@ -140,6 +136,7 @@ async def serve(
             data_dir,
             texts,
             None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus),
+            masking,
         )
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
@@ -182,10 +179,10 @@ async def _start(
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
-    runs = runs_of(foundation, notices)
-    entrance = _entrance(foundation, inbox, outbound, people, limits, notices)
+    reporting = reporting_of(foundation, notices)
+    entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
-    member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, runs, tasks)
+    member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
     platforms |= await _platforms(chosen, people, clock, replace(entrance, kept=heard_of))
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
@@ -195,12 +192,13 @@ async def _start(
         doors = model_doors_of(foundation)
         app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
     else:
-        options = await _web_options(web, foundation, scrape, bus_of(foundation, tasks), tapes_of(foundation, inbox))
+        tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
+        options = await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes)
         app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
     port = await _open_web(web, app, settings.web, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
     if foundation.engine is not None:
-        tasks.start_soon(jobs_of(foundation, inbox, runs, cluster.patient).run)
+        tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
 
     lines = all_lines(foundation, port, cluster.roster.nodes, heard)
     on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers)))
@@ -214,20 +212,17 @@ def _member(  # noqa: PLR0913 - the parts of a node
     files: Files,
     limits: Limits,
     attend: Attend,
-    runs: Runs,
+    reporting: Reporting,
     tasks: TaskGroup,
 ) -> tuple[Member, Gauges, Kept]:
     """What this process is to the others, its gauges, and who hears of each event that is kept."""
     connection, engine = foundation.connection, foundation.engine
     if engine is None:
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
-        return (
-            Front(cluster.roster, cluster.renewal, cluster.fronts, absence.run),
-            front_gauges(connection),
-            absence.note,
-        )
-    schedules = schedules_of(foundation, inbox, attend, runs, tasks)
-    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, runs, tasks)
+        front = Front(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
+        return front, front_gauges(connection), absence.note
+    schedules = schedules_of(foundation, inbox, attend, reporting.runs, tasks)
+    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, reporting, tasks)
     registry = Registry(around, inbox, tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
@@ -274,7 +269,7 @@ def _entrance(
     outbound: Outbound,
     people: People,
     limits: Limits,
-    owners: OwnerNotices,
+    reporting: Reporting,
 ) -> Entrance:
     return Entrance(
         inbox=inbox,
@@ -288,7 +283,8 @@ def _entrance(
         origins=_origins(foundation),
         limits=limits,
         people=people,
-        owners=owners,
+        owners=reporting.owners,
+        decisions=reporting.decisions,
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),
     )
@@ -343,22 +339,6 @@ async def _outbound(
 async def _closed(adapter: HoldsConnections) -> None:
     with anyio.move_on_after(_CLOSE_LIMIT_S, shield=True):
         await adapter.aclose()
-
-
-async def _web_options(
-    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None, tapes: TapeService | None
-) -> WebOptions:
-    own = foundation.settings.web
-    records = RedisRecords(foundation.connection, web.name)
-    secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
-    agents = {
-        agent.name
-        for program in foundation.programs.values()
-        for agent in program.agents
-        if agent.kind is not AgentKind.HUMAN
-    }
-    desk, reserved = desk_of(foundation), ReservedNames(agents)
-    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
 
 
 def _lowerer(settings: Settings, engine: Engine | None) -> Lowerer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,8 +11,10 @@ from pathlib import Path
 from anyio.abc import TaskGroup
 from starlette.routing import BaseRoute, Mount
 
+from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Owners
 from gateway.access.owner_notices import OwnerNotices
+from gateway.catalog import platform_names
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
@@ -31,33 +33,45 @@ from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
 from gateway.observability.debugger.server import Debugger
+from gateway.observability.masking import Masking
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, keeping_of
+from gateway.parts import Engine, decisions_of, keeping_of, plain
 from gateway.programs.tool_servers import remote_servers
+from gateway.reports.account import Accounts
+from gateway.reports.again import Decisions
+from gateway.reports.desk import FailureDesk
+from gateway.reports.inquiry import Inquiry
 from gateway.settings.clients import client_budgets, client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.tapes.journals import Journals
+from gateway.tapes.search.search import Search
 from gateway.tapes.service import TapeService
 from gateway.tapes.tapes import Tapes
+from gateway.web.app import WebOptions
+from gateway.web.identity import persistent_secret
+from gateway.web.names import ReservedNames
+from gateway.web.scrape import Scrape
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
 from runtime.core.ids import schedule_id
 from runtime.core.texts import Texts
 from runtime.events.service import ScheduleFailing
-from runtime.language.program import Program
+from runtime.language.program import AgentKind, Program
 from runtime.meetings.showing import MeetingHabits
 from runtime.sessions.alarm import Alarm
+from runtime.sessions.failures import Failure
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
-from runtime.sessions.schedules.runs import FAILURES, Failing, Runs
+from runtime.sessions.schedules.runs import Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.storage.embedded.data_directory import node_id
+from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.event_log import RedisEventLog
@@ -68,6 +82,7 @@ from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.reports import RedisReports
 from runtime.storage.redis.schedule_runs import RedisRuns
 from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.store import RedisSessionStore
@@ -104,6 +119,7 @@ class Foundation:
     data_dir: Path
     texts: Texts
     debugger: Debugger | None
+    masking: Masking
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +185,43 @@ def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *
     return Renewal(opened, holder, clock, runner=in_thread)
 
 
-def runs_of(foundation: Foundation, owners: OwnerNotices) -> Runs:
-    """The runs of all schedules; the owners are told of one that fails again and again."""
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """The owners' notices, the desk for failures that nobody catches, what owners decide about them, and the runs of
+    schedules, which turn to the desk."""
 
+    owners: OwnerNotices
+    desk: FailureDesk
+    decisions: Decisions
+    runs: Runs
+
+
+def reporting_of(foundation: Foundation, owners: OwnerNotices) -> Reporting:
+    """What failures come to, and runs of schedules."""
+    desk = _failure_desk(foundation, owners)
+    decisions = decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive))
+    return Reporting(owners, desk, decisions, _runs(foundation, desk))
+
+
+def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> FailureDesk:
+    tapes = RedisSessionStore(foundation.connection, foundation.archive)
+    accounts = Accounts(tapes, foundation.masking, foundation.texts)
+    own, wanted, inquiry = foundation, foundation.settings.reports, None
+    if wanted.ask_model and own.engine is not None:
+        inquiry = Inquiry(own.engine.llm, tapes, own.programs, own.masking, wanted)
+    store = RedisReports(own.connection)
+    return FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus, inquiry)
+
+
+def _runs(foundation: Foundation, desk: FailureDesk) -> Runs:
     async def tell(failing: Failing) -> None:
-        name = failing.schedule.removeprefix(schedule_id(""))
+        name, run = failing.schedule.removeprefix(schedule_id("")), failing.run
         shown = failing.address.key if name == failing.schedule else name
-        times = {"schedule": shown, "count": FAILURES, "error": failing.run.why}
-        foundation.bus.publish(ScheduleFailing(failing.schedule, failing.address.key, failing.run.why))
-        await owners.tell(f"failing.{failing.run.id}", "owners.failing", **times)
+        foundation.bus.publish(ScheduleFailing(failing.schedule, failing.address.key, run.why))
+        failure = Failure(
+            *("schedule", run.session, run.seq, failing.address, "", "", "", shown, "", run.why, run.id),
+        )
+        await desk.take(failure)
 
     return Runs(RedisRuns(foundation.connection), foundation.clock, tell)
 
@@ -198,7 +242,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     files: Files,
     limits: Limits,
     schedules: Schedules,
-    runs: Runs,
+    reporting: Reporting,
     tasks: TaskGroup,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
@@ -224,6 +268,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         busy={**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy},
         models=foundation.routes.models,
         allowance=limits.allowance,
+        spent=limits.spent,
         idle_s=settings.nodes.idle_s,
         resting=Resting(settings.nodes.resting),
         transcript_chars=settings.limits.transcript_chars,
@@ -234,13 +279,15 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         places=RedisPlaceStore(foundation.connection),
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
         tasks=settings.tasks.limits,
+        task_places=settings.tasks.addresses(platform_names(settings)),
         mailboxes=_mailboxes(foundation),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,
         calls=extensions.calls,
         seen=bool(settings.clients),
         schedules=schedules,
-        runs=runs,
+        runs=reporting.runs,
+        reports=reporting.desk,
     )
 
 
@@ -257,7 +304,7 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     tasks.start_soon(feed.run)
     admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store = RedisSessionStore(connection, foundation.archive)
-    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, own.tasks.within_s))
+    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, own.tasks.limits))
     catalog = keeping_of(own, connection, foundation.archive).catalog
     shared = Shared(
         admission,
@@ -287,19 +334,23 @@ def model_doors_of(foundation: Foundation) -> Sequence[BaseRoute]:
     return [Mount(MODELS, ModelDoor(admission, engine.llm.clients, budgets, foundation.bus, clock).app())]
 
 
-def tapes_of(foundation: Foundation, inbox: RedisInbox) -> TapeService | None:
-    """The tape service for clients; None if there are none."""
-    own, connection, clock = foundation.settings, foundation.connection, foundation.clock
-    if not own.clients:
+def tapes_of(
+    settings: Settings, connection: RedisConnection, archive: Archive | None, clock: Clock, stack: AsyncExitStack
+) -> TapeService | None:
+    """The tape service for clients, which ends with `stack`; None if there are none."""
+    if not settings.clients:
         return None
-    sessions = RedisSessionStore(connection, foundation.archive)
-    catalog = keeping_of(own, connection, foundation.archive).catalog
-    bounds = own.tapes
+    sessions, inbox = RedisSessionStore(connection, archive), RedisInbox(connection)
+    catalog, bounds = keeping_of(settings, connection, archive).catalog, settings.tapes
     notebooks = RedisNotebooks(connection, sessions.news, notebooks=bounds.notebooks, entries=bounds.entries)
+    sealed = connection.sealing.shared is not PLAIN
+    search = Search(notebooks, settings.data_dir / "tapes-index.sqlite", sealed=sealed)
+    stack.callback(search.close)
     return TapeService(
-        Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
+        Admission(client_tokens(settings.clients), client_scopes(settings.clients), clock),
         Tapes(notebooks, catalog, sessions),
         Journals(catalog, inbox, inbox.knows, clock),
+        search,
         clock,
     )
 
@@ -310,3 +361,20 @@ def desk_of(foundation: Foundation) -> Desk | None:
     chars = foundation.settings.limits.message_chars
     office = Office(_mailboxes(foundation), RedisInbox(foundation.connection), foundation.clock, foundation.bus, chars)
     return Desk(tokens, office) if tokens else None
+
+
+async def web_options_of(
+    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None, tapes: TapeService | None
+) -> WebOptions:
+    """The options of the web server."""
+    own = foundation.settings.web
+    records = RedisRecords(foundation.connection, web.name)
+    secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
+    agents = {
+        agent.name
+        for program in foundation.programs.values()
+        for agent in program.agents
+        if agent.kind is not AgentKind.HUMAN
+    }
+    desk, reserved = desk_of(foundation), ReservedNames(agents)
+    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)

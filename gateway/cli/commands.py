@@ -11,6 +11,7 @@ from gateway.cli.bus import bus
 from gateway.cli.check import check
 from gateway.cli.compile import compile_programs
 from gateway.cli.cron import app as cron
+from gateway.cli.debug import app as debug
 from gateway.cli.discord import app as discord
 from gateway.cli.dlq import app as dlq
 from gateway.cli.exec import exec_program
@@ -20,6 +21,7 @@ from gateway.cli.run import run
 from gateway.cli.sessions import app as sessions
 from gateway.cli.slack import app as slack
 from gateway.cli.standby import standby
+from gateway.cli.tape import tape
 from gateway.cli.tasks import app as tasks
 from gateway.version import VERSION
 
@@ -54,6 +56,7 @@ def options(
 app.command()(run)
 app.command()(standby)
 app.command(short_help="Serve the bus for other programs alone.")(bus)
+app.command(short_help="Serve the tapes for other programs alone.")(tape)
 app.command("compile", short_help="Show PROGRAM as PBAsm, or what is wrong with it.")(compile_programs)
 app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)
 app.command(short_help="Check the installation, or the files of a program.")(check)
@@ -62,6 +65,7 @@ app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
 app.add_typer(tasks, name="tasks")
 app.add_typer(cron, name="cron")
+app.add_typer(debug, name="debug")
 app.add_typer(dlq, name="dlq")
 app.add_typer(keys, name="keys")
 app.add_typer(slack, name="slack")

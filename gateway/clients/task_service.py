@@ -21,6 +21,7 @@ from runtime.core.clock import Clock
 from runtime.core.cloud_event import MAX_NAME_CHARS
 from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
+from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import TASK, TASK_CANCEL, Inbox, InboxEvent, shard_of
@@ -29,7 +30,7 @@ from runtime.tape.tape import TapeReader
 
 _TASK_CHARS = 32
 
-_KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "key"})
+_KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "limits", "key"})
 
 
 class TaskStore(SessionStore, TapeReader, Protocol):
@@ -45,7 +46,7 @@ class TaskDoor:
     inbox: Inbox
     known: Callable[[Address, str], Awaitable[bool]]
     clock: Clock
-    within_s: float
+    limits: TaskLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class TaskService:
     @property
     def within_s(self) -> float:
         """The time limit of a task whose order names none."""
-        return self._door.within_s
+        return self._door.limits.within_s
 
     def orderable(self, client: Client) -> Iterator[tuple[Program, AgentSpec, PlaybookSpec]]:
         """The public playbooks that a client may order."""
@@ -113,7 +114,8 @@ class TaskService:
         now, place = self._door.clock.now(), address_data(Address(CLIENT, client.name))
         home = address_data(Address(CLIENT, client.name, context))
         due = now.timestamp() + self._seconds(order.get("within_s"))
-        letter = Order(0, SessionId(""), klass, playbook, arguments, due, 1, home=home, place=place)
+        tokens, dollars = _within(order.get("limits", {}), self._door.limits)
+        letter = Order(0, SessionId(""), klass, playbook, arguments, due, 1, home, place, task, tokens, dollars)
         event = InboxEvent(
             task, address_of(task), _person(client), client.name, str(letter), now, kind=TASK, program=program.name
         )
@@ -234,7 +236,7 @@ class TaskService:
 
     def _seconds(self, within_s: object) -> float:
         if within_s is None:
-            return self._door.within_s
+            return self._door.limits.within_s
         if isinstance(within_s, bool) or not isinstance(within_s, int | float) or not 0 < within_s < math.inf:
             raise HTTPException(422, "within_s is a number of seconds, more than 0.")
         return float(within_s)
@@ -272,6 +274,20 @@ def _ordered(program: Program, order: Mapping[str, Any]) -> tuple[str, str]:
 def _task_id(client: Client, key: str) -> SessionId:
     """The id of the task that a client orders under a key."""
     return SessionId(hashlib.sha256(f"{client.source}\0{key}".encode()).hexdigest()[:_TASK_CHARS])
+
+
+def _within(asked: object, limits: TaskLimits) -> tuple[int, float]:
+    """The tokens and dollars of an order, which are never more than the settings allow; 0 for any number."""
+    if not isinstance(asked, Mapping) or not set(asked) <= {"tokens", "dollars"}:
+        raise HTTPException(422, "limits is a JSON object with tokens, dollars, or both.")
+    numbers = {}
+    for name, of_settings in (("tokens", limits.tokens), ("dollars", limits.dollars)):
+        wanted = asked.get(name, math.inf)
+        if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not wanted > 0:
+            raise HTTPException(422, f"limits.{name} is a number, more than 0.")
+        least = min(wanted, of_settings or math.inf)
+        numbers[name] = 0 if least == math.inf else least
+    return math.ceil(numbers["tokens"]), float(numbers["dollars"])
 
 
 def _person(client: Client) -> str:

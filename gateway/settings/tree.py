@@ -25,7 +25,14 @@ from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSe
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
-from gateway.settings.limits import AccessSettings, AgentSettings, FileSettings, LimitSettings, NodeSettings
+from gateway.settings.limits import (
+    AccessSettings,
+    AgentSettings,
+    FileSettings,
+    LimitSettings,
+    NodeSettings,
+    ReportSettings,
+)
 from gateway.settings.models import ModelTable, check_models
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
@@ -48,11 +55,12 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset({"access.groups", "models", "participants.tokens", "remote.secrets", "telegram.agents"})
+TABLES = frozenset(
+    {"access.groups", "models", "participants.tokens", "remote.secrets", "tasks.places", "telegram.agents"}
+)
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients", "models"})
 """Sections with a table for each name that the user chooses."""
-
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
 
 
@@ -96,6 +104,7 @@ class Settings(BaseSettings):
     a2a: A2aSettings = A2aSettings()
     tapes: TapeSettings = TapeSettings()
     retention: RetentionSettings = RetentionSettings()
+    reports: ReportSettings = ReportSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     execution: ExecutionSettings = ExecutionSettings()
     sandbox: SandboxSettings = SandboxSettings()

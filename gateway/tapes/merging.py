@@ -30,11 +30,13 @@ class MergeRoute:
         other = body.text("from")
         if other is None or journal_of(other) is not None:
             raise HTTPException(422, "from is the name of a notebook.")
-        form, moved = body.one_of("as", "result", "entries"), body.one_of("moved", "append", "fail")
+        form, moved = body.one_of("as", "result", "entries"), body.one_of("moved", "append", "fail", "rebase")
         here = await self._writers.notebook(client, name)
         there = await self._writers.notebook(client, other, action="read")
         first, expected = _unmerged(here, there)
         if first > there.head:
+            if moved == "rebase":
+                await self._rebase(name, there)
             return answer({"merged": 0, "head": here.head})
         if moved == "fail" and here.head != expected:
             raise HeadMoved(f"{name} has moved on since {other} left it, or was merged last.", head=here.head)
@@ -46,8 +48,16 @@ class MergeRoute:
             key=body.text("key"),
             merging=merging,
         )
+        if moved == "rebase":
+            await self._rebase(name, there)
         merged = {"merged": there.head - first + 1, "first": done.first, "last": done.last, "head": done.last}
         return answer(merged, 200 if done.known else 201)
+
+    async def _rebase(self, name: str, there: Notebook) -> None:
+        """Have the fork go on from what it was merged into, unless it does."""
+        here = await self._writers.notebooks.find(name)
+        if here is not None and common(here.view(), there.view()) < max(here.head, there.head):
+            await self._writers.notebooks.rebase(there.name, here, expect=there.head)
 
     async def _drafts(self, there: Notebook, first: int, form: str) -> list[Draft]:
         store, view = self._writers.notebooks, there.view()
@@ -66,9 +76,9 @@ def _unmerged(here: Notebook, there: Notebook) -> tuple[int, int]:
 
     Raises HTTPException where merged entries were rolled back there.
     """
-    begun = there.at if there.parent == here.name else common(here.view(), there.view())
-    merged = here.merged.get(there.name)
-    if merged is None:
+    merged, shared = here.merged.get(there.name), common(here.view(), there.view())
+    if merged is None or shared >= merged.head:  # or it goes on from what it was merged into
+        begun = there.at if there.parent == here.name else shared
         return begun + 1, begun
     if common(there.view(), there.view(merged.branch)) < merged.last:
         raise HTTPException(409, f"{there.name} was rolled back behind what was merged; merge another fork.")

@@ -17,10 +17,20 @@ from gateway.clients.requests import answer, refused
 from gateway.tapes.journals import Journals
 from gateway.tapes.merging import MergeRoute
 from gateway.tapes.reading import ReadingRoutes
+from gateway.tapes.search.routes import SearchRoutes
+from gateway.tapes.search.search import Search
 from gateway.tapes.tapes import Tapes
 from gateway.tapes.writing import Writers, WritingRoutes
 from runtime.core.clock import Clock
-from runtime.core.errors import HeadMoved, NotebookExists, NotebookFull, NotebookGone, StorageError
+from runtime.core.errors import (
+    ArchiveUnavailable,
+    HeadMoved,
+    NotebookExists,
+    NotebookFull,
+    NotebookGone,
+    StorageError,
+    StorageUnavailable,
+)
 
 PREFIX = "/tape/v1"
 """Where the application is mounted."""
@@ -28,7 +38,14 @@ PREFIX = "/tape/v1"
 DOCUMENT = Path(__file__).parent / "openapi.json"
 """The description for tools. It holds no secret, so nobody is asked who they are."""
 
-_STATUS: dict[type[StorageError], int] = {HeadMoved: 412, NotebookFull: 507, NotebookExists: 409, NotebookGone: 404}
+_STATUS: dict[type[StorageError], int] = {
+    HeadMoved: 412,
+    NotebookFull: 507,
+    NotebookExists: 409,
+    NotebookGone: 404,
+    ArchiveUnavailable: 503,
+    StorageUnavailable: 503,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +55,22 @@ class TapeService:
     admission: Admission
     tapes: Tapes
     journals: Journals
+    search: Search
     clock: Clock
 
     def app(self) -> Starlette:
         """The application, to be mounted at `PREFIX`."""
         writers = Writers(self.admission, self.tapes.notebooks, self.journals, self.clock)
         reading, writing = ReadingRoutes(self.admission, self.tapes), WritingRoutes(writers)
+        search = SearchRoutes(self.admission, self.tapes.notebooks, self.search)
         routes = [
             _get("/tapes", reading.list),
             _get("/tapes/{tape}", reading.look),
             _get("/tapes/{tape}/entries", reading.entries),
             _get("/tapes/{tape}/follow", reading.follow),
             _get("/tapes/{tape}/export", reading.export),
+            _get("/tapes/{tape}/search", search.in_one),
+            _get("/search", search.in_all),
             _get("/manifest", reading.manifest),
             _post("/tapes/{tape}/entries", writing.append),
             _post("/tapes/{tape}/compact", writing.compact),

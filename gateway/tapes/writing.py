@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from gateway.clients.admission import Admission, Client
@@ -186,6 +186,8 @@ class WritingRoutes:
             async for portion in portions(_bounded(request), found):
                 done = await self._store.append(name, portion.drafts, expect=last, key=portion.key)
                 last = done.last
+        except ClientDisconnect:
+            return Response(status_code=400)  # which nobody hears; what was taken is known
         except BadLine as error:
             raise HTTPException(422, f"Not all was taken: {error}. {last} entries are kept.") from error
         torn = None if found.torn is None else {"line": found.torn[0], "bytes": found.torn[1]}
@@ -229,7 +231,7 @@ def _refuse_journal(name: str, why: str) -> None:
 
 def _line(kind: str, payload: Any, meta: Any, date: str) -> str:
     line = entry_line(kind, payload, meta, date)
-    if len(line.encode(errors="replace")) > MAX_ENTRY_BYTES:
+    if len(line.encode()) > MAX_ENTRY_BYTES:
         raise HTTPException(413, f"An entry has at most {MAX_ENTRY_BYTES:,} bytes.")
     return line
 

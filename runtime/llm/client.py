@@ -24,7 +24,8 @@ class ChatMessage:
 class CompletionRequest:
     """A request to a model.
 
-    `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile" or "check".
+    `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile", "check" or
+    "debug".
     `model` is the name in the settings that the program or its route asks for; "" leaves it to the purpose.
     """
 
@@ -100,6 +101,15 @@ class ChoosesModels(Protocol):
     def name_for(self, purpose: str, model: str, /) -> str:
         """The name in the settings of what answers a request of this purpose that asks for `model`."""
         ...
+
+    def model_for(self, request: CompletionRequest, /) -> str:
+        """The model that is asked first; another one may answer."""
+        ...
+
+
+def model_for(client: LLMClient, request: CompletionRequest) -> str:
+    """The model that is asked first."""
+    return client.model_for(request) if isinstance(client, ChoosesModels) else client.model
 
 
 def name_for(client: LLMClient, purpose: str, model: str) -> str:

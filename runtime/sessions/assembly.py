@@ -52,6 +52,7 @@ from runtime.sessions.commands.merge import Merge
 from runtime.sessions.commands.schedule_commands import ScheduleCommands
 from runtime.sessions.commands.session_commands import Carry, SessionCommands
 from runtime.sessions.commands.undo import Undo
+from runtime.sessions.failures import Failures
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.participants import Participants
@@ -65,7 +66,7 @@ from runtime.sessions.schedules.open_runs import OpenRuns
 from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import TaskOrders
 from runtime.sessions.tasks.questions import TaskQuestions
-from runtime.sessions.tasks.work import TaskWork, payer
+from runtime.sessions.tasks.work import TaskWork
 from runtime.stores.inbox import Inbox
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.journal import Journal
@@ -133,7 +134,7 @@ def assembled(
     context = ExecutionContext(
         *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
         around.llm if watcher is None else ReadingAhead(around.llm, tasks),
-        may_ask=lambda person: around.allowance(payer(record.address, journal.state), person),
+        may_ask=lambda person: task_work.budget.may_ask(person, record.address),
         steers=busy == "steer",
         servers=around.servers,
         tool_rules=around.tool_rules,
@@ -146,7 +147,7 @@ def assembled(
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
     reminders = Reminders(journal, dispatcher.deliver, around.clock, times, _zone_of(record, around))
     logs = LogCalls(journal, around.bus, record.program)
-    task_calls = TaskCalls(session, builtins, around.tasks)
+    task_calls = TaskCalls(session, builtins, around.tasks, around.task_places)
     calls = calls_of(
         journal,
         *(
@@ -181,6 +182,7 @@ def assembled(
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
         *(task_calls.noted, task_orders.noted, task_work.noted, task_questions.noted),
+        Failures(record, journal, tasks, around.reports).noted,
     )
     return Assembly(
         pages,

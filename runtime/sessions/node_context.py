@@ -24,6 +24,7 @@ from runtime.llm.client import LLMClient
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
+from runtime.sessions.failures import ReportDesk
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Schedules
@@ -36,6 +37,23 @@ Busy = Literal["queue", "steer", "interrupt"]
 Allowance = Callable[[Address, str | None], Awaitable[str | None]]
 """Asked before every call of a model, for a conversation and the person who caused it: the sentence why not, or None.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What models have cost."""
+
+    tokens: float = 0
+    dollars: float = 0
+
+
+SpentOf = Callable[[str], Awaitable[Spent]]
+"""What a task and all the tasks that come of it have spent, by its id."""
+
+
+async def nothing(_task: str, /) -> Spent:
+    """Nobody counts."""
+    return Spent()
 
 
 async def unlimited(_address: Address, _person: str | None, /) -> str | None:
@@ -69,6 +87,7 @@ class NodeContext:
     busy: Mapping[str, Busy] = field(default_factory=dict)
     models: Mapping[str, str] = field(default_factory=dict)
     allowance: Allowance = unlimited
+    spent: SpentOf = nothing
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     tool_rules: ToolRules = field(default_factory=ToolRules)
     alarm: Alarm | None = None
@@ -76,6 +95,8 @@ class NodeContext:
     """Those of conversations; None where nobody can make any."""
     runs: Runs | None = None
     """Those of all schedules; None where nobody keeps how they end."""
+    reports: ReportDesk | None = None
+    """Takes failures that nobody catches; None where nobody is to hear of any."""
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS
     questions_alone: bool = False
@@ -84,6 +105,8 @@ class NodeContext:
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
     tasks: TaskLimits | None = field(default_factory=TaskLimits)
     """Bounds what agents have done in the background; None where nobody would do it."""
+    task_places: Mapping[str, Address] = field(default_factory=dict)
+    """The conversations that may be told what came of a task, by the names that programs use."""
     debugger: WatchSession | None = None
     resting: Resting = field(default_factory=Resting)
     extended: ExtendedChannels | None = None

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from runtime.core.errors import HeadMoved, NotebookExists, NotebookFull, NotebookGone
+from runtime.core.json_text import write_json
 from runtime.tape.tape import Following
 
 NOTEBOOK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -47,14 +48,15 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class NotebookBranch:
-    """Entries after number `at` of the branch `parent`, or of the notebook's origin where that is None. `head` is its
-    last entry when it was left, None while it is the current one.
+    """Entries after number `at` of the branch `parent`, or of `origin` where that is None: what was taken over from
+    others. `head` is its last entry when it was left, None while it is the current one.
     """
 
     at: int
     offset: int
     parent: int | None = None
     head: int | None = None
+    origin: tuple[Stretch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,7 @@ class Merged:
 @dataclass(frozen=True, slots=True)
 class Notebook:
     """A notebook as it was read. `head` is the number of its last entry, 0 while there is none, and `written` the
-    number of places that are used, with those behind rollbacks. `origin` is what it took over when it began as a fork
-    of `parent` after entry `at`.
+    number of places that are used, with those behind rollbacks. A fork goes on from `parent` after entry `at`.
     """
 
     name: str
@@ -79,7 +80,6 @@ class Notebook:
     written: int = 0
     parent: str | None = None
     at: int = 0
-    origin: tuple[Stretch, ...] = ()
     branches: Mapping[int, NotebookBranch] = field(default_factory=lambda: {0: NotebookBranch(0, 0)})
     created_ms: int = 0
     merged: Mapping[str, Merged] = field(default_factory=dict)
@@ -95,25 +95,28 @@ class Notebook:
         number: int | None = self.branch if branch is None else branch
         top = self.head if branch is None else self.head_of(branch)
         found: list[Stretch] = []
+        origin: tuple[Stretch, ...] = ()
         while number is not None:
             one = self.branches[number]
+            origin = one.origin
             if top > one.at:
                 found.append(Stretch(self.name, one.at + 1, top, one.offset))
                 top = one.at
             number = one.parent
-        return (*cut(self.origin, top), *found[::-1])
+        return (*cut(origin, top), *found[::-1])
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """An entry. `line` is its JSON text: one that was appended has no `id`; one that was imported (`raw`) is as it was
-    in the file.
+    in the file. `sealed`: it is encrypted where it is kept; one that cannot be opened says so in its payload.
     """
 
     id: int
     kind: str
     line: str
     raw: bool = False
+    sealed: bool = False
 
     def data(self) -> dict[str, Any]:
         """The entry as readers get it: `id`, `kind`, `payload`, `meta`, `date`, and what else the line has."""
@@ -167,8 +170,8 @@ class NotebookStore(Protocol):
         """A notebook as it is now."""
         ...
 
-    async def names(self) -> Sequence[str]:
-        """The names of all notebooks, in their order."""
+    async def names(self) -> Mapping[str, int]:
+        """The names of all notebooks, in their order, each with a number that grows whenever it changes."""
         ...
 
     async def append(
@@ -199,6 +202,13 @@ class NotebookStore(Protocol):
         """Move the head back to entry `to`; the number of the branch that is current then.
 
         Raises HeadMoved, NotebookFull, and NotebookGone where there is no such notebook or entry.
+        """
+        ...
+
+    async def rebase(self, name: str, origin: Notebook, /, *, expect: int) -> int:
+        """Have a fork go on from all that `origin` has now, on a new branch; the number of that branch.
+
+        Raises HeadMoved, NotebookFull, and NotebookGone where there is no such notebook.
         """
         ...
 
@@ -235,10 +245,15 @@ def common(one: Sequence[Stretch], other: Sequence[Stretch]) -> int:
     return shorter[-1].last if shorter else 0
 
 
-def entry_line(kind: str, payload: Any, meta: Any, date: str) -> str:
+def entry_line(kind: str, payload: Any, meta: Any, date: Any) -> str:
     """The line of an entry that is to be appended."""
     data = {"kind": kind, "payload": payload, "meta": meta, "date": date}
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    try:
+        line = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        line.encode()
+    except ValueError:  # what an imported entry may have, and no other text
+        return write_json(data)
+    return line
 
 
 def head_moved(name: str, head: int) -> HeadMoved:

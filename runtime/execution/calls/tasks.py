@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf
@@ -37,24 +37,30 @@ _TASK_CHARS = 32
 
 @dataclass(frozen=True, slots=True)
 class TaskLimits:
-    """The limits of tasks: how deep tasks may order tasks, how many of one orderer are at work at once, and how long
-    each may take."""
+    """The limits of tasks: how deep tasks may order tasks, how many of one orderer are at work at once, how long each
+    may take, and how many tokens and US dollars a task and all that come of it may use, 0 for any number."""
 
     depth: int = 3
     at_once: int = 8
     within_s: float = 600.0
+    tokens: int = 0
+    dollars: float = 0.0
 
 
 class TaskCalls:
     """The calls of one session; each notes its own result."""
 
-    def __init__(self, session: SessionContext, builtins: Builtins, limits: TaskLimits | None) -> None:
-        """Without `limits` nothing can be ordered: nobody would take the orders."""
+    def __init__(
+        self, session: SessionContext, builtins: Builtins, limits: TaskLimits | None, places: Collection[str] = ()
+    ) -> None:
+        """Without `limits` nothing can be ordered: nobody would take the orders. `places` are those that results may be
+        delivered to, by name."""
         self._program = session.program
         self._journal = session.journal
         self._clock = session.clock
         self._builtins = builtins
         self._limits = limits
+        self._places = places
         self._over = Signal()
 
     def noted(self, fact: Content) -> None:
@@ -76,7 +82,8 @@ class TaskCalls:
         """Has a public playbook executed in the background and gives "task 1" at once; a result that you do not wait
         for comes as a message.
 
-        After `within_s` seconds it has failed. With `deliver="nobody"` no message comes. With `keep=True` it goes on
+        After `within_s` seconds it has failed. With `deliver="nobody"` no message comes; a place that the settings name
+        is told the result instead of you. With `keep=True` it goes on
         when the conversation has ended.
         """
         limits = self._limits
@@ -85,8 +92,7 @@ class TaskCalls:
         spec = self._spec(agent, playbook)
         if not spec.public and agent != frame.agent.klass:
             raise UnknownTarget(f"{playbook} of {agent} is not public, so other agents cannot order it")
-        if deliver not in (CALLER, NOBODY):
-            raise PlaybookError(f'Spawn delivers to "{CALLER}" or to "{NOBODY}", not to {deliver!r}')
+        self._check_delivery(deliver)
         state = self._journal.state
         due = self._clock.now().timestamp() + (limits.within_s if within_s is None else within_s)
         if state.order is not None and not keep:
@@ -104,6 +110,12 @@ class TaskCalls:
         )
         note_order(self._journal, ordered, limits)
         return state.tasks[state.ordered].name
+
+    def _check_delivery(self, deliver: str) -> None:
+        """Only the settings name conversations: an address would reach any. Raises PlaybookError."""
+        known = [CALLER, NOBODY, *self._places]
+        if deliver not in known:
+            raise PlaybookError(f"Spawn delivers to {', '.join(map(repr, known))}, not to {deliver!r}")
 
     def _spec(self, klass: str, playbook: str) -> PlaybookSpec:
         """The playbook of a class. Raises UnknownTarget."""

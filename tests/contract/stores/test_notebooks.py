@@ -75,7 +75,10 @@ async def test_entries_are_numbered_through_and_read_as_they_were_written(store:
     assert await texts(store, "plan", back=True) == ["3 ü", "2 b", "1 a"]
     some = cut((await of(store, "plan")).view(), 2, after=1)
     assert [said(entry) async for entry in store.read(some)] == ["2 b"]
-    assert await store.names() == ["plan"]
+    before = await store.names()
+    assert list(before) == ["plan"]
+    await store.append("plan", drafts("d"))
+    assert (await store.names())["plan"] > before["plan"]
 
 
 async def test_an_append_with_another_head_writes_nothing_and_says_where_the_head_is(store: NotebookStore) -> None:
@@ -185,6 +188,24 @@ async def test_what_was_merged_is_noted_with_the_entries_and_guards_them(store: 
     assert await texts(store, "plan") == ["1 a", "2 b", "3 c"]
 
 
+async def test_a_rebased_fork_goes_on_from_the_other_notebook_and_keeps_what_it_had(store: NotebookStore) -> None:
+    await store.append("plan", drafts("a", "b"))
+    await store.fork("try", await of(store, "plan"), 1)
+    await store.append("try", drafts("own"))
+    await store.append("plan", drafts("c"))
+    with pytest.raises(HeadMoved):
+        await store.rebase("try", await of(store, "plan"), expect=1)
+    assert await store.rebase("try", await of(store, "plan"), expect=2) == 1
+    await store.append("try", drafts("more"))
+    await store.append("plan", drafts("d"))
+    assert await texts(store, "try") == ["1 a", "2 b", "3 c", "4 more"]
+    assert await texts(store, "try", 0) == ["1 a", "2 own"]
+    assert (await of(store, "try")).at == 3
+    await store.rollback("try", 1)
+    assert await texts(store, "try") == ["1 a"]
+    assert await texts(store, "try", 1) == ["1 a", "2 b", "3 c", "4 more"]
+
+
 async def test_bounds_are_kept(store: NotebookStore) -> None:
     await store.append("plan", drafts(*"abcdefg"))
     with pytest.raises(NotebookFull):
@@ -278,7 +299,7 @@ async def _append(store: NotebookStore, model: Model, name: str, words: list[str
 
 
 async def check(store: NotebookStore, model: Model) -> None:
-    assert await store.names() == sorted(model.now)
+    assert list(await store.names()) == sorted(model.now)
     for name, words in model.now.items():
         assert await texts(store, name) == [f"{at} {word}" for at, word in enumerate(words, 1)]
         notebook = await of(store, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,7 +33,8 @@ from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock
 from runtime.core.ids import AgentId, PersonId, SessionId
-from runtime.sessions.tasks.letters import address_of
+from runtime.execution.calls.tasks import TaskLimits
+from runtime.sessions.tasks.letters import Order, address_of
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
@@ -55,6 +56,7 @@ from tests.unit.runtime.sessions import programs as small
 pytestmark = pytest.mark.anyio
 
 DOCUMENTS = Path(bus_module.__file__).parent
+LIMITS = TaskLimits(within_s=60.0, tokens=1000)
 OPENAPI = json.loads((DOCUMENTS / "openapi.json").read_text())
 ASYNCAPI = json.loads((DOCUMENTS / "asyncapi.json").read_text())
 
@@ -128,7 +130,7 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         made = ClientBus(
             Admission({name: token_of(name) for name in clients}, scopes, FakeClock()),
             feed,
-            TaskService(feed, TaskDoor(programs, sessions, inbox, inbox.knows, clock, 60.0)),
+            TaskService(feed, TaskDoor(programs, sessions, inbox, inbox.knows, clock, LIMITS)),
             Registers(
                 RedisNodeStore(connection).living,
                 RedisNodeStore(connection, fronts=True).living,
@@ -508,6 +510,25 @@ async def test_an_order_is_known_by_its_key_and_waits_in_the_inbox_of_the_task(v
         assert (await http.post(f"/tasks/{task}/messages", json=speaks)).json() == {"accepted": 0, "known": 1}
 
 
+@pytest.mark.parametrize(
+    ("limits", "kept"),
+    [
+        ({}, (1000, 0)),
+        ({"tokens": 50, "dollars": 0.5}, (50, 0.5)),
+        ({"tokens": 5000}, (1000, 0)),
+    ],
+)
+async def test_an_order_has_limits_of_its_own_within_those_of_the_settings(
+    valkey_socket: Path, limits: Mapping[str, float], kept: tuple[int, float]
+) -> None:
+    async with bus(valkey_socket, ci=["tasks:write:desk"]) as world, world.http("ci") as http:
+        ordered = await http.post("/tasks", json={"program": "desk", **ORDER, "limits": limits})
+        task = SessionId(ordered.json()["task"])
+        waiting = [entry.event for entry in await world.inbox.read({shard_of(address_of(task).key): "0"}, wait_s=1)]
+        (letter,) = [Order.read(event.text) for event in waiting if event.address == address_of(task)]
+        assert (letter.tokens, letter.dollars, letter.root) == (*kept, task)
+
+
 async def test_a_task_that_is_done_answers_at_once(valkey_socket: Path) -> None:
     async with bus(valkey_socket, ci=["tasks:read:desk", "tasks:write:desk"]) as world, world.http("ci") as http:
         found = await http.get(f"/tasks/{TASK}/result", params={"wait_s": 60})
@@ -526,6 +547,10 @@ async def test_a_task_that_is_done_answers_at_once(valkey_socket: Path) -> None:
         {"program": "desk", **ORDER, "arguments": []},
         {"program": "desk", **ORDER, "within_s": 0},
         {"program": "desk", **ORDER, "within_s": True},
+        {"program": "desk", **ORDER, "limits": [5]},
+        {"program": "desk", **ORDER, "limits": {"tokens": 0}},
+        {"program": "desk", **ORDER, "limits": {"dollars": "1"}},
+        {"program": "desk", **ORDER, "limits": {"depth": 9}},
         {"program": "desk", **ORDER, "key": ""},
         {"program": "desk", **ORDER, "colour": "red"},
         {"program": "nowhere", **ORDER},

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import httpx
 import pytest
 from jsonschema import Draft202012Validator
@@ -19,6 +22,7 @@ from adapters.web.adapter import WebAdapter
 from gateway.clients.admission import Admission
 from gateway.clients.scopes import scopes_from
 from gateway.tapes.journals import Journals
+from gateway.tapes.search.search import Search
 from gateway.tapes.service import DOCUMENT, TapeService
 from gateway.tapes.tapes import Tapes
 from gateway.web.app import WebOptions, build_web
@@ -113,9 +117,13 @@ async def service(
     await sessions.commit(replace(beginning(lease), facts=facts_of(SESSION, 1, "one", "two")))
     scopes = {name: scopes_from(texts) for name, texts in {"ci": ALL, **(clients or {})}.items()}
     admission = Admission({name: token_of(name) for name in scopes}, scopes, FakeClock())
-    made = TapeService(admission, Tapes(kept, catalog, sessions), Journals(catalog, inbox, inbox.knows, clock), clock)
-    app = build_web(WebAdapter(MemoryRoomStore(), clock), list, WebOptions("secret", tapes=made), clock)
-    async with anyio.create_task_group() as tasks:
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        search = stack.enter_context(closing(Search(kept, folder / "index")))
+        tapes, journals = Tapes(kept, catalog, sessions), Journals(catalog, inbox, inbox.knows, clock)
+        made = TapeService(admission, tapes, journals, search, clock)
+        app = build_web(WebAdapter(MemoryRoomStore(), clock), list, WebOptions("secret", tapes=made), clock)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
         port = await tasks.start(serve, app, "127.0.0.1", 0)
         yield World(f"http://127.0.0.1:{port}", kept, sessions, inbox, lease, made.app().routes)
         tasks.cancel_scope.cancel()
@@ -249,6 +257,24 @@ async def test_what_a_fork_gains_is_merged_once() -> None:
         await world.post("/tapes/plan/merge", {"from": "try"}, 409)
 
 
+async def test_a_fork_that_is_merged_and_rebased_goes_on_from_where_it_was_merged() -> None:
+    async with service() as world:
+        await world.write("plan", "a")
+        await world.post("/tapes/plan/fork", {"name": "try"})
+        await world.write("try", "b")
+        await world.write("plan", "mine")
+        for text, merged in (("c", 2), ("d", 1)):
+            await world.write("try", text)
+            how = {"from": "try", "as": "entries", "moved": "rebase"}
+            assert (await world.post("/tapes/plan/merge", how))["merged"] == merged
+            assert (await world.post("/tapes/plan/merge", how, 200))["merged"] == 0
+            assert await world.texts("try") == await world.texts("plan")
+        assert await world.texts("plan") == ["1 a", "2 mine", "3 b", "4 c", "5 d"]
+        assert await world.texts("try", branch=0) == ["1 a", "2 b", "3 c"]
+        await world.write("try", "e")
+        await world.post("/tapes/plan/merge", {"from": "try", "as": "entries", "moved": "fail"})
+
+
 async def test_who_follows_a_notebook_hears_what_comes_and_that_the_head_moved_back() -> None:
     async with service() as world:
         await world.write("plan", "a", "b")
@@ -376,6 +402,23 @@ async def test_what_is_refused_is_refused_in_a_sentence() -> None:
         assert await world.texts("plan") == ["1 a"]
 
 
+async def test_what_no_text_can_have_is_refused_and_read_from_files_without_harm() -> None:
+    entry = '{"entries": [{"kind": "a", "payload": %s}], "key": "%s"}'
+    async with service() as world:
+        for payload, key in (('"\\ud800"', "k"), ("NaN", "k"), ("-Infinity", "k"), ("1", "\\ud800")):
+            content = (entry % (payload, key)).encode()
+            refused = await world.ask("POST", "/tapes/plan/entries", content=content)
+            assert refused.status_code == 400, content
+        line = b'{"id":1,"kind":"message","payload":{"text":"half \\ud800","size":NaN}}\n'
+        assert (await load(world, line))["unreadable"] == []
+        assert (await world.get("/tapes/bub/entries"))["entries"][0]["payload"] == {"text": "half \ud800", "size": None}
+        await world.write("plan", "a")
+        await world.post("/tapes/plan/merge", {"from": "bub", "as": "entries"})
+        assert await world.texts("plan", after=1) == ["2 half \ud800"]
+        assert len((await world.get("/search", q="half"))["hits"]) == 2
+        assert (await world.ask("GET", "/tapes/bub/export")).content == line
+
+
 async def test_the_document_is_served_to_everybody_and_describes_every_route() -> None:
     async with service() as world, httpx.AsyncClient(base_url=world.url, trust_env=False) as http:
         assert (await http.get("/tape/v1/openapi.json")).json() == OPENAPI
@@ -390,6 +433,29 @@ async def test_the_document_is_served_to_everybody_and_describes_every_route() -
             (path, method) for path, item in OPENAPI["paths"].items() for method in ("get", "post") if method in item
         }
         assert routes == described
+
+
+async def test_notebooks_are_searched_and_the_entries_themselves_come_back() -> None:
+    async with service({"it": ["tapes:read:other"]}) as world:
+        await world.write("plan", "The database migration is planned", "数据库迁移完成")
+        await world.write("other", "another migration")
+        await world.post("/tapes/plan/entries", {"entries": [{"kind": "event", "payload": {"name": "migration"}}]})
+        hits = (await world.get("/search", q="databse migraton"))["hits"]
+        assert [(hit["tape"], hit["entry"]["id"]) for hit in hits] == [("plan", 1)]
+        assert hits[0]["entry"]["payload"]["text"] == "The database migration is planned"
+        found = await world.get("/tapes/plan/search", q="数据")
+        assert [hit["entry"]["id"] for hit in found["hits"]] == [2]
+        assert (found["behind"], found["sealed"]) == (False, 0)
+        assert len((await world.get("/search", q="migration"))["hits"]) == 3
+        assert [hit["entry"]["id"] for hit in (await world.get("/search", q="migration", kinds="event"))["hits"]] == [3]
+        assert [hit["tape"] for hit in (await world.get("/search", q="migration", scope="o*"))["hits"]] == ["other"]
+        theirs = (await world.ask("GET", "/search", "it", params={"q": "migration"})).json()["hits"]
+        assert [hit["tape"] for hit in theirs] == ["other"]
+        assert (await world.get("/search", q="migration", until="2026-01-01"))["hits"] == []
+        for path, params in (("/search", {}), ("/search", {"q": "a", "from": "soon"})):
+            assert (await world.ask("GET", path, params=params)).status_code == 422
+        assert (await world.ask("GET", "/tapes/none/search", params={"q": "a"})).status_code == 404
+        assert (await world.ask("GET", f"/tapes/{JOURNAL}/search", params={"q": "a"})).status_code == 409
 
 
 # Files.
@@ -452,3 +518,22 @@ async def test_a_file_that_is_sent_again_goes_on_where_it_was_cut_off() -> None:
         assert (await load(world, content))["last"] == 1_300
         assert (await world.ask("GET", "/tapes/bub/export")).content == content
         await load(world, BUB, status=412)
+
+
+async def test_an_upload_that_broke_off_is_finished_by_sending_the_file_again() -> None:
+    lines = [json.dumps({"id": number, "kind": "message", "payload": {}}) for number in range(1, 1_301)]
+    content = "".join(f"{line}\n" for line in lines).encode()
+
+    async def cut_off() -> AsyncIterator[bytes]:
+        yield content[: len(content) * 2 // 3]
+        raise OSError("the line is cut")
+
+    async with service() as world:
+        with pytest.raises(OSError, match="cut"):
+            await world.ask("POST", "/import", params={"tape": "bub"}, content=cut_off())
+        with anyio.fail_after(20):
+            while (kept := await world.notebooks.find("bub")) is None or kept.head < 500:
+                await anyio.lowlevel.checkpoint()
+        assert kept.head == 500
+        assert (await load(world, content))["last"] == 1_300
+        assert (await world.ask("GET", "/tapes/bub/export")).content == content

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -43,19 +43,21 @@ class _Follower:
 class MemoryNotebooks:
     """Implements `runtime.stores.notebooks.NotebookStore`."""
 
-    def __init__(self, *, notebooks: int = 10_000, entries: int = 1_000_000) -> None:
+    def __init__(self, *, notebooks: int = 10_000, entries: int = 1_000_000, begun_ms: int = 0) -> None:
         self.changed = anyio.Event()
+        self._begun_ms = begun_ms
         self._notebooks = notebooks
         self._entries = entries
         self._known: dict[str, Notebook] = {}
+        self._changes: dict[str, int] = {}
         self._places: dict[str, list[Draft]] = {}
         self._keys: dict[tuple[str, str], Appended] = {}
 
     async def find(self, name: str, /) -> Notebook | None:
         return self._known.get(name)
 
-    async def names(self) -> Sequence[str]:
-        return sorted(self._known)
+    async def names(self) -> Mapping[str, int]:
+        return dict(sorted(self._changes.items()))
 
     async def append(
         self,
@@ -70,7 +72,7 @@ class MemoryNotebooks:
         if key is not None and (name, key) in self._keys:
             return replace(self._keys[name, key], known=True)
         self._make_room(name)
-        now = self._known.get(name, Notebook(name))
+        now = self._known.get(name, Notebook(name, created_ms=self._begun_ms))
         if expect not in (None, now.head):
             raise head_moved(name, now.head)
         if merging is not None and now.merged.get(merging.notebook) != merging.before:
@@ -91,11 +93,11 @@ class MemoryNotebooks:
         self._make_room(name)
         now = self._known.get(name)
         if now is not None:
-            if (now.origin, now.parent, now.at) != (taken_over, origin.name, at):
+            if (now.branches[0].origin, now.parent) != (taken_over, origin.name):
                 raise name_taken(name)
             return False
         self._places[name] = []
-        self._put(Notebook(name, at, 0, 0, origin.name, at, taken_over, {0: NotebookBranch(at, at)}))
+        self._put(Notebook(name, at, 0, 0, origin.name, at, {0: NotebookBranch(at, at, origin=taken_over)}))
         return True
 
     async def rollback(self, name: str, to: int, /, *, expect: int | None = None) -> int:
@@ -108,12 +110,23 @@ class MemoryNotebooks:
             raise no_entry(name, to)
         if to == now.head:
             return now.branch
+        return self._move(now, to, NotebookBranch(to, to - now.written, now.branch))
+
+    async def rebase(self, name: str, origin: Notebook, /, *, expect: int) -> int:
+        now = self._known.get(name)
+        if now is None:
+            raise no_entry(name, origin.head)
+        if expect != now.head:
+            raise head_moved(name, now.head)
+        begun = NotebookBranch(origin.head, origin.head - now.written, origin=origin.view())
+        return self._move(replace(now, at=origin.head), origin.head, begun)
+
+    def _move(self, now: Notebook, to: int, begun: NotebookBranch) -> int:
         new = len(now.branches)
         if new > MAX_BRANCHES:
-            raise rolled_back_too_often(name)
-        left = replace(now.branches[now.branch], head=now.head)
-        begun = NotebookBranch(to, to - now.written, now.branch)
-        self._put(replace(now, head=to, branch=new, branches={**now.branches, now.branch: left, new: begun}))
+            raise rolled_back_too_often(now.name)
+        before = replace(now.branches[now.branch], head=now.head)
+        self._put(replace(now, head=to, branch=new, branches={**now.branches, now.branch: before, new: begun}))
         return new
 
     async def read(self, view: Sequence[Stretch], /, *, back: bool = False) -> AsyncIterator[Entry]:
@@ -144,5 +157,6 @@ class MemoryNotebooks:
 
     def _put(self, notebook: Notebook) -> None:
         self._known[notebook.name] = notebook
+        self._changes[notebook.name] = self._changes.get(notebook.name, 0) + 1
         news, self.changed = self.changed, anyio.Event()
         news.set()

@@ -33,9 +33,9 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:17}:copy:<key>             stream  a tape that is being written again under another key; gone after 10 minutes
 {parley:17}:snapshot:<session>     hash    seq, version, text: what the facts so far add up to
 {parley:17}:forks:<session>        hash    session that goes on from this one -> [shard, server ms], JSON
-{parley:17}:notebooks              zset    notebook -> when something was written last, server ms
+{parley:17}:notebooks              zset    notebook -> when it changed last, server ms; grows with each change
 {parley:17}:notebook:<name>        hash    head, branch, last (the last place), off (head - last), at, created; a fork's
-                                           parent, parent_branch, origin (JSON); merged:<other>: branch and entry
+                                           parent, origin:<branch> (JSON); merged:<other>: branch, entry, head
 {parley:17}:notebook-branches:<name> hash  number -> "at offset parent head", see `NotebookBranch`
 {parley:17}:notebook-entries:<name> stream <place>-0, fields k (kind), d (line, JSON), r (raw), m (mark of a sealed one)
 {parley:17}:notebook-anchors:<name> zset   place of an anchor -> place
@@ -57,6 +57,8 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:<table>}                   hash    a table of texts by name: marks:discord, access:people, … (records.py)
 {parley:runs:<schedule>}           hash    run of a schedule -> how it ended, JSON; gone after 90 days without a run
 {parley:runs-paused}               hash    schedule -> 1: it skips its times
+{parley:reports}                   hash    number -> a report about failures, JSON; the latest 500
+{parley:reports}:numbers           hash    fingerprint -> number of its report; last: the last number given out
 {parley:participant:<name>}:mail   stream  letters for a participant in another process: l, JSON (encoding/letters.py)
 {parley:participant:<name>}:seen   zset    letter -> 0 while it is there, then until when it is known, UTC seconds
 {parley:participant:<name>}:seat:<seat>    string  where a seat is, JSON; gone after 30 days without a letter

@@ -9,10 +9,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 from redis.asyncio import Redis
 
+from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
-from runtime.storage.encoding.sealing import AssociatedData
+from runtime.storage.encoding.sealing import notebook_binding
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import NotebookKeys, ShardKeys
 from runtime.storage.redis.client.script import load_script
@@ -30,6 +32,7 @@ from runtime.stores.notebooks import (
     Notebook,
     NotebookBranch,
     Stretch,
+    entry_line,
     head_moved,
     name_taken,
     no_entry,
@@ -42,11 +45,14 @@ from runtime.stores.sessions import SHARDS
 
 _APPEND = load_script("notebook_append")
 _FORK = load_script("notebook_fork")
-_ROLLBACK = load_script("notebook_rollback")
+_MOVE = load_script("notebook_move")
 
 _PAGE = 500
 _ATTEMPT_KEPT_MS = 600_000
 """How long an append without a key is known to its own repetitions."""
+
+_COUNTED_FOR_S = 10.0
+"""After so long it is counted again how many notebooks there are: other nodes make some."""
 
 _MERGED = "merged:"
 
@@ -65,6 +71,8 @@ class RedisNotebooks:
         self._news = news
         self._notebooks = notebooks
         self._entries = entries
+        self._counted: int | None = None
+        self._counted_at = 0.0
 
     async def find(self, name: str, /) -> Notebook | None:
         keys = keys_of(name)
@@ -78,9 +86,9 @@ class RedisNotebooks:
         row, branches = await self._connection.retrying(call, keys.notebook)
         return _notebook(name, row, branches) if row else None
 
-    async def names(self) -> Sequence[str]:
-        found = await self._connection.each(_lists(), lambda batch, key: batch.zrange(key, 0, -1))
-        return sorted(name for names in found for name in names)
+    async def names(self) -> Mapping[str, int]:
+        found = await self._connection.each(_lists(), lambda batch, key: batch.zrange(key, 0, -1, withscores=True))
+        return dict(sorted((name, int(score)) for names in found for name, score in names))
 
     async def append(
         self,
@@ -123,23 +131,28 @@ class RedisNotebooks:
         keys = keys_of(name)
         if not await self._connection.ask("EXISTS", keys.notebook):
             await self._make_room()
-        taken_over = json.dumps([[one.notebook, one.first, one.last, one.offset] for one in view])
-        number = origin.branch if branch is None else branch
+        taken_over = _origin_text(view)
         kind = await self._connection.run(
             _FORK,
             [keys.notebook, keys.branches, keys.all, keys.news],
-            [name, uuid.uuid4().hex, origin.name, number, at, taken_over],
+            [name, uuid.uuid4().hex, origin.name, at, taken_over],
         )
         if kind == "exists":
             raise name_taken(name)
         return bool(kind == "ok")
 
     async def rollback(self, name: str, to: int, /, *, expect: int | None = None) -> int:
+        return await self._move(name, to, expect, "")
+
+    async def rebase(self, name: str, origin: Notebook, /, *, expect: int) -> int:
+        return await self._move(name, origin.head, expect, _origin_text(origin.view()))
+
+    async def _move(self, name: str, to: int, expect: int | None, taken_over: str) -> int:
         keys = keys_of(name)
         kind, found = await self._connection.run(
-            _ROLLBACK,
+            _MOVE,
             [keys.notebook, keys.branches, keys.all, keys.news],
-            [name, uuid.uuid4().hex, to, "" if expect is None else expect, MAX_BRANCHES],
+            [name, uuid.uuid4().hex, to, "" if expect is None else expect, MAX_BRANCHES, taken_over],
         )
         if kind == "head":
             raise head_moved(name, found)
@@ -174,13 +187,18 @@ class RedisNotebooks:
 
     async def _make_room(self) -> None:
         """Raises NotebookFull where another notebook would be one too many. Those that begin at the same time may pass
-        the bound together."""
-        counts = await self._connection.each(_lists(), lambda batch, key: batch.zcard(key))
-        if sum(counts) >= self._notebooks:
+        the bound together.
+        """
+        now = anyio.current_time()
+        if self._counted is None or self._counted >= self._notebooks or now - self._counted_at > _COUNTED_FOR_S:
+            counts = await self._connection.each(_lists(), lambda batch, key: batch.zcard(key))
+            self._counted, self._counted_at = sum(counts), now
+        if self._counted >= self._notebooks:
             raise no_room_for(self._notebooks)
+        self._counted += 1
 
     def _entry_fields(self, name: str, draft: Draft, mark: str) -> list[str | int]:
-        line = self._connection.sealing.shared.seal(entry_binding(name, mark), draft.line)
+        line = self._connection.sealing.shared.seal(notebook_binding(name, mark), draft.line)
         return [int(draft.kind == ANCHOR), draft.kind, line, int(draft.raw), "" if line == draft.line else mark]
 
     async def _read_stretch(self, stretch: Stretch, back: bool) -> AsyncIterator[Entry]:
@@ -199,8 +217,12 @@ class RedisNotebooks:
                 return
 
     def _entry(self, name: str, number: int, fields: Fields) -> Entry:
-        line = self._connection.sealing.open(entry_binding(name, fields.get("m", "")), fields["d"])
-        return Entry(number, fields["k"], line, "r" in fields)
+        kind, raw = fields["k"], "r" in fields
+        try:
+            line = self._connection.sealing.open(notebook_binding(name, fields.get("m", "")), fields["d"])
+        except ContentLocked as error:
+            line, raw = entry_line(kind, {"locked": str(error)}, {}, ""), False
+        return Entry(number, kind, line, raw, "m" in fields)
 
 
 def keys_of(name: str) -> NotebookKeys:
@@ -208,17 +230,11 @@ def keys_of(name: str) -> NotebookKeys:
     return NotebookKeys(ShardKeys(shard_of(f"notebook:{name}")), name)
 
 
-def entry_binding(name: str, mark: str) -> AssociatedData:
-    """The binding of an entry of a notebook; `mark` is the append's own, and the entry's number in it."""
-    return AssociatedData(f"notebook {name}", ("entry", mark))
-
-
 def _lists() -> list[str]:
     return [ShardKeys(shard).notebooks for shard in range(SHARDS)]
 
 
 def _notebook(name: str, row: Fields, branches: Fields) -> Notebook:
-    origin = tuple(Stretch(*each) for each in json.loads(row.get("origin", "[]")))
     merged = {key.removeprefix(_MERGED): value.split() for key, value in row.items() if key.startswith(_MERGED)}
     return Notebook(
         name,
@@ -227,18 +243,25 @@ def _notebook(name: str, row: Fields, branches: Fields) -> Notebook:
         int(row["last"]),
         row.get("parent"),
         int(row["at"]),
-        origin,
-        {int(number): _branch(text) for number, text in branches.items()},
+        {int(number): _branch(text, row.get(f"origin:{number}", "[]")) for number, text in branches.items()},
         int(row["created"]),
         {other: Merged(*map(int, numbers)) for other, numbers in merged.items()},
     )
 
 
-def _branch(text: str) -> NotebookBranch:
+def _branch(text: str, origin: str) -> NotebookBranch:
     at, offset, parent, head = text.split()
     return NotebookBranch(
-        int(at), int(offset), None if parent == "-" else int(parent), None if head == "-" else int(head)
+        int(at),
+        int(offset),
+        None if parent == "-" else int(parent),
+        None if head == "-" else int(head),
+        tuple(Stretch(*each) for each in json.loads(origin)),
     )
+
+
+def _origin_text(view: Sequence[Stretch]) -> str:
+    return json.dumps([[one.notebook, one.first, one.last, one.offset] for one in view])
 
 
 def _merged_fields(merging: Merging | None) -> tuple[str, str, str]:

@@ -41,7 +41,7 @@ local first = head + 1
 head = last + off
 redis.call('HSET', KEYS[1], 'head', head, 'last', last)
 if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], ARGV[6], string.format('%s %d', ARGV[8], head)) end
-redis.call('ZADD', KEYS[6], now, ARGV[1])
+redis.call('ZADD', KEYS[6], math.max(now, (redis.call('ZSCORE', KEYS[6], ARGV[1]) or 0) + 1), ARGV[1])
 redis.call('XADD', KEYS[7], 'MAXLEN', '~', '100', '*', 's', ARGV[1])
 redis.call('SET', KEYS[5], string.format('%d %d %s', first, head, ARGV[2]), 'PX', ARGV[3])
 return {'ok', first, head}

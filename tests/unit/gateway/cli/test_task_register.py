@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import cast
 
-import anyio
 import pytest
 
 from gateway.cli.task_register import TaskRegister
@@ -20,14 +19,14 @@ from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.catalog import KnownSession, SessionCatalog, SessionPage
 from runtime.stores.inbox import TASK
 from runtime.tape.tape import Fact, TapeReader
-from tests.fakes.crash_world import ADDRESS, TurboClock, World
+from tests.fakes.crash_world import ADDRESS, World
+from tests.fakes.patient_world import FAR_S, patient_world
 from tests.fakes.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio
 
-_FAR_S = 1_000_000
-_LIMITS = TaskLimits(within_s=2 * _FAR_S)
+_LIMITS = TaskLimits(within_s=2 * FAR_S)
 
 RUNNER = """
 async def Fetch(what):
@@ -83,21 +82,6 @@ class Store:
             await self._world.clock.sleep_until(self._world.clock.monotonic() + 1)
 
 
-class Patient(TurboClock):
-    """Does not come to what is far away."""
-
-    async def sleep_until(self, monotonic_s: float, /) -> None:
-        if monotonic_s >= _FAR_S:
-            await anyio.sleep_forever()
-        await super().sleep_until(monotonic_s)
-
-
-def patient() -> World:
-    world = World(())
-    world.clock = Patient()
-    return world
-
-
 def register(talk: Talk) -> TaskRegister:
     store = Store(talk.world)
     catalog, tapes = cast("SessionCatalog", store), cast("TapeReader", store)
@@ -106,7 +90,7 @@ def register(talk: Talk) -> TaskRegister:
 
 async def test_a_task_that_is_over_is_ordered_again_for_who_ordered_it(sandbox: MontySandbox) -> None:
     code = '\n    await Spawn("Runner", "Fetch", ["bread"])'
-    async with talking(running(code), Model(), sandbox, world=patient(), tasks=_LIMITS) as talk:
+    async with talking(running(code), Model(), sandbox, world=patient_world(), tasks=_LIMITS) as talk:
         talk.post("hi")
         await talk.until(lambda: len(talk.chat) == 1)
         tasks = register(talk)
@@ -126,7 +110,7 @@ async def test_a_task_that_is_over_is_ordered_again_for_who_ordered_it(sandbox: 
 
 async def test_a_task_is_ended_once_and_what_cannot_be_is_refused_in_words(sandbox: MontySandbox) -> None:
     code = '\n    await Spawn("Runner", "Idle")\n    await Spawn("Runner", "Fetch", {"why": 1})'
-    async with talking(running(code), Model(), sandbox, world=patient(), tasks=_LIMITS) as talk:
+    async with talking(running(code), Model(), sandbox, world=patient_world(), tasks=_LIMITS) as talk:
         talk.post("hi")
         tasks = register(talk)
         await talk.until(lambda: len(talk.world._records) == 3)
@@ -152,7 +136,9 @@ async def test_a_task_is_ended_once_and_what_cannot_be_is_refused_in_words(sandb
 async def test_a_limit_holds_for_what_is_ordered_again(sandbox: MontySandbox) -> None:
     code = '\n    await Spawn("Runner", "Break")\n    await Say("user", "later")\n    await Sleep(5)'
     code += '\n    await Spawn("Runner", "Idle")'
-    async with talking(running(code), Model(), sandbox, world=patient(), tasks=replace(_LIMITS, at_once=1)) as talk:
+    async with talking(
+        running(code), Model(), sandbox, world=patient_world(), tasks=replace(_LIMITS, at_once=1)
+    ) as talk:
         talk.post("hi")
         await talk.until(lambda: len(talk.world._records) == 3)
         tasks = register(talk)
@@ -162,7 +148,7 @@ async def test_a_limit_holds_for_what_is_ordered_again(sandbox: MontySandbox) ->
 
 
 async def test_a_task_of_a_client_is_ordered_again_in_its_name(sandbox: MontySandbox) -> None:
-    async with talking(running(""), Model(), sandbox, world=patient(), tasks=_LIMITS) as talk:
+    async with talking(running(""), Model(), sandbox, world=patient_world(), tasks=_LIMITS) as talk:
         id_, place = SessionId("first"), address_data(Address(CLIENT, "ci"))
         due = talk.world.clock.now().timestamp() + 60
         order = Order(0, SessionId(""), "Runner", "Fetch", {"what": "milk"}, due, 1, home=place, place=place)

@@ -14,6 +14,7 @@ from gateway.clients.task_service import TaskDoor, TaskService
 from runtime.core.address import CLIENT, Address
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
+from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
 from runtime.sessions.tasks.letters import address_of
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
@@ -38,7 +39,7 @@ class TaskStand:
         self.inbox = MemoryInbox(self.leases)
         self.store = MemorySessionStore(self.leases, self.inbox)
         self.feed = Feed(cast("EventLog", None))
-        door = TaskDoor(programs or {}, self.store, self.inbox, self._known, clock, 60.0)
+        door = TaskDoor(programs or {}, self.store, self.inbox, self._known, clock, TaskLimits(within_s=60.0))
         self.service = TaskService(self.feed, door)
         self._lease: Lease | None = None
         self._seq = 0
