@@ -33,6 +33,7 @@ from gateway.foundation import (
     Reporting,
     bus_of,
     cluster_of,
+    follow_models,
     jobs_of,
     limits_of,
     model_doors_of,
@@ -50,6 +51,7 @@ from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules, check_places
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
+from gateway.models.usage import Ledger
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -58,7 +60,16 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import Engine, front_gauges, gauges_of, open_archive, open_engine, open_storage, people_in
+from gateway.parts import (
+    Engine,
+    front_gauges,
+    gauges_of,
+    open_archive,
+    open_engine,
+    open_storage,
+    people_in,
+    usage_in,
+)
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
@@ -179,6 +190,7 @@ async def _start(
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
+    follow_models(foundation, notices, tasks)
     reporting = reporting_of(foundation, notices)
     entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
@@ -282,6 +294,7 @@ def _entrance(
         chosen=RedisRecords(foundation.connection, CHOSEN_TABLE),
         origins=_origins(foundation),
         limits=limits,
+        ledger=Ledger(usage_in(foundation.connection), foundation.clock),
         people=people,
         owners=reporting.owners,
         decisions=reporting.decisions,

@@ -32,6 +32,8 @@ from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
+from gateway.models.owners import KINDS, ModelTroubles
+from gateway.models.usage import Ledger
 from gateway.observability.debugger.server import Debugger
 from gateway.observability.masking import Masking
 from gateway.outbound.file_source import Files
@@ -39,7 +41,7 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, decisions_of, keeping_of, plain
+from gateway.parts import Engine, decisions_of, keeping_of, plain, usage_in
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
@@ -194,6 +196,14 @@ class Reporting:
     desk: FailureDesk
     decisions: Decisions
     runs: Runs
+
+
+def follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
+    """Count in `tasks` what models cost on this node, and tell owners what is wrong with them."""
+    troubles = ModelTroubles(owners, foundation.clock)
+    tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.bus)
+    for kind in KINDS:
+        tasks.start_soon(troubles.follow, foundation.bus, kind.name)
 
 
 def reporting_of(foundation: Foundation, owners: OwnerNotices) -> Reporting:

@@ -86,3 +86,9 @@ def test_a_token_in_the_place_of_its_file_is_refused_and_not_shown(tmp_path: Pat
     with pytest.raises(ConfigError, match="must name a file with the secret") as refused:
         load(config=config(tmp_path, f'[clients.ci]\ntoken_file = "{token}"'), environment={}, directory=tmp_path)
     assert token not in str(refused.value)
+
+
+@pytest.mark.parametrize("standard", ["mcp", "a2a"])
+def test_a_standard_without_clients_is_refused_with_what_to_write(tmp_path: Path, standard: str) -> None:
+    with pytest.raises(ConfigError, match=rf"{standard}\.on is true, and there are no clients.*docs/{standard}\.md"):
+        load(config=config(tmp_path, f"[{standard}]\non = true"), environment={}, directory=tmp_path)
