@@ -15,13 +15,6 @@ from runtime.core.errors import ConfigError
 _HOOK = re.compile(r".*/hooks/telegram(/[\w-]+)*/?")
 _TOKEN = re.compile(r"\d+:[\w-]+")
 
-TABLES = frozenset(
-    {"access.groups", "models", "participants.tokens", "remote.secrets", "tasks.places", "telegram.agents"}
-)
-"""Sections whose keys the user chooses."""
-NAMED_TABLES = frozenset({"clients", "models"})
-"""Sections with a table for each name that the user chooses."""
-
 
 class WebSettings(Section):
     """The web chat. `port` 0 takes any free one. `public_hosts` are the names under which browsers reach it.

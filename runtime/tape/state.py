@@ -40,8 +40,7 @@ MAX_ARTIFACTS = 50
 class AgentState:
     """An instance of an agent class. `queue` are messages that nobody has taken.
 
-    `begun` counts the playbooks with a start trigger that were started; a `paused` agent starts again with the next
-    message.
+    `begun` counts the started playbooks with a start trigger; a `paused` agent starts again with the next message.
     """
 
     id: AgentId
