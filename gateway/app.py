@@ -35,7 +35,6 @@ from gateway.foundation import (
     cluster_of,
     jobs_of,
     limits_of,
-    memories_of,
     model_doors_of,
     node_context_of,
     reporting_of,
@@ -65,6 +64,7 @@ from gateway.parts import (
     Engine,
     front_gauges,
     gauges_of,
+    memories_in,
     open_archive,
     open_engine,
     open_storage,
@@ -300,7 +300,11 @@ def _entrance(
         decisions=reporting.decisions,
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),
-        memory=MemoryCommand(memories_of(foundation)),
+        memory=MemoryCommand(
+            memories_in(
+                foundation.settings, foundation.programs, foundation.routes, foundation.connection, foundation.clock
+            )
+        ),
     )
 
 

@@ -28,7 +28,6 @@ from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
 from gateway.extensions.loading import load_extensions
-from gateway.inbound.memory import OFF_TABLE, RecordedSilence, remembers
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
@@ -42,7 +41,7 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, decisions_of, keeping_of, plain, usage_in
+from gateway.parts import Engine, decisions_of, keeping_of, memories_in, plain, usage_in
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
@@ -67,7 +66,6 @@ from runtime.core.texts import Texts
 from runtime.events.service import ScheduleFailing
 from runtime.language.program import AgentKind, Program
 from runtime.meetings.showing import MeetingHabits
-from runtime.memories.books import Memories
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.failures import Failure
 from runtime.sessions.node_context import NodeContext
@@ -82,7 +80,6 @@ from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
-from runtime.storage.redis.memories import RedisMemories
 from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.places import RedisPlaceStore
@@ -247,14 +244,6 @@ def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, runs
     return made
 
 
-def memories_of(foundation: Foundation) -> Memories:
-    """What this node's programs remember. Raises ConfigError for a program that says neither yes nor no."""
-    own = foundation.settings.memory
-    on = remembers(foundation.programs, foundation.routes.memory, otherwise=own.on)
-    silence = RecordedSilence(RedisRecords(foundation.connection, OFF_TABLE))
-    return Memories(RedisMemories(foundation.connection), foundation.clock, on, silence, own.limits)
-
-
 def node_context_of(  # noqa: PLR0913 - the parts of a node
     foundation: Foundation,
     engine: Engine,
@@ -300,7 +289,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         places=RedisPlaceStore(foundation.connection),
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
         tasks=settings.tasks.limits,
-        memories=memories_of(foundation),
+        memories=memories_in(settings, foundation.programs, foundation.routes, foundation.connection, clock),
         task_places=settings.tasks.addresses(platform_names(settings)),
         mailboxes=_mailboxes(foundation),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,

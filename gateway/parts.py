@@ -36,9 +36,12 @@ from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
     from gateway.cluster.node import Node
+    from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
     from gateway.reports.again import Decisions
+    from runtime.language.program import Program
     from runtime.llm.models import Models
+    from runtime.memories.books import Memories
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
@@ -284,3 +287,17 @@ def front_gauges(connection: RedisConnection) -> Gauges:
     from runtime.storage.redis.queue_depths import RedisQueueDepths
 
     return Gauges(frozenset, int, int, int, int, bool, RedisQueueDepths(connection).waiting)
+
+
+def memories_in(
+    settings: Settings, programs: Mapping[str, Program], routes: Routes, connection: RedisConnection, clock: Clock
+) -> Memories:
+    """What the programs remember of people. Raises ConfigError for a program that says neither yes nor no."""
+    from gateway.inbound.memory import OFF_TABLE, RecordedSilence, remembers
+    from runtime.memories.books import Memories
+    from runtime.storage.redis.memories import RedisMemories
+    from runtime.storage.redis.records import RedisRecords
+
+    own, silence = settings.memory, RecordedSilence(RedisRecords(connection, OFF_TABLE))
+    on = remembers(programs, routes.memory, otherwise=own.on)
+    return Memories(RedisMemories(connection), clock, on, silence, own.limits)

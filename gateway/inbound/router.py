@@ -44,11 +44,7 @@ MAX_OWNERS = 3
 MAX_TOLD = 10_000
 """The number of conversations remembered as told that they are full."""
 
-_ANSWERS = {
-    Verdict.PAIRED: "access.paired",
-    Verdict.REFUSE: "access.refused",
-    Verdict.BLOCKED: "access.blocked",
-}
+_ANSWERS = {Verdict.PAIRED: "access.paired", Verdict.REFUSE: "access.refused", Verdict.BLOCKED: "access.blocked"}
 
 PROGRAM_CHOICE = "program."
 """The prefix of a choice's id that starts a program; the number of the program among the choices follows."""
@@ -109,13 +105,8 @@ class InboundRouter:
         self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
-        self.own_commands = {
-            "help": self._help,
-            "access": self._change_access,
-            "programs": self._programs,
-            "usage": self._usage,
-            "memory": self._memory,
-        }
+        own = (self._help, self._change_access, self._programs, self._usage, self._memory)
+        self.own_commands = dict(zip(("help", "access", "programs", "usage", "memory"), own, strict=True))
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
