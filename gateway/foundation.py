@@ -16,6 +16,7 @@ from gateway.clients.feed import Feed
 from gateway.clients.tasks import TaskDoor
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.extensions.loading import load_extensions
+from gateway.files.intake import IntakeLimits, StoredFileIntake
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
@@ -28,13 +29,16 @@ from gateway.participants.visit import Office
 from gateway.parts import keeping_of
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.clients import client_scopes, client_tokens
-from gateway.settings.tree import Settings
+from gateway.settings.tree import Settings, process_environment
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
+from runtime.files.process import WorkerReader
+from runtime.files.reading import ReadLimits
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
+from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
@@ -42,7 +46,9 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.event_log import RedisEventLog
+from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
@@ -124,6 +130,8 @@ def node_context_of(
         clock,
         foundation.bus,
         files=files,
+        intake=_intake(foundation, outbound, files),
+        sight=Sight(foundation.llm, settings.files.sees),
         texts=foundation.texts,
         texts_on=outbound.texts,
         busy={**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy},
@@ -143,6 +151,19 @@ def node_context_of(
         extended=extended,
         calls=extensions.calls,
         seen=bool(settings.clients),
+    )
+
+
+def _intake(foundation: Foundation, outbound: Outbound, files: Files) -> StoredFileIntake:
+    own, connection = foundation.settings.files, foundation.connection
+    return StoredFileIntake(
+        files,
+        RedisFileStore(connection, own.bounds),
+        WorkerReader(process_environment(), ReadLimits(text_chars=own.document_chars)),
+        RedisCounters(connection),
+        IntakeLimits(own.per_message, own.per_day),
+        lambda platform: outbound.texts.get(platform, foundation.texts),
+        foundation.clock,
     )
 
 

@@ -13,7 +13,7 @@ import anyio
 
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRateLimited, LLMTimeout, LLMUnavailable
-from runtime.llm.client import CompletionRequest, Provider, Usage
+from runtime.llm.client import CompletionRequest, KnowsSight, Provider, Usage
 from runtime.llm.options import ModelOptions
 
 _FIRST_PAUSE_S = 0.5
@@ -37,6 +37,10 @@ class AnsweringClient:
 
     async def warm_up(self) -> None:
         await self._provider.warm_up()
+
+    async def sees(self) -> bool | None:
+        """See `runtime.llm.client.KnowsSight`."""
+        return await self._provider.sees() if isinstance(self._provider, KnowsSight) else None
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Answer]:

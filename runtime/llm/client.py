@@ -12,12 +12,27 @@ MAX_ANSWER_CHARS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture of a prompt: Base64 of what its type says."""
+
+    media_type: str
+    data: str
+
+    @property
+    def url(self) -> str:
+        """The picture as a data URL."""
+        return f"data:{self.media_type};base64,{self.data}"
+
+
+@dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of a prompt. `cacheable` marks the end of a prefix that repeats from turn to turn."""
+    """One message of a prompt: a text, then pictures. `cacheable` marks the end of a prefix that repeats from turn to
+    turn."""
 
     role: Literal["system", "user", "assistant"]
     content: str
     cacheable: bool = False
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +83,15 @@ class Provider(Protocol):
 
     async def warm_up(self) -> None:
         """Prepare now, so that the first request is quick. May be cancelled at any time."""
+        ...
+
+
+@runtime_checkable
+class KnowsSight(Protocol):
+    """A client or provider that may know whether its model takes pictures."""
+
+    async def sees(self) -> bool | None:
+        """Whether it does, by the provider's data; None when they do not say."""
         ...
 
 

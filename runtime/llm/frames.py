@@ -11,7 +11,7 @@ from anyio.abc import AnyByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from runtime.core.errors import ContextTooLong, LLMError, LLMKeyRefused, LLMRateLimited, LLMRefused, LLMUnavailable
-from runtime.llm.client import ChatMessage, CompletionRequest, Usage
+from runtime.llm.client import ChatMessage, CompletionRequest, Picture, Usage
 from runtime.llm.options import ModelOptions, ModelTimeouts
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
@@ -47,7 +47,10 @@ class FrameReader:
 
 def request_from(data: Mapping[str, Any]) -> CompletionRequest:
     """The request that `asdict` encoded."""
-    messages = tuple(ChatMessage(**message) for message in data["messages"])
+    messages = tuple(
+        ChatMessage(**{**message, "pictures": tuple(Picture(**one) for one in message["pictures"])})
+        for message in data["messages"]
+    )
     return CompletionRequest(**{**data, "messages": messages, "stop": tuple(data["stop"])})
 
 

@@ -101,11 +101,18 @@ class ModelProcess:
 
     async def warm_up(self) -> None:
         """Return when the process has imported what it needs."""
+        await self._ready()
+
+    async def sees(self) -> bool | None:
+        """See `runtime.llm.client.KnowsSight`."""
+        return (await self._ready()).sees
+
+    async def _ready(self) -> _Link:
         while True:
             link = await self._linked()
             await link.settled.wait()
             if link.is_ready:
-                return
+                return link
 
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
         link = await self._linked()
@@ -201,6 +208,8 @@ class _Link:
         self.settled = anyio.Event()
         """Set when the process is ready or has ended."""
         self.is_ready = False
+        self.sees: bool | None = None
+        """Whether the model takes pictures; None when its provider's data do not say."""
         self.is_over = False
         self._stream = stream
         self._numbers = count()
@@ -237,7 +246,7 @@ class _Link:
             while True:
                 frame = await frames.receive()
                 if "ready" in frame:
-                    self.is_ready = True
+                    self.is_ready, self.sees = True, frame["sees"]
                     self.settled.set()
                 elif (answer := self._answers.get(frame["id"])) is not None:
                     answer.take(frame)

@@ -36,6 +36,7 @@ from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.signatures import calls_of
 from runtime.execution.frames.step_watcher import StepWatcher, Watched
 from runtime.execution.host import Host, Triggers
+from runtime.execution.prompt.with_files import WithFiles
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import Delivery
 from runtime.execution.speech.pages import Pages
@@ -43,6 +44,7 @@ from runtime.execution.speech.utterances import Utterances
 from runtime.execution.triggers.kinds import times_of
 from runtime.execution.triggers.triggers import CallTriggers, Handlers, VariableRules
 from runtime.language.program import Program
+from runtime.llm.client import LLMClient
 from runtime.llm.reading_ahead import ReadingAhead
 from runtime.meetings.meetings import Meetings
 from runtime.sessions.commands.fork import Forks
@@ -54,6 +56,7 @@ from runtime.sessions.commands.undo import Undo
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.participants import Participants
+from runtime.sessions.inbound.received_files import ReceivedFiles
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
@@ -79,6 +82,7 @@ class Assembly:
     questions: Questions
     event_handler: EventHandler
     binding: Binding
+    received_files: ReceivedFiles
     commands: SessionCommands
     reminders: Reminders
     continuity: Continuity
@@ -127,7 +131,7 @@ def assembled(
     # What executes playbooks.
     context = ExecutionContext(
         *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
-        around.llm if watcher is None else ReadingAhead(around.llm, tasks),
+        _model(around, journal, around.llm if watcher is None else ReadingAhead(around.llm, tasks)),
         may_ask=lambda person: around.allowance(payer(record.address, journal.state), person),
         steers=busy == "steer",
         servers=around.servers,
@@ -164,7 +168,7 @@ def assembled(
     event_handler = EventHandler(
         journal, dispatcher, human_attendees, pages, questions, loops if busy == "interrupt" else None
     )
-    binding = Binding(journal, agents.humans, agents.classes(), around.clock)
+    binding = Binding(journal, agents.humans, agents.classes(), around.clock, pages.tell)
     meeting_commands = MeetingCommands(session, agents, meeting_host, human_attendees, pages)
     task_orders = TaskOrders(record, journal, around, inbox, dispatcher)
     task_work = TaskWork(session, agents, library, builtins, around, inbox)
@@ -184,6 +188,7 @@ def assembled(
         questions,
         event_handler,
         binding,
+        ReceivedFiles(around.intake),
         SessionCommands(
             *(context, loops, event_handler, binding),
             {**meeting_commands.table(), **_schedule_commands(around, pages, reminders)},
@@ -207,6 +212,13 @@ def assembled(
         watcher,
         logs,
     )
+
+
+def _model(around: NodeContext, journal: Journal, llm: LLMClient) -> LLMClient:
+    """The model, which is given the files that its prompts name."""
+    if around.intake is None:
+        return llm
+    return WithFiles(llm, journal, around.intake, around.sight, around.transcript_chars)
 
 
 def _zone_of(record: SessionRecord, around: NodeContext) -> ZoneOf | None:

@@ -21,9 +21,11 @@ from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
+from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
+from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.schedules import Schedules
 from runtime.stores.meeting_places import PlaceStore
@@ -62,6 +64,9 @@ class NodeContext:
     bus: Bus
     idle_s: float = 900.0
     files: Files | None = None
+    intake: FileIntake | None = None
+    """Reads what people send; None where files are only named to models."""
+    sight: Sight = field(default_factory=Sight)
     texts: Texts = field(default_factory=english)
     texts_on: Mapping[str, Texts] = field(default_factory=dict)
     busy: Mapping[str, Busy] = field(default_factory=dict)
