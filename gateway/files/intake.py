@@ -69,21 +69,22 @@ class StoredFileIntake:
     async def take(self, address: Address, files: Sequence[Attachment], once: str, /) -> list[TakenFile]:
         """See `FileIntake`. A file that is in the store already stays as it is there."""
         taken = []
-        for number, file in enumerate(files):
-            refused = self._beyond(file, number) or await self._too_many_today(address, f"{once}/{number}")
+        for number, file in enumerate(files[: self._limits.per_message]):
+            refused = _too_large(file) or await self._too_many_today(address, f"{once}/{number}")
             if refused is not None:
                 taken.append(self._refused(address, file, refused))
             else:
                 taken.append(await self._taken(address, file))
-        return taken
+        return taken + self._beyond(address, files[self._limits.per_message :])
 
-    def _beyond(self, file: Attachment, number: int) -> Remark | None:
-        if number >= self._limits.per_message:
-            return Remark("too_many", {"limit": self._limits.per_message})
-        if (file.size_bytes or 0) > MAX_FILE_BYTES:
-            mib = math.ceil((file.size_bytes or 0) / _MIB)
-            return Remark("too_large", {"mib": mib, "limit": MAX_FILE_BYTES // _MIB})
-        return None
+    def _beyond(self, address: Address, files: Sequence[Attachment]) -> list[TakenFile]:
+        """The files that are too many in one message, all named in one sentence."""
+        if not files:
+            return []
+        names = ", ".join(file.name for file in files)
+        said = self._texts(address.platform)("files.too_many", limit=self._limits.per_message, names=names)
+        taken = [TakenFile(replace(file, parts=(), note=said)) for file in files]
+        return [replace(taken[0], remarks=(said,)), *taken[1:]]
 
     async def _too_many_today(self, address: Address, once: str) -> Remark | None:
         limit, now_s = self._limits.per_day, self._clock.now().timestamp()
@@ -128,3 +129,10 @@ class StoredFileIntake:
 
     def _sentence(self, address: Address, file: Attachment, remark: Remark) -> str:
         return self._texts(address.platform)(f"files.{remark.key}", name=file.name, **remark.values)
+
+
+def _too_large(file: Attachment) -> Remark | None:
+    size_bytes = file.size_bytes or 0
+    if size_bytes <= MAX_FILE_BYTES:
+        return None
+    return Remark("too_large", {"mib": math.ceil(size_bytes / _MIB), "limit": MAX_FILE_BYTES // _MIB})

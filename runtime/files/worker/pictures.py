@@ -18,6 +18,7 @@ _TURNED_BY: Final = 0x0112
 
 _PAPER: Final = (255, 255, 255)
 
+Image.MAX_IMAGE_PIXELS = None  # ours is the limit, with a sentence of its own
 Image.preinit()  # the readers of these formats alone: those of all would cost more than a photo
 assert TiffImagePlugin.TiffImageFile.format in FORMATS
 assert WebPImagePlugin.WebPImageFile.format in FORMATS
