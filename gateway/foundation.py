@@ -132,6 +132,7 @@ def node_context_of(
         files=files,
         intake=_intake(foundation, outbound, files),
         sight=Sight(foundation.llm, settings.files.sees),
+        vision_model=settings.files.vision_model,
         texts=foundation.texts,
         texts_on=outbound.texts,
         busy={**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy},

@@ -121,6 +121,7 @@ async def open_choice(choice: ModelChoice, settings: Settings, *, on_event: Tell
             timeouts,
             api_key_file=str(file) if file else None,
             api_key_variable=choice.api_key_variable,
+            vision=settings.files.vision_model,
         )
         process = ModelProcess(options, model_environment(), SystemClock(), on_event, keys=hidden_keys())
         yield AnsweringClient(await stack.enter_async_context(process), replace(options, api_key=None), SystemClock())

@@ -55,7 +55,8 @@ class NodeSettings(Section):
 class FileSettings(Section):
     """The space for files of people and agents, in MiB: in total, for one person's uploads without a message, and for
     one conversation. How many files are read of one message, and in a day (UTC) of a conversation; 0 is no limit of the
-    day. How many characters of a document are read, and whether the model is given pictures.
+    day. How many characters of a document are read, whether the model is given pictures, and the name of the model that
+    describes them where it is not.
     """
 
     total_mib: int = Field(default=256, ge=1)
@@ -65,6 +66,7 @@ class FileSettings(Section):
     per_day: int = Field(default=200, ge=0)
     document_chars: int = Field(default=50_000, ge=1_000)
     pictures: Literal["auto", "yes", "no"] = "auto"
+    vision_model: str | None = None
 
     @property
     def sees(self) -> bool | None:

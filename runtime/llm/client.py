@@ -7,6 +7,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
+DESCRIBE = "describe"
+"""The purpose of a request that has pictures put into words: a model for that alone answers it, where one is set."""
+
 MAX_ANSWER_CHARS = 200_000
 """The longest answer that is read."""
 
@@ -37,7 +40,7 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A request to a model. `purpose` is "execute", "summarize" or "compile", for logs and accounting."""
+    """A request to a model. `purpose` is "execute", "summarize", "compile" or DESCRIBE, for logs and accounting."""
 
     messages: tuple[ChatMessage, ...]
     purpose: str = "execute"

@@ -56,7 +56,7 @@ from runtime.sessions.commands.undo import Undo
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.participants import Participants
-from runtime.sessions.inbound.received_files import ReceivedFiles
+from runtime.sessions.inbound.received_files import Describer, ReceivedFiles
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
@@ -188,7 +188,7 @@ def assembled(
         questions,
         event_handler,
         binding,
-        ReceivedFiles(around.intake),
+        ReceivedFiles(record.id, around.intake, _describer(around)),
         SessionCommands(
             *(context, loops, event_handler, binding),
             {**meeting_commands.table(), **_schedule_commands(around, pages, reminders)},
@@ -219,6 +219,16 @@ def _model(around: NodeContext, journal: Journal, llm: LLMClient) -> LLMClient:
     if around.intake is None:
         return llm
     return WithFiles(llm, journal, around.intake, around.sight, around.transcript_chars)
+
+
+def _describer(around: NodeContext) -> Describer | None:
+    if around.vision_model is None:
+        return None
+
+    async def blind() -> bool:
+        return not await around.sight.sees()
+
+    return Describer(around.llm, around.vision_model, blind, around.allowance, around.bus.publish)
 
 
 def _zone_of(record: SessionRecord, around: NodeContext) -> ZoneOf | None:

@@ -67,6 +67,8 @@ class NodeContext:
     intake: FileIntake | None = None
     """Reads what people send; None where files are only named to models."""
     sight: Sight = field(default_factory=Sight)
+    vision_model: str | None = None
+    """The model that describes pictures for one that takes none, where one is set."""
     texts: Texts = field(default_factory=english)
     texts_on: Mapping[str, Texts] = field(default_factory=dict)
     busy: Mapping[str, Busy] = field(default_factory=dict)

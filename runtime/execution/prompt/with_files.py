@@ -18,6 +18,7 @@ from runtime.core.errors import ContextTooLong, LLMKeyRefused, LLMRefused
 from runtime.core.files import FILE_URL
 from runtime.core.message import Attachment, FilePart
 from runtime.execution.prompt.file_names import referred
+from runtime.files.reading import PICTURE_TYPE
 from runtime.llm.client import ChatMessage, Completion, CompletionRequest, LLMClient, Picture, Usage
 from runtime.llm.sight import Sight
 from runtime.tape.journal import Journal
@@ -28,7 +29,6 @@ MAX_PICTURES: Final = 20
 PICTURE_CHARS: Final = 4_500
 """What a picture counts beside texts: about 1,500 tokens."""
 
-_PICTURE_TYPE: Final = "image/jpeg"
 _ABOUT_PICTURES: Final = re.compile(
     r"image|picture|vision|visual|multi-?modal|content\b.{0,40}\b(?:type|string|str|list|array)", re.IGNORECASE
 )
@@ -110,7 +110,7 @@ class WithFiles:
             if data is None:
                 gone = True
             elif part.kind == "image":
-                pictures.append(Picture(_PICTURE_TYPE, base64.b64encode(data).decode("ascii")))
+                pictures.append(Picture(PICTURE_TYPE, base64.b64encode(data).decode("ascii")))
             else:
                 texts.append(_quoted(file, data.decode(errors="replace")))
         texts += [f"[{file.name}: {note}]" for note in _notes(file, parts, sees=sees, gone=gone)]

@@ -15,9 +15,10 @@ import anyio
 from anyio.abc import UNIXSocketStream
 
 from runtime.core.clock import SystemClock
-from runtime.llm.client import Provider
+from runtime.llm.client import DESCRIBE, Provider
 from runtime.llm.frames import options_from
 from runtime.llm.options import ModelOptions
+from runtime.llm.worker.by_purpose import ByPurpose
 from runtime.llm.worker.relay import Relay
 
 _SET_PARENT_DEATH_SIGNAL = 1
@@ -85,6 +86,13 @@ async def _serve(options: ModelOptions) -> None:
 
 
 def provider_of(options: ModelOptions) -> Provider:
+    """The model's provider, and beside it that of the model that describes pictures, where one is set."""
+    if options.vision is None:
+        return _alone(options)
+    return ByPurpose(_alone(options), {DESCRIBE: _alone(replace(options, name=options.vision, vision=None))})
+
+
+def _alone(options: ModelOptions) -> Provider:
     """Our own reader for servers that speak OpenAI's protocol, litellm for all others."""
     if options.speaks_openai:
         from runtime.llm.worker.openai_server import OpenAIServerReader  # noqa: PLC0415 - one of the two is imported

@@ -7,9 +7,10 @@ import random
 
 import pytest
 
-from runtime.core.errors import LLMRefused
+from runtime.core.errors import LLMRefused, LLMUnavailable
 from runtime.core.message import Attachment
-from runtime.llm.client import ChatMessage
+from runtime.llm.client import ChatMessage, Usage
+from runtime.llm.sight import Sight
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.crash_world import Scripted, World, live
 from tests.fakes.file_intake import ScriptedIntake
@@ -156,3 +157,37 @@ async def Main():
         assert [(data["name"], len(data["given"])) for data in received] == [("receipt.jpg", 1)]
 
     assert await dying_at_each_point(run, check) > 0.8
+
+
+async def test_another_model_describes_a_picture_once_for_one_that_is_blind_and_the_words_stay(
+    sandbox: MontySandbox,
+) -> None:
+    seen_on_it = Reply("42.50 EUR at Corner Shop", usage=Usage(1000, 20, cost_usd=0.01))
+    model = Model(Reply("Hello."), seen_on_it, Reply("It is 42.50."), Reply("Still 42.50."))
+    blind = {"sight": Sight(said=False), "vision_model": "test/vision"}
+    intake, world = ScriptedIntake(pictures=["receipt.jpg"]), World(())
+    async with talking(CLERK, model, sandbox, world=world, intake=intake, **blind) as talk:
+        await talk.say("hi")
+        assert await talk.say("Look.", files=[PHOTO]) == ["It is 42.50."]
+        (answered,) = [event.data for event in talk.named("llm.answered") if event.data["purpose"] == "describe"]
+    async with talking(CLERK, model, sandbox, world=world, intake=intake, **blind) as talk:
+        assert await talk.say("Sure?") == ["Still 42.50."]
+    assert [len(seen(prompt)) for prompt in model.asked] == [0, 1, 0, 0]
+    assert "[receipt.jpg: another model describes it so: 42.50 EUR at Corner Shop]" in words(model.asked[2])
+    assert "42.50 EUR at Corner Shop" in words(model.asked[3])
+    assert (answered["model"], answered["cost_usd"]) == ("test/vision", 0.01)
+
+
+async def test_without_a_description_a_blind_model_knows_that_there_is_a_picture(sandbox: MontySandbox) -> None:
+    model = Model(Reply("Hello."), LLMUnavailable("gone"), Reply("I cannot see it."))
+    async with talking(
+        CLERK,
+        model,
+        sandbox,
+        intake=ScriptedIntake(pictures=["receipt.jpg"]),
+        sight=Sight(said=False),
+        vision_model="test/vision",
+    ) as talk:
+        await talk.say("hi")
+        assert await talk.say("Look.", files=[PHOTO]) == ["I cannot see it."]
+    assert "receipt.jpg: it is a picture, which you cannot see" in words(model.asked[2])
