@@ -25,6 +25,7 @@ from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
 from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
+from runtime.execution.calls.describing import DescribeCalls
 from runtime.execution.calls.files import FileCalls
 from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
@@ -56,7 +57,7 @@ from runtime.sessions.commands.undo import Undo
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.participants import Participants
-from runtime.sessions.inbound.received_files import Describer, ReceivedFiles
+from runtime.sessions.inbound.received_files import ReceivedFiles
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
@@ -138,6 +139,7 @@ def assembled(
         tool_rules=around.tool_rules,
         transcript_chars=around.transcript_chars,
         alone=around.questions_alone,
+        contents=around.intake,
         calls=around.calls,
     )
     library = Library(context, agents, meeting_host)
@@ -159,6 +161,11 @@ def assembled(
         *(ArtifactCalls(journal, variables), ProgramFiles(program)),
         MeetingCalls(journal, meetings, meeting_host.invite),
         *(() if around.files is None else (FileCalls(journal, pages, record.address, around.files),)),
+        *(
+            ()
+            if around.intake is None
+            else (DescribeCalls(journal, record.id, record.address, around.describer, around.intake),)
+        ),
     )
     triggers = Triggers(CallTriggers(specs, variables.handlers).run, variables.fired_by)
     host = Host(session, pages, library.callee, calls, triggers, frame_events)
@@ -188,7 +195,7 @@ def assembled(
         questions,
         event_handler,
         binding,
-        ReceivedFiles(record.id, around.intake, _describer(around)),
+        ReceivedFiles(record.id, around.intake, around.describer),
         SessionCommands(
             *(context, loops, event_handler, binding),
             {**meeting_commands.table(), **_schedule_commands(around, pages, reminders)},
@@ -219,16 +226,6 @@ def _model(around: NodeContext, journal: Journal, llm: LLMClient) -> LLMClient:
     if around.intake is None:
         return llm
     return WithFiles(llm, journal, around.intake, around.sight, around.transcript_chars)
-
-
-def _describer(around: NodeContext) -> Describer | None:
-    if around.vision_model is None:
-        return None
-
-    async def blind() -> bool:
-        return not await around.sight.sees()
-
-    return Describer(around.llm, around.vision_model, blind, around.allowance, around.bus.publish)
 
 
 def _zone_of(record: SessionRecord, around: NodeContext) -> ZoneOf | None:

@@ -13,6 +13,7 @@ from runtime.channels.outbox import Outbox
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
+from runtime.execution.calls.describing import Describer
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.files import Files
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
@@ -94,6 +95,11 @@ class NodeContext:
     """What extensions let programs call, by name."""
     seen: bool = False
     """Whether other programs see events of these sessions."""
+
+    @property
+    def describer(self) -> Describer:
+        """Who puts files into words."""
+        return Describer(self.llm, self.sight, self.vision_model, self.allowance, self.bus.publish)
 
     def on(self, platform: str) -> NodeContext:
         """The context with the texts of a platform."""

@@ -12,6 +12,7 @@ from typing import Any
 from PIL import Image
 
 ORIENTATION = 0x0112
+NOTHING: Mapping[str, bytes] = {}
 
 
 def picture(width: int = 40, height: int = 30, *, kind: str = "JPEG", turned: int = 1, mode: str = "RGB") -> bytes:
@@ -72,8 +73,10 @@ _SHEET = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 _LINKS = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
 
 
-def word(*paragraphs: str, body: str = "", before: str = "", **more: str | bytes) -> bytes:
-    """A Word document; `body` is XML behind the paragraphs, `before` what stands before the root."""
+def word(*paragraphs: str, body: str = "", before: str = "", more: Mapping[str, bytes] = NOTHING) -> bytes:
+    """A Word document; `body` is XML behind the paragraphs, `before` what stands before the root, `more` are further
+    entries of the archive.
+    """
     lines = "".join(f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>" for text in paragraphs)
     document = f"{before}<w:document {_WORDS}><w:body>{lines}{body}</w:body></w:document>"
     return archive({"word/document.xml": document, **more})

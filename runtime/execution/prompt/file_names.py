@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
-from runtime.core.files import FILE_URL
+from runtime.core.files import FILE_REFERENCE, FILE_URL, REFERENCE_DIGITS
 from runtime.core.message import Attachment, Message
 from runtime.execution.prompt.message_text import heard_content
-
-REFERENCE_DIGITS: Final = 12
-REFERENCE: Final = re.compile(rf"\b{FILE_URL}[0-9a-f]{{{REFERENCE_DIGITS}}}(?![0-9a-f])")
-"""The name by which a text means a file that Parley keeps: `file:1a2b3c4d5e6f`."""
 
 _KINDS: Final = {"image": "image", "audio": "voice or sound", "video": "video"}
 
@@ -36,6 +31,16 @@ def heard_with_files(message: Message) -> str:
     return "\n".join([heard_content(message), *files]).strip() if files else heard_content(message)
 
 
+def file_value(file: Attachment) -> str:
+    """A file as the value of a variable: its name, for people, and its reference."""
+    return f"{file.name} ({reference(file)})"
+
+
+def is_picture(file: Attachment) -> bool:
+    """Whether a file is of the type `image`."""
+    return file.media_type.startswith("image/")
+
+
 def reference(file: Attachment) -> str:
     """The name by which texts mean a file; "" for one that Parley does not keep."""
     return file.url[: len(FILE_URL) + REFERENCE_DIGITS] if file.url.startswith(FILE_URL) else ""
@@ -44,4 +49,4 @@ def reference(file: Attachment) -> str:
 def referred(text: str, files: Sequence[Attachment]) -> list[Attachment]:
     """The files that a text names, each once, in its order."""
     known = {reference(file): file for file in files if reference(file)}
-    return [known[name] for name in dict.fromkeys(REFERENCE.findall(text)) if name in known]
+    return [known[name] for name in dict.fromkeys(FILE_REFERENCE.findall(text)) if name in known]

@@ -62,7 +62,10 @@ RAISED_AT = Form(
     lambda place: [place.agent, place.playbook, place.step, list(place.lines)],
     lambda data: RaisedAt(data[0], data[1], data[2], tuple(data[3])),
 )
-ATTACHMENT = Form(lambda file: [file.name, file.media_type, file.url, file.size_bytes], lambda data: Attachment(*data))
+ATTACHMENT = Form(
+    lambda file: [file.name, file.media_type, file.url, file.size_bytes, *([file.note] if file.note else [])],
+    lambda data: Attachment(data[0], data[1], data[2], data[3], note="".join(data[4:])),
+)
 FILE_PARTS = Form(
     lambda parts: [[part.kind, part.url, part.size_bytes, part.page] for part in parts],
     lambda data: tuple(FilePart(*part) for part in data),

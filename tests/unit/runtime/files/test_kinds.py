@@ -14,7 +14,7 @@ from tests.fakes.documents import LAUGHS, archive, cell, pdf, picture, pixel_bom
 
 
 def read(data: bytes, media_type: str = "", **limits: int) -> tuple[str, Found]:
-    found = Found(ReadLimits(**limits, cpu_s=100_000))  # type: ignore[arg-type]
+    found = Found(ReadLimits(**limits, cpu_s=100_000))
     return read_file(data, media_type, found), found
 
 
@@ -159,7 +159,7 @@ def test_an_open_document_is_its_text() -> None:
 
 
 def test_macros_are_named_and_left_alone() -> None:
-    _, found = read(word("Hello", **{"word/vbaProject.bin": b"\0evil"}))
+    _, found = read(word("Hello", more={"word/vbaProject.bin": b"\0evil"}))
     assert found.remarks == [("macros", {})]
     assert found.parts[0][1] == b"Hello"
 
@@ -179,7 +179,7 @@ def test_entities_of_the_outside_are_not_fetched() -> None:
 
 
 def test_names_in_an_archive_lead_nowhere() -> None:
-    assert text_of(word("Hello", **{"../../etc/passwd": b"x", "/abs": b"y"})) == "Hello"
+    assert text_of(word("Hello", more={"../../etc/passwd": b"x", "/abs": b"y"})) == "Hello"
 
 
 @pytest.mark.parametrize(
