@@ -253,7 +253,7 @@ class CanOffer(Protocol):
     async def offer(
         self, to: Address, message: str, text: str, choices: Sequence[Choice], /, *, speaker: Speaker, nonce: str
     ) -> None:
-        """Show exactly these choices below the message, whose final text is `text`; an empty list removes them.
+        """Show exactly these choices below the message, whose text becomes `text`; an empty list removes them.
 
         A press arrives as an Inbound of act "choice". Idempotent. Raises as `CanEdit.edit`.
         """

@@ -37,6 +37,7 @@ PARTS: Mapping[str, Part] = {
     "meetings": Part(45),
     "model_chats": Part(30),
     "model_stream": Part(60),
+    "notebooks": Part(40),
     "observing": Part(15),
     "pages": Part(60),
     "routing": Part(10),

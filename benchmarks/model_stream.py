@@ -121,9 +121,9 @@ class Measured:
 async def reading(url: str, name: str, streams: int) -> Measured:
     """Read so many streams through the model's process."""
     options = ModelOptions(name, base_url=url)
-    async with ModelProcess(options, model_environment(), SystemClock()) as process:
+    async with ModelProcess([options], model_environment(), SystemClock()) as process:
         await process.warm_up()
-        client = AnsweringClient(process, options, SystemClock())
+        client = AnsweringClient(process.provider(), options, SystemClock())
         ends, late, chars = anyio.Event(), list[float](), list[int]()
 
         async def tick() -> None:

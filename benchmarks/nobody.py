@@ -50,5 +50,5 @@ class Nobody:
         """There are none."""
         return None
 
-    def settle(self, _page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
+    def settle(self, _page: PageSpec, _text: str, _chosen: str, /, *, done: Done = unheard) -> None:
         """Not shown."""

@@ -63,7 +63,7 @@ class Screen:
         """See `Outbox`; there is nothing to lead to."""
         return None
 
-    def settle(self, _page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
+    def settle(self, _page: PageSpec, _text: str, _chosen: str, /, *, done: Done = unheard) -> None:
         """See `Outbox`; what was shown stays."""
         self._answer(done)
 

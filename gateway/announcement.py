@@ -10,6 +10,7 @@ from gateway.inbound.routing import Routes
 from gateway.jobs.schedules import Schedule
 from gateway.programs.tool_servers import remote_lines
 from gateway.service import Platform
+from gateway.settings.limits import NodeRole
 from gateway.settings.platforms import WebSettings
 from runtime.language.program import Program
 from runtime.sandbox.wrapping import Wrapping
@@ -42,10 +43,20 @@ def start_lines(
     return lines
 
 
-def door_lines(web: WebSettings, wrapping: Wrapping) -> list[str]:
-    """Lines about access to the web chat, and about a missing jail."""
-    jail = [] if wrapping.jailed else listed_under("no jail", [wrapping.reason])
-    return [*listed_under("open to", [web.open_to]), *jail]
+def role_lines(role: NodeRole, agents: int) -> list[str]:
+    """Lines about a process that does not do everything. `agents` is the number of nodes that serve conversations."""
+    if role == "all":
+        return []
+    if role == "agents":
+        return listed_under("role", ["agents: it serves conversations, and fronts take in what people write"])
+    here = f"{agents} serve them now" if agents else "none is there yet: what people write is kept"
+    return listed_under("role", [f"front: agent nodes serve conversations; {here}"])
+
+
+def door_lines(web: WebSettings | None, wrapping: Wrapping | None) -> list[str]:
+    """Lines about access to the web chat, and about a missing jail, as far as this process has either."""
+    jail = [] if wrapping is None or wrapping.jailed else listed_under("no jail", [wrapping.reason])
+    return [*([] if web is None else listed_under("open to", [web.open_to])), *jail]
 
 
 def listed_under(head: str, lines: Sequence[str]) -> list[str]:

@@ -21,49 +21,56 @@ from adapters.pages.typing_indicator import TypingIndicator
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Access, Owners
+from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
-from gateway.announcement import door_lines, host_for_people, listed_under, start_lines
-from gateway.catalog import Ground, Listed, listed, platform_names
+from gateway.announcement import door_lines, host_for_people, listed_under, role_lines, start_lines
+from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.clients.bus import ClientBus
 from gateway.cluster.bot_leases import BotLeases
-from gateway.cluster.node import Node
-from gateway.cluster.roster import Roster
-from gateway.cluster.shares import Shares
-from gateway.foundation import Foundation, bus_of, desk_of, jobs_of, node_context_of, renewal_of, schedules_of
+from gateway.cluster.front import Front
+from gateway.foundation import (
+    Cluster,
+    Foundation,
+    bus_of,
+    cluster_of,
+    desk_of,
+    jobs_of,
+    limits_of,
+    node_context_of,
+    runs_of,
+    schedules_of,
+    tapes_of,
+)
+from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
-from gateway.inbound.router import Entrance, InboundRouter
+from gateway.inbound.router import Entrance, InboundRouter, Kept, unheard
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules, check_places
+from gateway.models.opening import check_programs
 from gateway.observability.debugger.server import DebugAddress, Debugger
+from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
 from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import (
-    gauges_of,
-    open_archive,
-    open_model_if_any,
-    open_sandbox,
-    open_storage,
-    people_in,
-    plain,
-)
+from gateway.parts import Engine, front_gauges, gauges_of, open_archive, open_engine, open_storage, people_in, plain
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
-from gateway.service import Platform, Ready, Service
+from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
+from gateway.tapes.service import TapeService
 from gateway.web.app import WebOptions, build_web
+from gateway.web.health import build_health
 from gateway.web.identity import persistent_secret
 from gateway.web.names import ReservedNames
 from gateway.web.scrape import Scrape
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
-from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
 from runtime.language.auto_lowering import AutoLowerer
@@ -71,30 +78,22 @@ from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.lowering.model import ModelLowerer
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import AgentKind
-from runtime.llm.client import LLMClient, warm_up
-from runtime.llm.local import NoModelClient
 from runtime.sessions.registry import Registry
+from runtime.sessions.schedules.runs import Runs
+from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
-from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
-from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.room_news import RedisRoomNews
 from runtime.storage.redis.rooms import RedisRoomStore
-from runtime.storage.redis.shares import RedisShareStore
-from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder
 
 _CLOSE_LIMIT_S = 0.3
 """The time for an adapter to close its connections: people wait for a stop to end."""
 
-_LOOP_RENEWS_S = 10.0
-"""The shortest lifetime of leases that the gateway's loop renews, since that loop may be busy: jobs, and shares of
-platforms' limits. Nobody waits for either.
-"""
+_ASKED_ELSEWHERE = "asked by agent nodes"
 
 
 async def serve(
@@ -111,6 +110,7 @@ async def serve(
     bus = Bus(clock)
     texts = load_texts(settings.language, settings.texts_dir)
     routes = routes_of(settings, programs)
+    settings.nodes.check_role(settings.redis_url, debugs=debug is not None)
     schedules = build_schedules(settings.cron, routes, platforms=platform_names(settings))
     masking = Masking(secrets(settings))
     Logs(_log_options(settings), masking).attach(bus)
@@ -118,12 +118,14 @@ async def serve(
     async with AsyncExitStack() as stack:
         stack.enter_context(exclusive_use(data_dir))
         await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, node_id(data_dir)))
-        llm, model_line = await stack.enter_async_context(open_model_if_any(settings, on_event=bus.publish))
-        (await stack.enter_async_context(beside())).start_soon(warm_up, llm)
-        compiled = await compile_routes(settings, routes, _lowerer(settings, llm))
-        masking.hide(remote_secrets(settings, compiled.values()))
+        engine = None
+        if settings.nodes.role != "front":
+            engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish))
+        compiled = await compile_routes(settings, routes, _lowerer(settings, engine))
+        if engine is not None:
+            masking.hide(remote_secrets(settings, compiled.values()))
         settings.participants.check(compiled.values())
-        sandbox = await stack.enter_async_context(open_sandbox(settings, on_event=bus.publish))
+        check_programs(settings, compiled.values())
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         foundation = Foundation(
@@ -131,16 +133,14 @@ async def serve(
             routes,
             schedules,
             compiled,
-            llm,
-            model_line,
-            sandbox,
+            engine,
             connection,
             archive,
             clock,
             bus,
             data_dir,
             texts,
-            None if debug is None else Debugger(debug, compiled, sandbox, bus),
+            None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus),
         )
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
@@ -175,46 +175,62 @@ async def _start(
     )
     chosen = list(listed(made_from, web))
     check_places(foundation.schedules, [one.adapter.name for one in chosen])
-    roster = Roster(RedisNodeStore(connection), holder, clock)
-    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock)
-    node = Node(leases, inbox, roster, renewal, bus, park_s=settings.nodes.drain_s)
-    patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))
-    shares = Shares(RedisShareStore(connection), patient, clock, roster)
-    await shares.open()
-    tasks.start_soon(shares.run)
+    cluster = await cluster_of(foundation, holder, inbox, tasks)
     files = Files({one.adapter.name: one.adapter for one in chosen}, kept)
-    schedulers = Schedulers(
-        records, shares, clock, tasks, may_show=lambda conversation: node.may_show(shard_of(conversation))
-    )
-    node.on_sure = schedulers.resume
     file_source = FileSource(files.load, foundation.texts)
-    outbound = await _outbound(chosen, schedulers, file_source, foundation, tasks, stack)
+    outbound = await _outbound(chosen, cluster.schedulers, file_source, foundation, tasks, stack)
     people = people_in(connection, clock)
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
-    limits = Limits(settings.limits, RedisCounters(connection), owners.has, foundation.texts, clock)
-    tasks.start_soon(limits.follow, bus)
-    around = replace(
-        node_context_of(foundation, inbox, outbound, files, limits, tasks),
-        schedules=schedules_of(
-            foundation,
-            inbox,
-            ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend,
-            tasks,
-        ),
-    )
-    registry = Registry(around, inbox, tasks)
-    platforms |= await _platforms(chosen, people, clock, _entrance(foundation, inbox, outbound, people, limits))
-    service = Service(node, BotLeases(leases, roster, renewal), registry, platforms, bus)
-    receivers = {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
-    scrape = counting(settings.metrics, bus, gauges_of(node, registry, foundation.sandbox, connection))
-    options = await _web_options(web, foundation, scrape, bus_of(foundation, inbox, tasks))
-    app = build_web(web, service.not_ready, options, clock, receivers=receivers, files=kept)
+    limits = limits_of(foundation, owners, tasks)
+    notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
+    runs = runs_of(foundation, notices)
+    entrance = _entrance(foundation, inbox, outbound, people, limits, notices)
+    attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
+    member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, runs, tasks)
+    platforms |= await _platforms(chosen, people, clock, replace(entrance, kept=heard_of))
+    # An agent node has no pages, and hears in the web chat only which nodes do.
+    heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
+    service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
+    scrape = counting(settings.metrics, bus, gauges)
+    app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
+    if settings.nodes.people_come:
+        clients = bus_of(foundation, tasks), tapes_of(foundation, inbox, stack)
+        options = await _web_options(web, foundation, scrape, *clients)
+        app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
     port = await _open_web(web, app, settings.web, tasks)
-    tasks.start_soon(service.warm_up, foundation.llm)
-    await service.start(tasks)
-    tasks.start_soon(jobs_of(foundation, inbox, patient).run)
+    await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
+    if foundation.engine is not None:
+        tasks.start_soon(jobs_of(foundation, inbox, runs, cluster.patient).run)
 
-    on_ready(_ready(foundation, port, platforms, partial(_drain, foundation, service, schedulers)))
+    on_ready(
+        _ready(foundation, port, cluster.roster.nodes, heard, partial(_drain, foundation, service, cluster.schedulers))
+    )
+
+
+def _member(  # noqa: PLR0913 - the parts of a node
+    foundation: Foundation,
+    cluster: Cluster,
+    inbox: RedisInbox,
+    outbound: Outbound,
+    files: Files,
+    limits: Limits,
+    attend: Attend,
+    runs: Runs,
+    tasks: TaskGroup,
+) -> tuple[Member, Gauges, Kept]:
+    """What this process is to the others, its gauges, and who hears of each event that is kept."""
+    connection, engine = foundation.connection, foundation.engine
+    if engine is None:
+        absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
+        return Front(cluster.roster, cluster.renewal, absence.run), front_gauges(connection), absence.note
+    schedules = schedules_of(foundation, inbox, attend, runs, tasks)
+    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, runs, tasks)
+    registry = Registry(around, inbox, tasks)
+    return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
+
+
+def _receivers(chosen: Sequence[Listed]) -> dict[str, AnswersHttp]:
+    return {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
 
 
 async def _drain(foundation: Foundation, service: Service, schedulers: Schedulers, within_s: float | None) -> None:
@@ -227,14 +243,28 @@ async def _drain(foundation: Foundation, service: Service, schedulers: Scheduler
 def _ready(
     foundation: Foundation,
     port: int,
+    agents: int,
     platforms: Mapping[str, Platform],
     drain: Callable[[float | None], Awaitable[None]],
 ) -> Ready:
-    programs, now = foundation.programs.values(), foundation.clock.now()
-    lines = start_lines(foundation.routes, programs, foundation.model_line, foundation.schedules, platforms, now)
-    lines = [*door_lines(foundation.settings.web, foundation.sandbox.wrapping), *lines]
-    lines += [] if foundation.debugger is None else listed_under("debugger", [foundation.debugger.line])
-    return Ready(f"http://{host_for_people(foundation.settings.web.host)}:{port}", lines, drain)
+    settings, engine = foundation.settings, foundation.engine
+    people_come = settings.nodes.people_come
+    model_line = _ASKED_ELSEWHERE if engine is None else engine.model_line
+    lines = [
+        *role_lines(settings.nodes.role, agents),
+        *door_lines(settings.web if people_come else None, None if engine is None else engine.sandbox.wrapping),
+        *start_lines(
+            foundation.routes,
+            foundation.programs.values(),
+            model_line,
+            foundation.schedules,
+            platforms if people_come else {},
+            foundation.clock.now(),
+        ),
+        *([] if foundation.debugger is None else listed_under("debugger", [foundation.debugger.line])),
+    ]
+    url = f"http://{host_for_people(settings.web.host)}:{port}"
+    return Ready("web chat" if people_come else "health", url, lines, drain)
 
 
 async def _open_web(web: WebAdapter, app: Starlette, settings: WebSettings, tasks: TaskGroup) -> int:
@@ -263,7 +293,12 @@ async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | No
 
 
 def _entrance(
-    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits
+    foundation: Foundation,
+    inbox: RedisInbox,
+    outbound: Outbound,
+    people: People,
+    limits: Limits,
+    owners: OwnerNotices,
 ) -> Entrance:
     return Entrance(
         inbox=inbox,
@@ -277,6 +312,7 @@ def _entrance(
         origins=_origins(foundation),
         limits=limits,
         people=people,
+        owners=owners,
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),
     )
@@ -334,7 +370,7 @@ async def _closed(adapter: HoldsConnections) -> None:
 
 
 async def _web_options(
-    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None
+    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None, tapes: TapeService | None
 ) -> WebOptions:
     own = foundation.settings.web
     records = RedisRecords(foundation.connection, web.name)
@@ -346,13 +382,15 @@ async def _web_options(
         if agent.kind is not AgentKind.HUMAN
     }
     desk, reserved = desk_of(foundation), ReservedNames(agents)
-    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, reserved)
+    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
 
 
-def _lowerer(settings: Settings, llm: LLMClient) -> Lowerer:
-    if settings.compiler == "auto":
-        return AutoLowerer(None if isinstance(llm, NoModelClient) else llm)
-    return RulesLowerer() if settings.compiler == "rules" else ModelLowerer(llm)
+def _lowerer(settings: Settings, engine: Engine | None) -> Lowerer:
+    """A front asks no model: it needs to know of programs what they offer, and not their steps."""
+    if engine is None or settings.compiler == "rules":
+        return RulesLowerer()
+    model = engine.llm.client_for("compile")
+    return AutoLowerer(model) if settings.compiler == "auto" else ModelLowerer(model or engine.llm)
 
 
 def _log_options(settings: Settings) -> LogOptions:

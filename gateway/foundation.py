@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from anyio.abc import TaskGroup
 
+from gateway.access.admission import Owners
+from gateway.access.owner_notices import OwnerNotices
+from gateway.catalog import platform_names
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
-from gateway.clients.tasks import TaskDoor
+from gateway.clients.task_service import TaskDoor, TaskService
+from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
+from gateway.cluster.roster import Roster
+from gateway.cluster.shares import Shares
 from gateway.extensions.loading import load_extensions
 from gateway.files.intake import IntakeLimits, StoredFileIntake
 from gateway.inbound.routing import Routes
@@ -24,27 +31,36 @@ from gateway.jobs.schedules import Schedule
 from gateway.observability.debugger.server import Debugger
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
+from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import keeping_of
+from gateway.parts import Engine, keeping_of
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings, process_environment
+from gateway.standards import PUSHES_TABLE, Shared, doors_of
+from gateway.tapes.journals import Journals
+from gateway.tapes.search.search import Search
+from gateway.tapes.service import TapeService
+from gateway.tapes.tapes import Tapes
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
+from runtime.core.ids import schedule_id
 from runtime.core.texts import Texts
+from runtime.events.service import ScheduleFailing
 from runtime.files.process import WorkerReader
 from runtime.files.reading import ReadLimits
 from runtime.language.program import Program
-from runtime.llm.client import LLMClient
+from runtime.llm.models import VISION
 from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
-from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
+from runtime.sessions.schedules.runs import FAILURES, Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
+from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.event_log import RedisEventLog
@@ -53,13 +69,26 @@ from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
 from runtime.storage.redis.nodes import RedisNodeStore
+from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.schedule_runs import RedisRuns
 from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.storage.redis.shares import RedisShareStore
 from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.archive import Archive
+from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder
+
+_LOOP_RENEWS_S = 10.0
+"""The shortest lifetime of leases that the gateway's loop renews, since that loop may be busy: jobs, and shares of
+platforms' limits. Nobody waits for either.
+"""
+
+
+_FRONT_WEIGHT = 0.25
+"""A front's part of a platform's limits, compared with a node's: it says only what needs no session. Chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +99,8 @@ class Foundation:
     routes: Routes
     schedules: Sequence[Schedule]
     programs: Mapping[str, Program]
-    llm: LLMClient
-    model_line: str
-    sandbox: MontySandbox
+    engine: Engine | None
+    """None on a front, which executes no program."""
     connection: RedisConnection
     archive: Archive | None
     clock: Clock
@@ -82,35 +110,99 @@ class Foundation:
     debugger: Debugger | None
 
 
-def jobs_of(foundation: Foundation, inbox: RedisInbox, holder: LeaseHolder) -> Jobs:
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The other processes, and what we share with them. `patient` holds what the gateway's loop renews itself; the
+    `node` of a front does not run.
+    """
+
+    roster: Roster
+    leases: RedisLeaseStore
+    renewal: Renewal
+    node: Node
+    schedulers: Schedulers
+    patient: LeaseHolder
+
+
+async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisInbox, tasks: TaskGroup) -> Cluster:
+    """The cluster as this process sees it; our share of platforms' limits is kept in `tasks`."""
+    connection, clock, serves = foundation.connection, foundation.clock, foundation.engine is not None
+    roster = Roster(RedisNodeStore(connection), holder, clock, enters=serves)
+    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, announces=serves)
+    node = Node(leases, inbox, roster, renewal, foundation.bus, park_s=foundation.settings.nodes.drain_s)
+    patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))
+    shares = Shares(RedisShareStore(connection), patient, clock, roster, weight=1.0 if serves else _FRONT_WEIGHT)
+    await shares.open()
+    tasks.start_soon(shares.run)
+    schedulers = Schedulers(
+        partial(RedisRecords, connection),
+        shares,
+        clock,
+        tasks,
+        may_show=lambda conversation: node.may_show(shard_of(conversation)),
+    )
+    node.on_sure = schedulers.resume
+    return Cluster(roster, leases, renewal, node, schedulers, patient)
+
+
+def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: LeaseHolder) -> Jobs:
     """The periodic jobs that one of the nodes does for all."""
     leases, done = RedisLeaseStore(foundation.connection), RedisRecords(foundation.connection, JOBS_TABLE)
     keeping = keeping_of(foundation.settings, foundation.connection, foundation.archive)
-    jobs = [*(schedule.job(inbox) for schedule in foundation.schedules), keeping.retention.job(foundation.bus)]
+    jobs = [*(schedule.job(inbox, runs) for schedule in foundation.schedules), keeping.retention.job(foundation.bus)]
     return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
 
 
-def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock) -> Renewal:
-    """The renewer of this node's leases, with its own thread and connection."""
+def limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limits:
+    """The limits, which follow in `tasks` what models use."""
+    counters = RedisCounters(foundation.connection)
+    limits = Limits(foundation.settings.limits, counters, owners.has, foundation.texts, foundation.clock)
+    tasks.start_soon(limits.follow, foundation.bus)
+    return limits
+
+
+def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, announces: bool = True) -> Renewal:
+    """The renewer of this process's leases, with its own thread and connection."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[tuple[RedisLeaseStore, RedisNodeStore]]:
         async with connection.in_another_loop() as other:
             yield RedisLeaseStore(other), RedisNodeStore(other)
 
-    return Renewal(opened, holder, clock, runner=in_thread)
+    return Renewal(opened, holder, clock, runner=in_thread, announces=announces)
 
 
-def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, tasks: TaskGroup) -> Schedules:
+def runs_of(foundation: Foundation, owners: OwnerNotices) -> Runs:
+    """The runs of all schedules; the owners are told of one that fails again and again."""
+
+    async def tell(failing: Failing) -> None:
+        name = failing.schedule.removeprefix(schedule_id(""))
+        shown = failing.address.key if name == failing.schedule else name
+        times = {"schedule": shown, "count": FAILURES, "error": failing.run.why}
+        foundation.bus.publish(ScheduleFailing(failing.schedule, failing.address.key, failing.run.why))
+        await owners.tell(f"failing.{failing.run.id}", "owners.failing", **times)
+
+    return Runs(RedisRuns(foundation.connection), foundation.clock, tell)
+
+
+def schedules_of(foundation: Foundation, inbox: RedisInbox, attend: Attend, runs: Runs, tasks: TaskGroup) -> Schedules:
     """The schedules of this node's conversations, which ring in `tasks`."""
     limits = foundation.settings.schedules.limits
-    made = Schedules(RedisSchedules(foundation.connection), inbox, foundation.clock, limits, attend)
+    made = Schedules(RedisSchedules(foundation.connection), inbox, foundation.clock, limits, attend, runs)
     tasks.start_soon(made.run)
     return made
 
 
-def node_context_of(
-    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, files: Files, limits: Limits, tasks: TaskGroup
+def node_context_of(  # noqa: PLR0913 - the parts of a node
+    foundation: Foundation,
+    engine: Engine,
+    inbox: RedisInbox,
+    outbound: Outbound,
+    files: Files,
+    limits: Limits,
+    schedules: Schedules,
+    runs: Runs,
+    tasks: TaskGroup,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
     settings, clock = foundation.settings, foundation.clock
@@ -125,18 +217,20 @@ def node_context_of(
         foundation.programs,
         store,
         outbound,
-        foundation.sandbox,
-        foundation.llm,
+        engine.sandbox,
+        engine.llm,
         clock,
         foundation.bus,
         files=files,
         intake=_intake(foundation, outbound, files),
-        sight=Sight(foundation.llm, settings.files.sees),
-        vision_model=settings.files.vision_model,
+        sight=Sight(foundation.engine.llm, settings.files.sees),
+        describes=VISION in settings.models,
         texts=foundation.texts,
         texts_on=outbound.texts,
         busy={**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy},
+        models=foundation.routes.models,
         allowance=limits.allowance,
+        spent=limits.spent,
         idle_s=settings.nodes.idle_s,
         resting=Resting(settings.nodes.resting),
         transcript_chars=settings.limits.transcript_chars,
@@ -147,11 +241,14 @@ def node_context_of(
         places=RedisPlaceStore(foundation.connection),
         meetings=MeetingHabits(settings.meetings.threads, settings.meetings.show),
         tasks=settings.tasks.limits,
+        task_places=settings.tasks.addresses(platform_names(settings)),
         mailboxes=_mailboxes(foundation),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,
         calls=extensions.calls,
         seen=bool(settings.clients),
+        schedules=schedules,
+        runs=runs,
     )
 
 
@@ -172,29 +269,48 @@ def _mailboxes(foundation: Foundation) -> RedisMailboxes:
     return RedisMailboxes(foundation.connection, bound=foundation.settings.participants.mailbox_messages)
 
 
-def bus_of(foundation: Foundation, inbox: RedisInbox, tasks: TaskGroup) -> ClientBus | None:
+def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     """The bus for clients, whose feed runs in `tasks`; None if there are none."""
     own, connection, clock = foundation.settings, foundation.connection, foundation.clock
     if not own.clients:
         return None
-    feed = Feed(RedisEventLog(connection))
+    feed, inbox = Feed(RedisEventLog(connection)), RedisInbox(connection)
     tasks.start_soon(feed.run)
-    return ClientBus(
-        Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
+    admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
+    store = RedisSessionStore(connection, foundation.archive)
+    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, own.tasks.limits))
+    catalog = keeping_of(own, connection, foundation.archive).catalog
+    shared = Shared(
+        admission,
+        service,
         feed,
-        TaskDoor(
-            foundation.programs,
-            RedisSessionStore(connection, foundation.archive),
-            inbox,
-            inbox.knows,
-            clock,
-            own.tasks.within_s,
-        ),
-        Registers(
-            RedisNodeStore(connection).living,
-            keeping_of(own, connection, foundation.archive).catalog,
-            list(own.participants.tokens),
-        ),
+        foundation.programs,
+        catalog,
+        RedisRecords(connection, PUSHES_TABLE),
+        RedisLeaseStore(connection),
+        LeaseHolder(node_id(foundation.data_dir)),
+        clock,
+    )
+    registers = Registers(RedisNodeStore(connection).living, catalog, list(own.participants.tokens))
+    return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
+
+
+def tapes_of(foundation: Foundation, inbox: RedisInbox, stack: AsyncExitStack) -> TapeService | None:
+    """The tape service for clients, which ends with `stack`; None if there are none."""
+    own, connection, clock = foundation.settings, foundation.connection, foundation.clock
+    if not own.clients:
+        return None
+    sessions = RedisSessionStore(connection, foundation.archive)
+    catalog = keeping_of(own, connection, foundation.archive).catalog
+    bounds = own.tapes
+    notebooks = RedisNotebooks(connection, sessions.news, notebooks=bounds.notebooks, entries=bounds.entries)
+    search = Search(notebooks, foundation.data_dir / "tapes-index.sqlite")
+    stack.callback(search.close)
+    return TapeService(
+        Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
+        Tapes(notebooks, catalog, sessions),
+        Journals(catalog, inbox, inbox.knows, clock),
+        search,
         clock,
     )
 

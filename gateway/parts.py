@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -15,30 +15,31 @@ from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, Peop
 from gateway.encryption import sealing_of
 from gateway.jobs.erasure import Erasure
 from gateway.jobs.retention import Retention
-from gateway.settings.hidden_keys import OUR_KEY, hidden_keys
 from gateway.settings.retention import NO_ARCHIVE
-from gateway.settings.tree import Settings, environment_keys, model_environment
+from gateway.settings.tree import Settings
+from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
-from runtime.core.errors import ConfigError, LLMUnavailable, NotInstalled
+from runtime.core.errors import ConfigError
 from runtime.core.files import FileStore
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubted
-from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
-from runtime.llm.client import LLMClient
-from runtime.llm.local import NoModelClient
 from runtime.stores.archive import Archive
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.dead_letters import DeadLetters
 from runtime.stores.inbox import NOTICE, InboxEvent
 from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.schedule_runs import RunStore
+from runtime.stores.schedules import ScheduleStore
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
     from gateway.cluster.node import Node
     from gateway.observability.gauges import Gauges
+    from runtime.llm.models import Models
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
+    from runtime.storage.redis.inbox import RedisInbox
 
 
 _NO_POSTGRES = (
@@ -56,75 +57,26 @@ def plain(secret: SecretStr | None) -> str | None:
     return None if secret is None else secret.get_secret_value()
 
 
-async def chosen_model(settings: Settings) -> ModelChoice | NoModel:
-    """The model that the settings and the environment choose; asks for an Ollama on this machine."""
-    keys = environment_keys()
-    wanted = ModelSettings(
-        settings.model,
-        settings.model_base_url,
-        plain(settings.model_api_key),
-        settings.model_file,
-        settings.model_api_key_file,
-        OUR_KEY if OUR_KEY in keys else None,
-    )
-    return choose_model(wanted, keys, await find_ollama())
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What executes programs: the models, a line about them for people, and the workers for what they write."""
+
+    llm: Models
+    model_line: str
+    sandbox: MontySandbox
 
 
 @asynccontextmanager
-async def open_model(settings: Settings) -> AsyncIterator[LLMClient]:
-    """The model, ready for requests. Raises LLMUnavailable when there is none, ConfigError for an unusable GGUF
-    file.
-    """
-    choice = await chosen_model(settings)
-    if isinstance(choice, NoModel):
-        raise LLMUnavailable(choice.reason)
-    async with open_choice(choice, settings) as client:
-        yield client
+async def open_engine(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[Engine]:
+    """What executes programs; the models get ready meanwhile. Raises ConfigError as its parts."""
+    from gateway.models.opening import open_models
+    from runtime.llm.client import warm_up
 
-
-@asynccontextmanager
-async def open_model_if_any(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[tuple[LLMClient, str]]:
-    """The model and a line about it. Where there is none, or what it needs is not installed, one that says so when it
-    is asked. Raises ConfigError as `open_model`."""
-    choice = await chosen_model(settings)
-    if isinstance(choice, NoModel):
-        yield NoModelClient(choice.reason), f"none. {choice.reason}"
-        return
     async with AsyncExitStack() as stack:
-        try:
-            client = await stack.enter_async_context(open_choice(choice, settings, on_event=on_event))
-        except NotInstalled as error:
-            yield NoModelClient(str(error)), f"none. {error}"
-        else:
-            yield client, f"{choice.name} ({choice.reason})"
-
-
-@asynccontextmanager
-async def open_choice(choice: ModelChoice, settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[LLMClient]:
-    """A client of the chosen model, with its process and the server of a GGUF file while they are needed."""
-    from runtime.llm.answering import AnsweringClient
-    from runtime.llm.options import ModelOptions, ModelTimeouts
-    from runtime.llm.process import ModelProcess
-
-    timeouts = ModelTimeouts(first_piece_s=settings.limits.model_first_text_s, whole_s=settings.limits.model_answer_s)
-    async with AsyncExitStack() as stack:
-        base_url = choice.base_url
-        if choice.gguf is not None:
-            from runtime.llm.local import LocalGGUF
-
-            base_url = (await stack.enter_async_context(LocalGGUF(choice.gguf))).base_url
-        file = choice.api_key_file
-        options = ModelOptions(
-            choice.name,
-            base_url,
-            choice.api_key,
-            timeouts,
-            api_key_file=str(file) if file else None,
-            api_key_variable=choice.api_key_variable,
-            vision=settings.files.vision_model,
-        )
-        process = ModelProcess(options, model_environment(), SystemClock(), on_event, keys=hidden_keys())
-        yield AnsweringClient(await stack.enter_async_context(process), replace(options, api_key=None), SystemClock())
+        llm, line = await stack.enter_async_context(open_models(settings, on_event=on_event))
+        (await stack.enter_async_context(beside())).start_soon(warm_up, llm)
+        sandbox = await stack.enter_async_context(open_sandbox(settings, on_event=on_event))
+        yield Engine(llm, line, sandbox)
 
 
 @asynccontextmanager
@@ -231,13 +183,19 @@ class Keeping:
     erasure: Erasure
     retention: Retention
     places: PlaceStore
+    schedules: ScheduleStore
+    runs: RunStore
+    inbox: RedisInbox
 
 
 def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
-    """Dead letters, sessions and files, from the database and the archive."""
+    """Dead letters, sessions, files and schedules, from the database and the archive."""
     from adapters.web.acts import PLATFORM
     from runtime.storage.redis.files import RedisFileStore
+    from runtime.storage.redis.inbox import RedisInbox
     from runtime.storage.redis.places import RedisPlaceStore
+    from runtime.storage.redis.schedule_runs import RedisRuns
+    from runtime.storage.redis.schedules import RedisSchedules
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
     from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
     from runtime.storage.redis.sessions.store import RedisSessionStore
@@ -248,11 +206,14 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     erasure = Erasure(catalog, tapes, traces, places, lambda address: address.platform == PLATFORM)
     cold, files = None if archive is None else catalog, RedisFileStore(connection, settings.files.bounds)
     retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
-    return Keeping(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, places)
+    return Keeping(
+        *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, places),
+        *(RedisSchedules(connection), RedisRuns(connection), RedisInbox(connection)),
+    )
 
 
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
-    """The sources of the gauges."""
+    """The sources of the gauges of a node."""
     from gateway.observability.gauges import Gauges
     from runtime.storage.redis.queue_depths import RedisQueueDepths
 
@@ -265,3 +226,11 @@ def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection:
         lambda: sandbox.wrapping.jailed,
         RedisQueueDepths(connection).waiting,
     )
+
+
+def front_gauges(connection: RedisConnection) -> Gauges:
+    """The sources of the gauges of a front, which serves no conversation and has no workers."""
+    from gateway.observability.gauges import Gauges
+    from runtime.storage.redis.queue_depths import RedisQueueDepths
+
+    return Gauges(frozenset, int, int, int, int, bool, RedisQueueDepths(connection).waiting)

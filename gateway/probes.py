@@ -14,14 +14,15 @@ from adapters.adapter import HoldsConnections
 from gateway.catalog import Ground, Kind, catalog, platform_names
 from gateway.encryption import ask_keys
 from gateway.inbound.commands import menu
-from gateway.parts import chosen_model, open_archive, open_model, open_sandbox
+from gateway.models.opening import check_programs, default_model, named_clients, open_model, open_models
+from gateway.parts import open_archive, open_sandbox
 from gateway.settings.tree import Settings
 from runtime.core.clock import SystemClock
-from runtime.core.errors import ConfigError, LLMUnavailable
+from runtime.core.errors import ConfigError, LLMError, LLMUnavailable
 from runtime.core.texts import english
 from runtime.events.happening import Happening
 from runtime.llm.choice import NoModel
-from runtime.llm.client import ChatMessage, CompletionRequest
+from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 
 if TYPE_CHECKING:
     from gateway.inbound.routing import Routes
@@ -46,10 +47,10 @@ async def probes(settings: Settings) -> list[Probe]:
     """Everything that `parley check` asks, in order. A missing model is no error, because programs in Python
     need none.
     """
-    choice = await chosen_model(settings)
-    absent = isinstance(choice, NoModel) and settings.model_base_url is None
+    choice = await default_model(settings)
+    absent = isinstance(choice, NoModel) and settings.model_base_url is None and not settings.models
     return [
-        Probe("model", None, choice.reason) if absent else Probe("model", lambda: _ask_model(settings)),
+        Probe("model", None, choice.reason) if absent else Probe("model", lambda: _ask_models(settings)),
         Probe("valkey", lambda: _ask_valkey(settings)),
         Probe("archive", lambda: _ask_archive(settings), "set retention.archive_url"),
         Probe("encryption", lambda: ask_keys(settings), "content is stored unencrypted; set encryption.keys_file"),
@@ -66,10 +67,27 @@ async def probes(settings: Settings) -> list[Probe]:
     ]
 
 
-async def _ask_model(settings: Settings) -> str:
+async def _ask_models(settings: Settings) -> str:
+    """Ask each model once. Raises LLMUnavailable, with a line for each, when one does not answer."""
+    lines: list[str] = []
+    failed = False
+    async with open_models(settings) as (models, _):
+        for client, names in named_clients(models).items():
+            try:
+                line = f"{await _ask_model(client)} ({', '.join(names)})"
+            except (LLMError, TimeoutError) as error:
+                failed = True
+                line = f"{', '.join(names)}: {error or f'no answer within {_MODEL_LIMIT_S:g} s'}"
+            lines.append(line)
+    if failed:
+        raise LLMUnavailable("\n".join(lines))
+    return "\n".join(lines)
+
+
+async def _ask_model(model: LLMClient) -> str:
     request = CompletionRequest((ChatMessage("user", "Answer with the one word: yes"),), purpose="check")
     with anyio.fail_after(_MODEL_LIMIT_S):
-        async with open_model(settings) as model, model.stream(request) as answer:
+        async with model.stream(request) as answer:
             text = "".join([piece async for piece in answer])
     if not text.strip():
         raise LLMUnavailable(f"{model.model} gave an empty answer; check its name and its server.")
@@ -87,6 +105,7 @@ async def _ask_programs(settings: Settings) -> str:
 
     routes = routes_of(settings)
     programs = await _programs(settings, routes)
+    check_programs(settings, programs.values())
     shown = [f"{', '.join(programs)} {'compiles' if len(programs) == 1 else 'compile'}"]
     return "\n".join(shown + ([] if routes.single else routes.lines()))
 
@@ -119,8 +138,8 @@ async def _programs(settings: Settings, routes: Routes) -> dict[str, Program]:
             return await compile_routes(settings, routes, RulesLowerer())
         from runtime.language.lowering.model import ModelLowerer
 
-        model = await stack.enter_async_context(open_model(settings))
-        return await compile_routes(settings, routes, ModelLowerer(model))
+        models = await stack.enter_async_context(open_model(settings))
+        return await compile_routes(settings, routes, ModelLowerer(models.client_for("compile") or models))
 
 
 async def _ask_schedules(settings: Settings) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -26,11 +27,12 @@ from runtime.sessions.registry import Registry
 class Ready:
     """The gateway serves.
 
-    `lines` are further facts for people: model, platforms, pairing codes. Await `drain` before a stop, with the time
-    that running work may take (None: as the settings say); see `Service.drain`.
+    `port` is what is at `url`. `lines` are further facts for people: model, platforms, pairing codes. Await `drain`
+    before a stop, with the time that running work may take (None: as the settings say); see `Service.drain`.
     """
 
-    web_url: str
+    port: str
+    url: str
     lines: Sequence[str]
     drain: Callable[[float | None], Awaitable[None]]
 
@@ -45,15 +47,45 @@ class Platform:
     exclusive: bool
 
 
-class Service:
-    """Everything that runs while the gateway does."""
+class Member(Protocol):
+    """What this process is to the others."""
 
-    def __init__(
-        self, node: Node, bots: BotLeases, registry: Registry, platforms: Mapping[str, Platform], bus: Bus
-    ) -> None:
-        self._node = node
+    async def run(self, tasks: TaskGroup, /) -> None:
+        """Do it in `tasks` until that is cancelled. Returns when it does. Raises StorageUnavailable."""
+        ...
+
+    async def drain(self, within_s: float, /) -> None:
+        """Give everything back; work in progress may finish within this time."""
+        ...
+
+    def at_work(self) -> int:
+        """The number of conversations with work in progress."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ServingNode:
+    """A node with the conversations that it serves."""
+
+    node: Node
+    registry: Registry
+
+    async def run(self, tasks: TaskGroup) -> None:
+        await self.node.run(tasks, self.registry)
+
+    async def drain(self, within_s: float) -> None:
+        await self.node.drain(within_s)
+
+    def at_work(self) -> int:
+        return sum(self.registry.loads().values())
+
+
+class Service:
+    """Everything that runs while the gateway does. `platforms` are those that this process listens to."""
+
+    def __init__(self, member: Member, bots: BotLeases, platforms: Mapping[str, Platform], bus: Bus) -> None:
+        self._member = member
         self._bots = bots
-        self._registry = registry
         self._platforms = platforms
         self._bus = bus
         self._ears: list[tuple[anyio.CancelScope, anyio.Event]] = []
@@ -65,9 +97,13 @@ class Service:
         """
         return [self._waiting_for[name] for name in sorted(self._waiting_for)]
 
-    async def start(self, tasks: TaskGroup) -> None:
-        """Return when the shards are ours and every platform is connected or known to refuse us."""
-        await tasks.start(self._hold_shards)
+    async def start(self, tasks: TaskGroup, model: LLMClient | None) -> None:
+        """Return when the shards are ours and every platform is connected or known to refuse us; `model` gets ready
+        meanwhile.
+        """
+        if model is not None:
+            tasks.start_soon(self.warm_up, model)
+        await tasks.start(self._join)
         for name, platform in self._platforms.items():
             tasks.start_soon(self._listen, name, platform)
 
@@ -84,17 +120,17 @@ class Service:
         the node that serves their shard then answers them.
         """
         self._waiting_for["draining"] = "the gateway is stopping"
-        self._bus.publish(NodeDraining(within_s, sum(self._registry.loads().values())))
+        self._bus.publish(NodeDraining(within_s, self._member.at_work()))
         for scope, _ in self._ears:
             scope.cancel()
-        await self._node.drain(within_s)
+        await self._member.drain(within_s)
         for _, deaf in self._ears:
             await deaf.wait()
         self._bus.publish(NodeDrained())
 
-    async def _hold_shards(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+    async def _join(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         async with anyio.create_task_group() as tasks:
-            await self._node.run(tasks, self._registry)
+            await self._member.run(tasks)
             self._waiting_for.pop("storage", None)
             task_status.started()
 

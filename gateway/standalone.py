@@ -13,9 +13,10 @@ import anyio
 from anyio.abc import TaskGroup
 
 from gateway.extensions.loading import load_extensions
+from gateway.models.opening import check_programs, open_models
 from gateway.observability.masking import Masking
 from gateway.observability.tracing.setup import telling_spans
-from gateway.parts import open_model_if_any, open_sandbox
+from gateway.parts import open_sandbox
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
@@ -82,7 +83,7 @@ async def execute(
     bus.hear(ProgramLogged, lambda what, _: print(masking.masked(_line(what)), file=terminal.beside))
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, HERE.key))
-        llm, _ = await stack.enter_async_context(open_model_if_any(settings))
+        llm, _ = await stack.enter_async_context(open_models(settings))
         sandbox = await stack.enter_async_context(open_sandbox(settings))
         tasks = await stack.enter_async_context(anyio.create_task_group())
         leases = MemoryLeaseStore(clock)
@@ -93,6 +94,7 @@ async def execute(
         extended = ExtendedChannels(extensions.channels, bus)
         tasks.start_soon(extended.run)
         program = with_calls(program, extensions.calls)
+        check_programs(settings, [program])
         around = NodeContext(
             {program.name: program},
             store,
@@ -284,7 +286,7 @@ class _Screen:
         """See `Outbox`; nothing leads to a terminal."""
         return None
 
-    def settle(self, _page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
+    def settle(self, _page: PageSpec, _text: str, _chosen: str, /, *, done: Done = unheard) -> None:
         """See `Outbox`; what was printed stays."""
         self.tasks.start_soon(_say_so, done)
 

@@ -87,18 +87,24 @@ class Presenter:
         if isinstance(self.adapter, CanTellAlone):
             await self.adapter.tell_alone(to, person_id, text)
 
-    async def settle(self, spec: Line, parts: Mapping[int, str], text: str) -> None:
-        """Remove the choices of a shown page, in its turn. Raises AdapterError."""
+    async def settle(self, spec: Line, parts: Mapping[int, str], text: str, chosen: str) -> None:
+        """Put the text `chosen`, where there is room, in the place of a shown page's choices, in its turn.
+
+        Raises AdapterError.
+        """
         offerer, limits, choices = self._stage.offerer, self.adapter.capabilities, spec.extras.choices
         if offerer is None or not parts or not fit(choices, limits) or len(shown(choices, limits)) < len(choices):
             return
         said = with_mentions(text, spec.extras.people)
         number, message = max(parts.items())
+        last = self._text_of_last(number, said)
+        with_chosen = f"{last}\n\n{chosen}" if chosen else last
+        has_room = measure_of(limits.text_unit)(with_chosen) <= limits.max_text
         call = partial(
             offerer.offer,
             spec.address,
             message,
-            self._text_of_last(number, said),
+            with_chosen if has_room else last,
             (),
             speaker=spec.speaker,
             nonce=f"{spec.id}.{number}",

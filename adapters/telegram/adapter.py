@@ -183,6 +183,9 @@ class TelegramAdapter:
     async def offer(
         self, to: Address, message: str, text: str, choices: Sequence[Choice], /, *, speaker: Speaker, nonce: str
     ) -> None:
+        if not choices:  # buttons go with an edit that names none, and what was chosen is in the text
+            await self.edit(to, message, text, speaker=speaker, nonce=nonce, final=True)
+            return
         which = MessageId.read(message)
         api = self._roster.owner(which.bot_id).api
         with suppress(NotModified):

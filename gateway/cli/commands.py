@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from gateway.cli.access import app as access
+from gateway.cli.bus import bus
 from gateway.cli.check import check
 from gateway.cli.compile import compile_programs
+from gateway.cli.cron import app as cron
 from gateway.cli.discord import app as discord
 from gateway.cli.dlq import app as dlq
 from gateway.cli.exec import exec_program
@@ -17,6 +19,7 @@ from gateway.cli.keys import app as keys
 from gateway.cli.run import run
 from gateway.cli.sessions import app as sessions
 from gateway.cli.slack import app as slack
+from gateway.cli.tasks import app as tasks
 from gateway.version import VERSION
 
 app = typer.Typer(
@@ -48,12 +51,15 @@ def options(
 
 
 app.command()(run)
+app.command(short_help="Serve the bus for other programs alone.")(bus)
 app.command("compile", short_help="Show PROGRAM as PBAsm, or what is wrong with it.")(compile_programs)
 app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)
 app.command(short_help="Check the installation, or the files of a program.")(check)
 app.command(short_help="Write parley.toml, .env.example and a first program.")(init)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
+app.add_typer(tasks, name="tasks")
+app.add_typer(cron, name="cron")
 app.add_typer(dlq, name="dlq")
 app.add_typer(keys, name="keys")
 app.add_typer(slack, name="slack")

@@ -94,15 +94,14 @@ async def compiled(settings: Settings, programs: Sequence[Path], tell: OnProgres
 
     from rich.console import Console
 
-    from gateway.parts import open_model_if_any
+    from gateway.models.opening import open_models
     from runtime.language.auto_lowering import AutoLowerer
     from runtime.language.lowering.model import ModelLowerer
-    from runtime.llm.local import NoModelClient
 
-    async with open_model_if_any(settings) as (model, _):
-        with Console(stderr=True).status(f"asking {model.model}"):
-            reachable = None if isinstance(model, NoModelClient) else model
-            lowerer = AutoLowerer(reachable) if settings.compiler == "auto" else ModelLowerer(model)
+    async with open_models(settings) as (models, _):
+        model = models.client_for("compile")
+        with Console(stderr=True).status(f"asking {(model or models).model}"):
+            lowerer = AutoLowerer(model) if settings.compiler == "auto" else ModelLowerer(model or models)
             return await compile_program(programs, lowerer=lowerer, cache_dir=cache_dir, on_progress=tell)
 
 

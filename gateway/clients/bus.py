@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import Route, WebSocketRoute
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from gateway.clients.admission import Admission
 from gateway.clients.agents import AgentRoutes, Registers
@@ -18,7 +18,8 @@ from gateway.clients.events import EventRoutes, Publishing
 from gateway.clients.feed import Feed
 from gateway.clients.requests import refused
 from gateway.clients.socket import SocketRoute
-from gateway.clients.tasks import TaskDoor, TaskRoutes
+from gateway.clients.task_service import TaskService
+from gateway.clients.tasks import TaskRoutes
 from runtime.core.clock import Clock
 
 PREFIX = "/bus/v1"
@@ -35,16 +36,18 @@ class ClientBus:
 
     admission: Admission
     feed: Feed
-    tasks: TaskDoor
+    tasks: TaskService
     registers: Registers
     clock: Clock
+    doors: Sequence[BaseRoute] = ()
+    """The routes of the standards by which clients order tasks as well, to be mounted beside the bus."""
 
     def app(self) -> Starlette:
         """The application, to be mounted at `PREFIX`."""
         publishing = Publishing(self.feed, self.clock)
         events = EventRoutes(self.admission, self.feed, publishing)
         socket = SocketRoute(self.admission, self.feed, publishing, self.clock)
-        tasks = TaskRoutes(self.admission, self.feed, self.tasks)
+        tasks = TaskRoutes(self.admission, self.tasks)
         agents = AgentRoutes(self.admission, self.feed, self.registers)
         routes = [
             Route("/events", events.post, methods=["POST"]),

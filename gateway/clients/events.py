@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from gateway.clients.scopes import CONTROL
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent, event_from, is_pattern
 from runtime.core.errors import EventsGone
+from runtime.core.json_text import write_json
 from runtime.stores.event_log import Cursor, cursor_text
 
 MAX_BATCH = 100
@@ -132,7 +132,7 @@ class EventRoutes:
                 try:
                     yield await _portion(subscription)
                 except EventsGone:
-                    data = json.dumps(gone_data(await self._feed.log.oldest()))
+                    data = write_json(gone_data(await self._feed.log.oldest()))
                     yield f"event: bus.gone\ndata: {data}\n\n"
                     return
 
@@ -142,7 +142,7 @@ async def _portion(subscription: Subscription) -> str:
     gets some of them again."""
     events = await subscription.next(wait_s=KEEP_ALIVE_S)
     content = subscription.client.scopes.content
-    lines = [f"data: {json.dumps(logged.event.as_data(content=content))}\n" for logged in events]
+    lines = [f"data: {write_json(logged.event.as_data(content=content))}\n" for logged in events]
     if not lines:
         return f"id: {cursor_text(subscription.cursor)}\n\n: still here\n\n"
     lines[-1] = f"id: {cursor_text(subscription.cursor)}\n{lines[-1]}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+
+from runtime.core.json_text import read_json, write_json
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_WAIT_S = 60.0
@@ -23,9 +24,9 @@ async def body_of(request: Request) -> Any:
         if len(body) > MAX_BODY_BYTES:
             raise HTTPException(413, f"A request has at most {MAX_BODY_BYTES:,} bytes.")
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise HTTPException(400, "The request is not JSON.") from error
+        return read_json(body)
+    except ValueError as error:
+        raise HTTPException(400, f"The request is not JSON: {error}.") from error
 
 
 def number(request: Request, name: str, default: float, most: float) -> float:
@@ -44,7 +45,7 @@ def number(request: Request, name: str, default: float, most: float) -> float:
 
 def answer(data: Any, status: int = 200) -> Response:
     """An answer that nobody keeps."""
-    return JSONResponse(data, status, headers=_NO_STORE)
+    return Response(write_json(data), status, headers=_NO_STORE, media_type="application/json")
 
 
 async def refused(_request: Request, error: Exception) -> Response:

@@ -15,7 +15,15 @@ CONTENT = "content"
 CONTROL = "bus."
 """The beginning of the types of control frames, which nobody sends as events."""
 
-_FORMS = "events:read:<pattern>, events:write:<pattern>, tasks:read:<program>, tasks:write:<program>, content"
+JOURNAL = "sessions."
+"""The beginning of the names of sessions' tapes."""
+
+_WHAT = ("events", "tasks", "tapes")
+
+_FORMS = (
+    "events:read:<pattern>, events:write:<pattern>, tasks:read:<program>, tasks:write:<program>, tapes:read:<name>, "
+    "tapes:write:<name>, content"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +34,8 @@ class Scopes:
     events_write: tuple[str, ...] = ()
     tasks_read: tuple[str, ...] = ()
     tasks_write: tuple[str, ...] = ()
+    tapes_read: tuple[str, ...] = ()
+    tapes_write: tuple[str, ...] = ()
     content: bool = False
 
     def may_read(self, type_: str) -> bool:
@@ -41,10 +51,17 @@ class Scopes:
         patterns = self.tasks_read if action == "read" else self.tasks_write
         return any(fnmatchcase(program, pattern) for pattern in patterns)
 
+    def may_tape(self, action: Literal["read", "write"], name: str) -> bool:
+        """Whether a tape may be read, or written. Those of sessions need a scope that names them as such: `*` alone
+        means notebooks."""
+        patterns = self.tapes_read if action == "read" else self.tapes_write
+        journal = name.startswith(JOURNAL)
+        return any(fnmatchcase(name, pattern) and pattern.startswith(JOURNAL) == journal for pattern in patterns)
+
 
 def scopes_from(texts: Iterable[str]) -> Scopes:
     """The scopes of the settings. Raises ValueError for what is none."""
-    found: dict[str, list[str]] = {"events:read": [], "events:write": [], "tasks:read": [], "tasks:write": []}
+    found: dict[str, list[str]] = {f"{what}:{how}": [] for what in _WHAT for how in ("read", "write")}
     content = False
     for text in texts:
         kind, _, target = text.rpartition(":")
@@ -59,7 +76,5 @@ def scopes_from(texts: Iterable[str]) -> Scopes:
             )
         else:
             found[kind].append(target)
-    patterns = {kind: tuple(targets) for kind, targets in found.items()}
-    return Scopes(
-        patterns["events:read"], patterns["events:write"], patterns["tasks:read"], patterns["tasks:write"], content
-    )
+    patterns = {kind.replace(":", "_"): tuple(targets) for kind, targets in found.items()}
+    return Scopes(**patterns, content=content)

@@ -7,7 +7,6 @@ unacknowledged for too long is closed, and goes on from the last cursor.
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from gateway.socket_link import SocketLink
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent
 from runtime.core.errors import EventsGone
+from runtime.core.json_text import read_json, write_json
 from runtime.stores.event_log import Cursor, cursor_text
 
 WINDOW = 256
@@ -97,8 +97,8 @@ class _Visit:
     async def _listen(self, tasks: TaskGroup) -> _Ending | None:
         while (said := await self._link.receive()) is not None:
             try:
-                frame = json.loads(said)
-            except (ValueError, RecursionError):
+                frame = read_json(said)
+            except ValueError:
                 return _Ending(CLOSE_BAD_FRAME, "a frame is a JSON object")
             if not isinstance(frame, dict):
                 return _Ending(CLOSE_BAD_FRAME, "a frame is a JSON object")
@@ -170,7 +170,7 @@ class _Visit:
                 before = {**before, logged.shard: logged.entry_id}
                 text = cursor_text(before)
                 self._sent.append(text)
-                await self._link.send(json.dumps({**logged.event.as_data(content=content), "cursor": text}))
+                await self._link.send(write_json({**logged.event.as_data(content=content), "cursor": text}))
 
     async def _tell(self, type_: str, frame: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Answer a frame."""
@@ -180,4 +180,4 @@ class _Visit:
         event = CloudEvent(
             str(self._count), type_, _SOURCE, self._clock.now(), data=dict(data), correlationid=correlation
         )
-        await self._link.send(json.dumps(event.as_data(content=False)))
+        await self._link.send(write_json(event.as_data(content=False)))

@@ -31,8 +31,10 @@ class Roster:
     which is noticed when the node's time has run out.
     """
 
-    def __init__(self, store: NodeStore, holder: LeaseHolder, clock: Clock) -> None:
+    def __init__(self, store: NodeStore, holder: LeaseHolder, clock: Clock, *, enters: bool = True) -> None:
+        """A process that does not enter has no quota, and only looks."""
         self._store = store
+        self._enters = enters
         self.holder = holder
         self.clock = clock
         self._others: dict[str, float] = {}
@@ -54,8 +56,8 @@ class Roster:
 
     @property
     def nodes(self) -> int:
-        """The number of live nodes, this one included."""
-        return len(self._others) + 1
+        """The number of live nodes, this one included if it enters."""
+        return len(self._others) + self._enters
 
     @property
     def place(self) -> int:
@@ -65,13 +67,13 @@ class Roster:
     @property
     def quota(self) -> int:
         """This node's number of shards. The quotas of all nodes add up to all shards."""
-        if self._left:
+        if self._left or not self._enters:
             return 0
         whole, left_over = divmod(SHARDS, self.nodes)
         return whole + (self.place < left_over)
 
     async def open(self) -> None:
-        """Enter the roster. Raises StorageUnavailable."""
+        """Enter the roster, or look at it for the first time. Raises StorageUnavailable."""
         self._news = await self._announce_or_look()
 
     def announce(self) -> None:
@@ -131,12 +133,13 @@ class Roster:
         return min(now + self.holder.ttl_s / 3, *deaths, math.inf)
 
     async def _announce_or_look(self) -> str:
-        """Announce this node and ask who is alive, unless it has left; returns the latest news.
+        """Announce this node and ask who is alive; only ask if it has left, or does not enter. Returns the latest news.
 
         A store that refuses our announcement refuses those of the others as well, even if it answers questions.
         """
         async with self._announcing:
-            return await self._ask(self._store.living if self._left else partial(self._store.announce, self.holder))
+            looks = self._left or not self._enters
+            return await self._ask(self._store.living if looks else partial(self._store.announce, self.holder))
 
     async def _ask(self, question: Callable[[], Awaitable[Living]]) -> str:
         """Ask who lives; the latest news."""

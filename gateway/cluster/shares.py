@@ -21,7 +21,17 @@ class Shares:
     time is given up.
     """
 
-    def __init__(self, store: ShareStore, holder: LeaseHolder, clock: Clock, roster: Roster | None = None) -> None:
+    def __init__(
+        self,
+        store: ShareStore,
+        holder: LeaseHolder,
+        clock: Clock,
+        roster: Roster | None = None,
+        *,
+        weight: float = 1.0,
+    ) -> None:
+        """`weight` says how much this process shows, compared with a node that serves conversations."""
+        self._weight = weight
         self._roster = roster
         self._store = store
         self._holder = holder
@@ -71,7 +81,7 @@ class Shares:
 
     async def _claim(self) -> None:
         asked_at = self._clock.monotonic()
-        share = await self._store.claim(self._holder, self._share)
+        share = await self._store.claim(self._holder, self._share, weight=self._weight)
         self._ours_until = asked_at + self._holder.ttl_s
         self._set(share if self._clock.monotonic() < self._ours_until else 0.0)
 

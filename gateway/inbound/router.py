@@ -16,6 +16,7 @@ from adapters.adapter import Adapter, BringsTogether, Inbound
 from adapters.records import Records
 from gateway.access.admission import Access, Judgement, Verdict
 from gateway.access.commands import AccessCommands
+from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
@@ -58,8 +59,15 @@ class Say(Protocol):
 TellAlone = Callable[[Address, str, str], object]
 """Tells one person of a conversation something in private, where the platform can."""
 
+Kept = Callable[[InboxEvent], None]
+"""Hears of each event that is in an inbox now."""
+
 PutMark = Callable[[Address, str, Mark | None], object]
 """Puts a reaction on a person's message, where the platform can."""
+
+
+def unheard(_event: InboxEvent) -> None:
+    """Nobody hears of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +85,10 @@ class Entrance:
     origins: Origins
     limits: Limits
     people: People
+    owners: OwnerNotices
     message_chars: int
     places: PlaceStore
+    kept: Kept = unheard
 
 
 class InboundRouter:
@@ -128,6 +138,8 @@ class InboundRouter:
             event = replace(event, addressed=True)  # a place is there for nothing else
         judged = await self._access.judge(event)
         if judged.verdict is Verdict.ADMIT:
+            if judged.role is Role.OWNER and self._access.is_private(event):
+                await self._entrance.owners.seen(event.person_id, event.address)
             await self._admit(event, judged.role)
         elif judged.verdict is not Verdict.IGNORE:
             await self._answer(event, judged)
@@ -295,6 +307,7 @@ class InboundRouter:
                 await self._crowded(event, "inbound.full")
             else:
                 self._told.discard(event.address.key)
+                self._entrance.kept(kept)
 
     async def _held(self, event: Inbound) -> HeldMeeting | None:
         """The meeting for which the conversation was opened, if any."""

@@ -30,6 +30,7 @@ class Route:
     commands: tuple[str, ...] = ()
     choose: bool = False
     busy: Busy | None = None
+    model: str | None = None
 
     def holds_at(self, event: Inbound) -> bool:
         """Whether the place of `event` belongs to this route."""
@@ -96,6 +97,11 @@ class Routes:
         return {route.name: route.busy for route in self.routes if route.busy is not None}
 
     @property
+    def models(self) -> dict[str, str]:
+        """The name of the model by program, where a route says so."""
+        return {route.name: route.model for route in self.routes if route.model is not None}
+
+    @property
     def single(self) -> str | None:
         """The program that serves everybody everywhere, if the table has no other route."""
         first, *others = self.routes
@@ -146,7 +152,7 @@ def _route(own: RouteSettings, where: str) -> Route:
         "thread": own.thread,
     }
     places = {condition: frozenset(values) for condition, values in given.items() if values}
-    return Route(own.name or files[0].stem, files, places, own.command, own.choose, own.busy)
+    return Route(own.name or files[0].stem, files, places, own.command, own.choose, own.busy, own.model)
 
 
 def _check_platforms(named: Sequence[str], platforms: Collection[str], where: str) -> None:

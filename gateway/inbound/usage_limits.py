@@ -20,6 +20,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts
 from runtime.events.frames import LLMAnswered
+from runtime.sessions.node_context import Spent
 
 MINUTE_S, DAY_S = 60, 86_400
 TOLD_EVERY_S = 3600
@@ -27,6 +28,9 @@ TOLD_EVERY_S = 3600
 
 TAKEN_KNOWN_S = 3600
 """How long an accepted event is remembered: a repetition is neither counted nor refused."""
+
+TASK_KNOWN_S = 7 * DAY_S
+"""How long what a task has spent is remembered, from its first answer of a model."""
 
 MAX_SPEAKERS = 10_000
 """The number of conversations whose last speaker is remembered; the oldest are forgotten first."""
@@ -128,8 +132,6 @@ class Limits:
 
     async def follow(self, bus: Bus) -> None:
         """Count the cost of every model answer, until cancelled."""
-        if not self._spending:
-            return
         async with bus.events(LLMAnswered.name, capacity=_UNHEARD_ANSWERS) as answers:
             async for answer in answers:
                 if isinstance(answer.what, LLMAnswered):
@@ -141,11 +143,20 @@ class Limits:
         whose = {"conversation": answer.conversation, "person": person}
         amounts = {"tokens": answer.tokens_in + answer.tokens_out, "usd": answer.cost_usd}
         now_s = self._clock.now().timestamp()
+        for measure, amount in amounts.items():
+            if answer.task is not None and amount:
+                name = _of_task(answer.task, measure)
+                await self._counters.add(name, amount, once=uuid.uuid4().hex, ttl_s=TASK_KNOWN_S)
         for limit in self._spending:
             amount, payer = amounts[limit.measure], whose[limit.scope]
             if amount and payer is not None:
                 name = limit.counter(payer, now_s)
                 await self._counters.add(name, amount, once=uuid.uuid4().hex, ttl_s=2 * limit.window_s)
+
+    async def spent(self, task: str) -> Spent:
+        """What a task and all that came of it have spent in the latest days."""
+        tokens, dollars = await self._counters.read([_of_task(task, "tokens"), _of_task(task, "usd")])
+        return Spent(tokens, dollars)
 
     async def _reached(self, limits: Sequence[_Limit], whose: Mapping[Scope, str], now_s: float) -> _Limit | None:
         """The first limit that is reached; unknown people have none."""
@@ -172,6 +183,10 @@ class Limits:
         if len(self._speakers) >= MAX_SPEAKERS:
             del self._speakers[next(iter(self._speakers))]
         self._speakers[event.address.key] = event.person_id
+
+
+def _of_task(task: str, measure: str) -> str:
+    return f"task:{task}:{measure}"
 
 
 def _once(event: Inbound) -> str:

@@ -18,6 +18,7 @@ from gateway.settings.cron import CronSettings
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.core.ids import schedule_id
+from runtime.sessions.schedules.runs import RunRules, Runs
 from runtime.stores.inbox import Inbox, InboxEvent
 
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
@@ -25,7 +26,8 @@ _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """One entry. `program` serves the place if a session starts now; `begins`: a session always starts."""
+    """One entry. `program` serves the place if a session starts now; `begins`: a session always starts. `rules` say
+    what becomes of times that cannot be kept."""
 
     name: str
     when: str
@@ -34,6 +36,7 @@ class Schedule:
     text: str
     program: str
     begins: bool
+    rules: RunRules
 
     def next_run(self, after: datetime) -> datetime:
         """The first time after `after`. An hour that a clock change skips or repeats counts once."""
@@ -55,11 +58,13 @@ class Schedule:
             program=self.program,
         )
 
-    def job(self, inbox: Inbox) -> Job:
+    def job(self, inbox: Inbox, runs: Runs) -> Job:
         """The entry as a job; other times or another time zone make another job."""
 
         async def run(due: datetime) -> None:
-            await inbox.add(self.event(due))
+            event = self.event(due)
+            if await runs.admit(event, self.rules):
+                await inbox.add(event)
 
         digest = hashlib.sha256(f"{self.when} {self.zone} {self.address.key}".encode()).hexdigest()[:8]
         return Job(f"cron.{self.name}.{digest}", self.next_run, run)
@@ -104,7 +109,7 @@ def _schedule(own: CronSettings, routes: Routes) -> Schedule:
         raise ConfigError(f'{own.where}: there is no program "{own.program}"; {_advice(own.program, routes.files)}')
     if program is None:
         raise ConfigError(f'{own.where}: no route serves {address.key}; name a program with program = "…".')
-    return Schedule(own.name, own.schedule, own.timezone, address, own.text, program, bool(own.program))
+    return Schedule(own.name, own.schedule, own.timezone, address, own.text, program, bool(own.program), own.rules)
 
 
 def _arrival(own: CronSettings, address: Address) -> Inbound:

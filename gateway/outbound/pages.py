@@ -86,8 +86,8 @@ class Outbound:
         except AdapterError:
             return None
 
-    def settle(self, page: PageSpec, text: str, /, *, done: Done = unheard) -> None:
-        self._tasks.start_soon(_settled, self._presenters.get(page.address.platform), page, text, done)
+    def settle(self, page: PageSpec, text: str, chosen: str, /, *, done: Done = unheard) -> None:
+        self._tasks.start_soon(_settled, self._presenters.get(page.address.platform), page, text, chosen, done)
 
     async def say(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
         """Tell a conversation something outside any session; in the background, and not stored."""
@@ -114,12 +114,12 @@ async def _told_alone(presenter: Presenter, address: Address, person_id: str, te
         _log.warning("A private notice failed", extra={"person": person_id, "error": str(error)})
 
 
-async def _settled(presenter: Presenter | None, page: PageSpec, text: str, done: Done) -> None:
+async def _settled(presenter: Presenter | None, page: PageSpec, text: str, chosen: str, done: Done) -> None:
     line, kept = Line(page.id, page.address, page.speaker, _extras(page)), False
     try:
         with suppress(AdapterError):  # a press that comes too late is answered as such
             if presenter is not None:
-                await presenter.settle(line, page.parts, text)
+                await presenter.settle(line, page.parts, text, chosen)
                 kept = True
     finally:
         done(kept)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.channels.mailbox import Mail
+from runtime.core.json_text import read_json
 from runtime.sessions.inbound.participants import Act
 
 VERSION = 1
@@ -58,9 +59,8 @@ def read_frame(text: str) -> Frame:
     if len(text.encode()) > MAX_FRAME_BYTES:
         raise BadFrame(f"a frame has at most {MAX_FRAME_BYTES} bytes")
     try:
-        data = json.loads(text)
-        json.dumps(data, ensure_ascii=False).encode()  # half a character, as "\\ud800", can be kept nowhere
-    except (ValueError, RecursionError) as error:
+        data = read_json(text)
+    except ValueError as error:
         raise BadFrame("a frame is a JSON object") from error
     if not isinstance(data, dict):
         raise BadFrame("a frame is a JSON object")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from gateway.clients.scopes import Scopes, scopes_from
 from gateway.settings.forms import FilePath, Section, Words
@@ -26,8 +26,41 @@ class ClientSettings(Section):
         return scopes
 
 
+class TapeSettings(Section):
+    """The bounds of notebooks, which are clients' own tapes: how many there may be, and how many entries each may
+    have, with those behind rollbacks."""
+
+    notebooks: int = Field(default=10_000, ge=1)
+    entries: int = Field(default=1_000_000, ge=1)
+
+
 Clients = Mapping[str, ClientSettings]
 """The clients by name."""
+
+
+class A2aSettings(Section):
+    """Whether clients order tasks over A2A. `push_hosts` are the hosts to which news of tasks may be sent; only with
+    `push_private` they may have addresses that are not public."""
+
+    on: bool = False
+    push_hosts: Words = ()
+    push_private: bool = False
+
+    def check(self, clients: Clients) -> None:
+        """Raise ConfigError where nobody could use it."""
+        if self.on and not clients:
+            raise ConfigError("a2a.on is true, and there are no clients. Write [clients.<name>], see docs/a2a.md.")
+
+
+class McpSettings(Section):
+    """Whether clients order tasks over MCP, at /mcp."""
+
+    on: bool = False
+
+    def check(self, clients: Clients) -> None:
+        """Raise ConfigError where nobody could use it."""
+        if self.on and not clients:
+            raise ConfigError("mcp.on is true, and there are no clients. Write [clients.<name>], see docs/mcp.md.")
 
 
 def client_scopes(clients: Clients) -> dict[str, Scopes]:

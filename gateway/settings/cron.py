@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
 from gateway.settings.forms import Section
 from runtime.core.errors import ConfigError
+from runtime.sessions.schedules.runs import Missed, Overlap, RunRules
 
 _FIELDS = 5
 _SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
@@ -31,6 +32,7 @@ class CronSettings(Section):
     `schedule` is five fields of crontab, in the time of `timezone`. The place is named as a route names it: `chat` and
     `channel` are the same, for the web chat it is the room; `workspace` and `guild` only help to find the route that
     serves it. `text` is said to the program that serves there; with `program` a new session of that one begins.
+    `missed` and `overlap` are for a time at which no gateway ran, and one at which the run before still goes on.
     """
 
     where: str
@@ -45,6 +47,17 @@ class CronSettings(Section):
     guild: Id = ""
     text: str = ""
     program: str = ""
+    missed: Missed = "once"
+    overlap: Overlap = "queue"
+
+    @property
+    def rules(self) -> RunRules:
+        """What becomes of times that cannot be kept."""
+        return RunRules(self.missed, self.overlap)
+
+    def next_run(self, after: datetime) -> datetime:
+        """The first time after `after`, in UTC. An hour that a clock change skips or repeats counts once."""
+        return next(CronSim(self.schedule, after.astimezone(ZoneInfo(self.timezone)))).astimezone(UTC)
 
     @property
     def place(self) -> str:

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from gateway.settings.forms import Section, Words
+from runtime.core.errors import ConfigError
 from runtime.core.files import FileBounds
 from runtime.sessions.resting import MOST
 
@@ -41,22 +42,41 @@ class LimitSettings(Section):
     conversation_tokens_per_day: int = Field(default=0, ge=0)
 
 
+NodeRole = Literal["all", "front", "agents"]
+"""What a process does: a front holds connections of people and programs, an agent node serves conversations."""
+
+
 class NodeSettings(Section):
     """The division of work among nodes. Times are in seconds: how long a silent node keeps its shards, how long a stop
     waits for running work, and how long an idle conversation stays in memory, of which there are at most `resting`.
     """
 
+    role: NodeRole = "all"
     lease_s: float = Field(default=3, ge=1, le=300)
     drain_s: float = Field(default=20, ge=0)
     idle_s: float = Field(default=60, gt=0)
     resting: int = Field(default=MOST, ge=1)
 
+    @property
+    def people_come(self) -> bool:
+        """Whether this process holds connections of people and programs."""
+        return self.role != "agents"
+
+    def check_role(self, redis_url: str | None, *, debugs: bool) -> None:
+        """Raise ConfigError for a role that cannot be played with this database, or under a debugger."""
+        if self.role != "all" and redis_url is None:
+            raise ConfigError(
+                f"nodes.role is {self.role}, and there is no database that fronts and agent nodes share. Set "
+                "PARLEY_REDIS_URL, or start all of them on this machine with `parley standby`."
+            )
+        if self.role == "front" and debugs:
+            raise ConfigError("A front serves no conversation that could be debugged. Give --debug to an agent node.")
+
 
 class FileSettings(Section):
     """The space for files of people and agents, in MiB: in total, for one person's uploads without a message, and for
     one conversation. How many files are read of one message, and in a day (UTC) of a conversation; 0 is no limit of the
-    day. How many characters of a document are read, whether the model is given pictures, and the name of the model that
-    describes them where it is not.
+    day. How many characters of a document are read, and whether the model is given pictures.
     """
 
     total_mib: int = Field(default=256, ge=1)
@@ -66,7 +86,6 @@ class FileSettings(Section):
     per_day: int = Field(default=200, ge=0)
     document_chars: int = Field(default=50_000, ge=1_000)
     pictures: Literal["auto", "yes", "no"] = "auto"
-    vision_model: str | None = None
 
     @property
     def sees(self) -> bool | None:

@@ -51,6 +51,15 @@ class WebSettings(Section):
         except ValueError:
             return self.host == "localhost"
 
+    def check_door(self) -> None:
+        """Raise ConfigError for a web chat that other machines reach and that asks nobody for a password."""
+        if self.on_loopback or self.password is not None or self.open:
+            return
+        raise ConfigError(
+            f"web.host is {self.host}, so other machines reach the web chat, and there is no password. Set "
+            "PARLEY_WEB__PASSWORD or web.password_file. Or set web.open = true to let everybody there talk and read."
+        )
+
     @property
     def open_to(self) -> str:
         """The people with access, as a text."""

@@ -34,6 +34,7 @@ class RouteSettings(Section):
     command: OneOrMore = ()
     choose: bool = False
     busy: Busy | None = None
+    model: str | None = None
 
 
 def read_routes(value: object, *, place: str, directory: Path) -> list[RouteSettings]:

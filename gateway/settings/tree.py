@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gateway.settings.clients import ClientSettings, client_tokens
+from gateway.settings.clients import A2aSettings, ClientSettings, McpSettings, TapeSettings, client_tokens
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
@@ -25,6 +26,7 @@ from gateway.settings.extensions import ExtensionSettings, Sections, added_field
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
 from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
+from gateway.settings.models import ModelTable, check_models
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
@@ -46,9 +48,11 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset({"access.groups", "participants.tokens", "remote.secrets", "telegram.agents"})
+TABLES = frozenset(
+    {"access.groups", "models", "participants.tokens", "remote.secrets", "tasks.places", "telegram.agents"}
+)
 """Sections whose keys the user chooses."""
-NAMED_TABLES = frozenset({"clients"})
+NAMED_TABLES = frozenset({"clients", "models"})
 """Sections with a table for each name that the user chooses."""
 
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
@@ -64,6 +68,7 @@ class Settings(BaseSettings):
     model_api_key: SecretStr | None = None
     model_api_key_file: FilePath | None = None
     model_file: FilePath | None = None
+    models: ModelTable = Field(default_factory=dict)
     compiler: Literal["auto", "rules", "llm"] = "auto"
     language: str = "en"
     texts_dir: FilePath | None = None
@@ -88,6 +93,9 @@ class Settings(BaseSettings):
     tools: ToolSettings = ToolSettings()
     participants: ParticipantSettings = ParticipantSettings()
     clients: dict[str, ClientSettings] = Field(default_factory=dict)
+    mcp: McpSettings = McpSettings()
+    a2a: A2aSettings = A2aSettings()
+    tapes: TapeSettings = TapeSettings()
     retention: RetentionSettings = RetentionSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     execution: ExecutionSettings = ExecutionSettings()
@@ -162,7 +170,10 @@ def load(
     if settings.model_api_key_file is not None and OUR_KEY in hidden_keys(variables):
         raise _given_twice("model_api_key")
     _check_groups(settings)
-    _check_door(settings.web)
+    check_models(settings.models, is_model_set=settings.model is not None)
+    settings.web.check_door()
+    settings.mcp.check(settings.clients)
+    settings.a2a.check(settings.clients)
     return settings
 
 
@@ -306,16 +317,6 @@ def _check_groups(settings: Settings) -> None:
                     raise ConfigError(f'{key}: there is no group "{name}"; {advice}')
 
 
-def _check_door(web: WebSettings) -> None:
-    """Raise ConfigError for a web chat that other machines reach and that asks nobody for a password."""
-    if web.on_loopback or web.password is not None or web.open:
-        return
-    raise ConfigError(
-        f"web.host is {web.host}, so other machines reach the web chat, and there is no password. Set "
-        "PARLEY_WEB__PASSWORD or web.password_file. Or set web.open = true to let everybody there talk and read."
-    )
-
-
 def _refuse_secrets(toml: Layer, tree: type[Settings]) -> None:
     for key in secret_keys(tree):
         if key in toml.values:
@@ -385,16 +386,13 @@ def _given_twice(key: str) -> ConfigError:
 
 
 def _value(settings: Settings, key: str) -> Any:
-    value: Any = settings
-    for name in key.split("."):
-        value = getattr(value, name)
-    return value
+    return reduce(getattr, key.split("."), settings)
 
 
 def _masked(key: str, value: Any, tree: type[Settings]) -> str:
     if key in set(secret_keys(tree)):
         return MASK
-    if key in ("cron", "route", "clients"):
+    if key in ("cron", "route", "clients", "models"):
         return f"{len(value)} tables"
     text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
     return _PASSWORD.sub(f"{MASK}@", text) if key.endswith("_url") else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -25,8 +25,11 @@ from adapters.web.allowance import Allowance
 from gateway.clients.bus import PREFIX, ClientBus
 from gateway.participants.desk import Desk
 from gateway.socket_link import SocketLink
+from gateway.tapes.service import PREFIX as TAPES
+from gateway.tapes.service import TapeService
 from gateway.web.files import FileRoutes
-from gateway.web.guard import METRICS, PARTICIPANTS, Guard, allowed_hosts
+from gateway.web.guard import PARTICIPANTS, Guard, allowed_hosts
+from gateway.web.health import NotReady, health_routes
 from gateway.web.hooks import METHODS, Hooks
 from gateway.web.identity import COOKIE, COOKIE_LASTS_S, Identities, clean_name
 from gateway.web.names import ReservedNames
@@ -47,9 +50,6 @@ ALL_LOGINS = Budget(rate_per_s=1.0, burst=100)
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 
-NotReady = Callable[[], Sequence[str]]
-"""The reasons why the service is not ready, one line each; empty when it is."""
-
 
 @dataclass(frozen=True, slots=True)
 class WebOptions:
@@ -65,6 +65,8 @@ class WebOptions:
     scrape: Scrape | None = None
     """None: there are no metrics."""
     bus: ClientBus | None = None
+    """None: there are no clients."""
+    tapes: TapeService | None = None
     """None: there are no clients."""
     reserved: ReservedNames = field(default_factory=ReservedNames)
     """Names that nobody may take."""
@@ -82,9 +84,8 @@ class _Assets(StaticFiles):
 class _Door:
     """The routes and the state that they share."""
 
-    def __init__(self, adapter: WebAdapter, not_ready: NotReady, options: WebOptions, clock: Clock) -> None:
+    def __init__(self, adapter: WebAdapter, options: WebOptions, clock: Clock) -> None:
         self._adapter = adapter
-        self._not_ready = not_ready
         self.identities = Identities(options.secret, options.password, clock)
         self._logins = Allowance(LOGINS, clock)
         self._all_logins = Allowance(ALL_LOGINS, clock)
@@ -92,14 +93,6 @@ class _Door:
 
     async def page(self, _: Request) -> Response:
         return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
-
-    async def healthz(self, _: Request) -> Response:
-        return JSONResponse({"status": "alive"})
-
-    async def readyz(self, _: Request) -> Response:
-        reasons = list(self._not_ready())
-        status = {"status": "waiting" if reasons else "ready", "reasons": reasons}
-        return JSONResponse(status, status_code=503 if reasons else 200)
 
     async def session(self, request: Request) -> Response:
         """The page's person, and whether a password is needed."""
@@ -206,22 +199,21 @@ def build_web(
 
     `receivers` get the requests of their platforms; without `files` none can be posted.
     """
-    door = _Door(adapter, not_ready, options, clock)
+    door = _Door(adapter, options, clock)
     hooks = Hooks(receivers or {})
     kept = [] if files is None else _file_routes(FileRoutes(door.identities, files, clock))
     desk = options.participants
     seats = [] if desk is None else [WebSocketRoute(f"{PARTICIPANTS}{{name}}", desk.answer)]
-    numbers = [] if options.scrape is None else [Route(METRICS, options.scrape.answer)]
-    bus = [] if options.bus is None else [Mount(PREFIX, options.bus.app())]
+    bus = [] if options.bus is None else [Mount(PREFIX, options.bus.app()), *options.bus.doors]
+    tapes = [] if options.tapes is None else [Mount(TAPES, options.tapes.app())]
     return Starlette(
         routes=[
             *bus,
+            *tapes,
             *kept,
             *seats,
-            *numbers,
+            *health_routes(not_ready, options.scrape),
             Route("/", door.page),
-            Route("/healthz", door.healthz),
-            Route("/readyz", door.readyz),
             Route("/session", door.session),
             Route("/login", door.login, methods=["POST"]),
             WebSocketRoute("/ws", door.chat),

@@ -30,6 +30,10 @@ PARTICIPANTS = "/participants/"
 BUS = "/bus/"
 """Requests below it come from clients, whose token proves who they are. A browser sends none by itself."""
 
+MCP = "/mcp"
+"""Requests there come from clients. The Model Context Protocol wants the origin of each checked, also of one that only
+reads."""
+
 _CONTENT_POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -123,7 +127,7 @@ class Guard:
         kind: str = scope["type"]
         if origin is None:
             return kind == "http"
-        if kind == "http" and scope["method"] in ("GET", "HEAD"):
+        if kind == "http" and scope["method"] in ("GET", "HEAD") and scope["path"] != MCP:
             return True
         try:
             asked = urlsplit(origin)

@@ -114,8 +114,9 @@ class Outbox(Protocol):
         """The address of a link that leads to a conversation; None where there is none now."""
         ...
 
-    def settle(self, page: PageSpec, text: str, /, *, done: Done = unheard) -> None:
-        """The question of `page`, shown as `text`, is closed: take its choices away. Never blocks; see `Done`.
+    def settle(self, page: PageSpec, text: str, chosen: str, /, *, done: Done = unheard) -> None:
+        """The question of `page`, shown as `text`, is closed: the text `chosen` takes the place of its choices, where
+        there is room. Never blocks; see `Done`.
 
         `page.choices` has the free one where there was one, and no others.
         """

@@ -57,7 +57,12 @@ ParleyError
     ├── MailboxFull              too much waits for a participant in another process; nothing was taken
     ├── FileTooLarge             the file is longer than what is kept; nothing was
     ├── EventsGone               events after a client's place in the log are no longer kept
+    ├── HeadMoved                a notebook's head is not where the writer thought; nothing was written
+    ├── NotebookFull             a notebook, or the list of them, is at its bound; nothing was written
+    ├── NotebookExists           there is such a notebook already, and it began elsewhere
+    ├── NotebookGone             there is no such notebook, or it has no such entry
     ├── LetterGone               there is no such dead letter, or not any more
+    ├── TaskRefused              there is no such task, or what is wanted of it cannot be now
     ├── SessionBusy              a running node is at work on the session; nothing was changed
     ├── SessionExists            there is such a session already, or its conversation has another
     ├── ContentLocked            what is there is encrypted, and its key is missing or it was changed
@@ -270,7 +275,27 @@ class FileTooLarge(StorageError): ...
 class EventsGone(StorageError): ...
 
 
+class HeadMoved(StorageError):
+    """Somebody else wrote first; `head` is where the notebook is."""
+
+    def __init__(self, text: str, *, head: int) -> None:
+        super().__init__(text)
+        self.head = head
+
+
+class NotebookFull(StorageError): ...
+
+
+class NotebookExists(StorageError): ...
+
+
+class NotebookGone(StorageError): ...
+
+
 class LetterGone(StorageError): ...
+
+
+class TaskRefused(StorageError): ...
 
 
 class SessionBusy(StorageError): ...

@@ -15,7 +15,7 @@ from cronsim import CronSim, CronSimError
 LONGEST = timedelta(days=3660)
 """No time is further away."""
 
-_UNITS_S = {"minute": 60.0, "hour": 3600.0, "day": 86_400.0, "week": 604_800.0}
+_UNITS_S = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "week": 604_800.0}
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 """In the order of crontab."""
@@ -233,7 +233,7 @@ _FORMS = (
     (_form(rf"{_CLOCK}\s+{_REPEATED}"), _repeated),
     (_form(rf"(?:{_EACH}hour|hourly)(?!\s+(?:at|on)\b)"), _hourly),
     (_form(rf"{_EACH}(?:{_NUMBER}\s+)?(?P<unit>minute|hour)s?(?!\s+(?:at|on)\b)"), _interval),
-    (_form(rf"in\s+{_NUMBER}\s+(?P<unit>minute|hour|day|week)s?"), _later),
+    (_form(rf"in\s+{_NUMBER}\s+(?P<unit>second|minute|hour|day|week)s?"), _later),
     (_form(_ISO), _iso),
     (_form(rf"{_ONCE}(?:\s+|\s*,\s*){_CLOCK}"), _once),
     (_form(rf"{_CLOCK}\s+{_ONCE}"), _once),

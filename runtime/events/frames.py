@@ -162,7 +162,7 @@ class LLMRequested(AtWork):
 @happening("llm.answered")
 class LLMAnswered(AtWork):
     """A model has answered. `seconds` is the time until its last word, `purpose` "execute" or "summarize";
-    `participant_id` is who pays."""
+    `participant_id` is who pays, `task` the first of the tasks that led to it, if those have a limit."""
 
     model: str
     purpose: str
@@ -175,6 +175,7 @@ class LLMAnswered(AtWork):
     cost_usd: float
     conversation: str
     participant_id: str | None
+    task: str | None = None
 
 
 @happening("llm.broke_off", "warning")

@@ -104,6 +104,18 @@ class NodeReturned(Happening):
     seconds: float
 
 
+@happening("agents.absent", "warning")
+class AgentsAbsent(Happening):
+    """No node serves conversations; this front keeps what people write."""
+
+
+@happening("agents.present")
+class AgentsPresent(Happening):
+    """A node serves conversations again, after `seconds`."""
+
+    seconds: float
+
+
 @happening("node.draining")
 class NodeDraining(Happening):
     """The node is stopping: `busy` conversations have work in progress, for `seconds` at most."""
@@ -123,6 +135,15 @@ class JobFailed(Happening):
 
     job: str
     error: str
+
+
+@happening("schedule.failing", "warning")
+class ScheduleFailing(Happening):
+    """A schedule failed several times in a row, the last time with this type of error."""
+
+    schedule: str
+    conversation: str
+    error_type: str
 
 
 @happening("access.refused", "warning")

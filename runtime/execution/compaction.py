@@ -68,7 +68,8 @@ class Compaction:
 
     async def _summary(self, past: Sequence[Mapping[str, str]]) -> str:
         told = "\n\n".join(f"TOLD:\n{turn['heard']}\n\nANSWERED:\n{turn['said']}" for turn in past)
-        request = CompletionRequest((ChatMessage("system", _ASKED), ChatMessage("user", told)), purpose="summarize")
+        messages = (ChatMessage("system", _ASKED), ChatMessage("user", told))
+        request = self._calls.addressed(CompletionRequest(messages, purpose="summarize"))
         text = ""
         self._calls.time()
         try:

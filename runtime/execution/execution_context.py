@@ -44,5 +44,7 @@ class ExecutionContext(SessionContext):
     """Each question is asked alone: for small models, which do one thing better than several."""
     contents: FileContents | None = None
     """Files that people sent; None where they are only named."""
+    model: str = ""
+    """The name of the model that answers where the program names none; "" leaves it to the purpose."""
     calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
     """What extensions let programs call, by name."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from runtime.core.errors import LLMError, PlaybookError
 from runtime.events.frames import AtWork, LLMAnswered, LLMBrokeOff, LLMRequested
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import Place, at_work
 from runtime.execution.frames.frame import Frame
-from runtime.llm.client import CompletionRequest, Usage
+from runtime.llm.client import CompletionRequest, Usage, name_for
 
 
 class ModelCalls:
@@ -21,6 +23,25 @@ class ModelCalls:
         self._waited_s = 0.0
         self._first_text_s: float | None = None
         self._pieces: list[str] = []
+
+    @property
+    def _asks_for(self) -> str:
+        """The model that the playbook names, else its agent, else the route."""
+        program, frame = self._context.program, self._frame
+        agent = program.agent(frame.agent.klass)
+        playbook = None if agent is None else agent.playbook(frame.state.playbook)
+        named = (spec.metadata.get("model") for spec in (playbook, agent) if spec is not None)
+        return str(next((name for name in named if name), self._context.model))
+
+    def addressed(self, request: CompletionRequest) -> CompletionRequest:
+        """The request, for the model that is to answer it."""
+        return replace(request, model=self._asks_for)
+
+    @property
+    def decides_elsewhere(self) -> bool:
+        """Whether choices and values are another model's than words."""
+        llm, model = self._context.llm, self._asks_for
+        return name_for(llm, "decide", model) != name_for(llm, "execute", model)
 
     @property
     def _person(self) -> str | None:
@@ -58,6 +79,7 @@ class ModelCalls:
 
     def end(self, usage: Usage, purpose: str = "execute") -> None:
         """It has answered."""
+        order = self._context.journal.state.order
         answered = LLMAnswered(
             *self.at,
             self._context.llm.model,
@@ -69,8 +91,9 @@ class ModelCalls:
             tokens_out=usage.output_tokens,
             tokens_cached=usage.cached_tokens,
             cost_usd=usage.cost_usd,
-            conversation=self._context.pages.address.key,
+            conversation=(self._context.pages.address if order is None else order.place).key,
             participant_id=self._person,
+            task=None if order is None or not (order.tokens or order.dollars) else order.root,
         )
         self.publish(answered)
 
@@ -86,6 +109,7 @@ class ModelCalls:
 
     async def text(self, request: CompletionRequest) -> str:
         """The whole answer to one question. Raises LLMError, and PlaybookError when the model may not be called."""
+        request = self.addressed(request)
         await self.begin(request)
         with self._context.pages.presence.working(self._frame.state.agent, None):
             async with self._context.llm.stream(request) as completion:

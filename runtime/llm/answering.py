@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
 
@@ -38,7 +39,7 @@ class AnsweringClient:
     async def warm_up(self) -> None:
         await self._provider.warm_up()
 
-    async def sees(self) -> bool | None:
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
         """See `runtime.llm.client.KnowsSight`."""
         return await self._provider.sees() if isinstance(self._provider, KnowsSight) else None
 
@@ -68,7 +69,7 @@ class Answer:
     @property
     def usage(self) -> Usage:
         """The tokens in the provider's count; complete when the iteration has ended."""
-        return self._usage
+        return replace(self._usage, model=self._options.name)
 
     def __aiter__(self) -> AsyncIterator[str]:
         self._iteration = self._pieces()

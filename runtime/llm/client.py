@@ -40,10 +40,15 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """A request to a model. `purpose` is "execute", "summarize", "compile" or DESCRIBE, for logs and accounting."""
+    """A request to a model.
+
+    `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile", "check" or
+    DESCRIBE. `model` is the name in the settings that the program or its route asks for; "" leaves it to the purpose.
+    """
 
     messages: tuple[ChatMessage, ...]
     purpose: str = "execute"
+    model: str = ""
     stop: tuple[str, ...] = ()
     temperature: float | None = None
     """None means the provider's default."""
@@ -55,7 +60,8 @@ class CompletionRequest:
 class Usage:
     """Tokens, as the provider counts them, and their price in US dollars; zeros where nobody says.
 
-    `window_tokens` is how many the model takes in one request, its answer included.
+    `window_tokens` is how many the model takes in one request, its answer included. `model` is the name of the one that
+    answered, "" where that is not known.
     """
 
     input_tokens: int = 0
@@ -63,6 +69,7 @@ class Usage:
     cached_tokens: int = 0
     cost_usd: float = 0.0
     window_tokens: int = 0
+    model: str = ""
 
 
 class Completion(Protocol):
@@ -93,8 +100,8 @@ class Provider(Protocol):
 class KnowsSight(Protocol):
     """A client or provider that may know whether its model takes pictures."""
 
-    async def sees(self) -> bool | None:
-        """Whether it does, by the provider's data; None when they do not say."""
+    async def sees(self, purpose: str = "execute", model: str = "", /) -> bool | None:
+        """Whether what answers such a request does, by the provider's data; None when they do not say."""
         ...
 
 
@@ -111,6 +118,20 @@ class LLMClient(Protocol):
         ...
 
     def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]: ...
+
+
+@runtime_checkable
+class ChoosesModels(Protocol):
+    """A client of several models."""
+
+    def name_for(self, purpose: str, model: str, /) -> str:
+        """The name in the settings of what answers a request of this purpose that asks for `model`."""
+        ...
+
+
+def name_for(client: LLMClient, purpose: str, model: str) -> str:
+    """The name in the settings of what answers such a request; "" for a client of one model."""
+    return client.name_for(purpose, model) if isinstance(client, ChoosesModels) else ""
 
 
 @runtime_checkable

@@ -21,7 +21,7 @@ class NoModelClient:
     """Takes the place of a model: every request fails with the reason, which says what to set."""
 
     def __init__(self, reason: str) -> None:
-        self._reason = reason
+        self.reason = reason
 
     @property
     def model(self) -> str:
@@ -30,7 +30,7 @@ class NoModelClient:
 
     def stream(self, _request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]:
         """A completion that raises NoModelSet when it is iterated."""
-        return _Unavailable(self._reason)
+        return _Unavailable(self.reason)
 
 
 class _Unavailable:

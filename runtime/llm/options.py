@@ -22,7 +22,6 @@ class ModelOptions:
     `name` is litellm's (`openai/gpt-…`, `anthropic/claude-…`). `base_url` ends before `/chat/completions`; with it a
     missing key is sent as a placeholder. Where only the model's process is to know the key, `api_key_file` has it, or
     `api_key_variable` among that process's own.
-    `vision` is the name of the model that describes pictures, asked where this one is.
     None for `temperature` or `max_output_tokens` leaves the provider's.
     """
 
@@ -35,7 +34,6 @@ class ModelOptions:
     max_output_tokens: int | None = None
     api_key_file: str | None = None
     api_key_variable: str | None = None
-    vision: str | None = None
 
     @property
     def speaks_openai(self) -> bool:

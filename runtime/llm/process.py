@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict
 from itertools import count
@@ -33,7 +33,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMUnavailable
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ModelLost, ModelReady
-from runtime.llm.client import CompletionRequest, Usage
+from runtime.llm.client import CompletionRequest, Provider, Usage
 from runtime.llm.frames import Frame, FrameReader, error_from, packed, usage_from
 from runtime.llm.options import ModelOptions
 
@@ -56,7 +56,7 @@ _GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, any
 
 
 class ModelProcess:
-    """A provider whose requests are made by a process of its own, as long as the block lasts.
+    """Providers whose requests are made by one process of their own, as long as the block lasts.
 
     The process is started by `warm_up` or by the first request. One that dies is started again: what it was answering
     fails with LLMUnavailable, so that it is asked again, and goes on, as after a connection that broke off.
@@ -64,7 +64,7 @@ class ModelProcess:
 
     def __init__(
         self,
-        options: ModelOptions,
+        models: Sequence[ModelOptions],
         environment: Mapping[str, str],
         clock: Clock,
         on_event: Tell = unheard,
@@ -75,8 +75,8 @@ class ModelProcess:
         files `keys`.
         """
         self._keys = dict(keys or {})
-        self._options = _unnamed_file(options)
-        self._model = options.name
+        self._options = _unnamed_file(models)
+        self._model = ", ".join(options.name for options in models)
         self._environment = dict(environment)
         self._clock = clock
         self._on_event = on_event
@@ -103,9 +103,9 @@ class ModelProcess:
         """Return when the process has imported what it needs."""
         await self._ready()
 
-    async def sees(self) -> bool | None:
-        """See `runtime.llm.client.KnowsSight`."""
-        return (await self._ready()).sees
+    async def sees(self, number: int) -> bool | None:
+        """Whether one of the models takes pictures; None when its provider's data do not say."""
+        return (await self._ready()).sees[number]
 
     async def _ready(self) -> _Link:
         while True:
@@ -114,9 +114,14 @@ class ModelProcess:
             if link.is_ready:
                 return link
 
-    async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
+    def provider(self, number: int = 0) -> Provider:
+        """The provider of one of the models, counted from 0."""
+        return _OneModel(self, number)
+
+    async def answer(self, number: int, request: CompletionRequest) -> AsyncGenerator[str | Usage, None]:
+        """The answer of one of the models, see `Provider.answer`."""
         link = await self._linked()
-        async with aclosing(link.ask(request)) as parts:
+        async with aclosing(link.ask(number, request)) as parts:
             async for part in parts:
                 yield part
 
@@ -200,6 +205,23 @@ class ModelProcess:
         changed.set()
 
 
+class _OneModel:
+    """One of the process's models."""
+
+    def __init__(self, process: ModelProcess, number: int) -> None:
+        self._process = process
+        self._number = number
+
+    def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
+        return self._process.answer(self._number, request)
+
+    async def warm_up(self) -> None:
+        await self._process.warm_up()
+
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+        return await self._process.sees(self._number)
+
+
 class _Link:
     """One run of the process, with the answers in progress."""
 
@@ -208,8 +230,8 @@ class _Link:
         self.settled = anyio.Event()
         """Set when the process is ready or has ended."""
         self.is_ready = False
-        self.sees: bool | None = None
-        """Whether the model takes pictures; None when its provider's data do not say."""
+        self.sees: Sequence[bool | None] = ()
+        """Whether each model takes pictures; None where its provider's data do not say."""
         self.is_over = False
         self._stream = stream
         self._numbers = count()
@@ -217,10 +239,10 @@ class _Link:
         self._outgoing, self._waiting = anyio.create_memory_object_stream[bytes](_MAX_WAITING_FRAMES)
         self._last_words = ""
 
-    async def ask(self, request: CompletionRequest) -> AsyncGenerator[str | Usage, None]:
-        """The parts of an answer. Leaving the iteration also stops the process's request."""
+    async def ask(self, model: int, request: CompletionRequest) -> AsyncGenerator[str | Usage, None]:
+        """The parts of an answer of one of the models. Leaving the iteration also stops the process's request."""
         number, answer = next(self._numbers), _Arriving()
-        frame = packed({"ask": number, "request": asdict(request)})
+        frame = packed({"ask": number, "model": model, "request": asdict(request)})
         self._answers[number] = answer
         try:
             with suppress(*_GONE):  # then the answer fails
@@ -332,14 +354,14 @@ class _Arriving:
             raise self._failure
 
 
-def _unnamed_file(options: ModelOptions) -> IO[bytes]:
-    """A file that holds the options with the key and has no name by which it could be opened."""
+def _unnamed_file(models: Sequence[ModelOptions]) -> IO[bytes]:
+    """A file that holds the options with the keys and has no name by which it could be opened."""
     file: IO[bytes]
     if sys.platform == "linux":
         file = os.fdopen(os.memfd_create("model"), "wb")
     else:
         file = tempfile.TemporaryFile()  # noqa: SIM115 - ModelProcess closes it
-    file.write(json.dumps(asdict(options)).encode())
+    file.write(json.dumps([asdict(options) for options in models]).encode())
     file.flush()
     return file
 

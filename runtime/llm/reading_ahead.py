@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage
+from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage, name_for
 
 MAX_PIECES = 100_000
 """The most pieces of one answer that may wait; reading continues once they are taken."""
@@ -28,6 +28,10 @@ class ReadingAhead:
     def model(self) -> str:
         """The name of the other client's model."""
         return self._client.model
+
+    def name_for(self, purpose: str, model: str, /) -> str:
+        """See `ChoosesModels`."""
+        return name_for(self._client, purpose, model)
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Ahead]:

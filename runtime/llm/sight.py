@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from runtime.llm.client import KnowsSight
+from runtime.llm.client import KnowsSight, LLMClient, name_for
 
 
 class Sight:
-    """What a node knows about the sight of its model."""
+    """What a node knows about the sight of its models."""
 
-    def __init__(self, client: Any = None, said: bool | None = None) -> None:
-        """`said` is what the settings say."""
+    def __init__(self, client: LLMClient | None = None, said: bool | None = None) -> None:
+        """`said` is what the settings say of them."""
         self._client = client
         self._said = said
-        self._refused = False
+        self._refused: set[str] = set()
 
-    async def sees(self) -> bool:
-        """Whether the model is to be given pictures."""
+    async def sees(self, purpose: str = "execute", model: str = "") -> bool:
+        """Whether what answers such a request is to be given pictures."""
         if self._said is not None:
             return self._said
-        known = await self._client.sees() if isinstance(self._client, KnowsSight) else None
-        return not self._refused if known is None else known
+        known = await self._client.sees(purpose, model) if isinstance(self._client, KnowsSight) else None
+        return self._named(purpose, model) not in self._refused if known is None else known
 
-    def refused(self) -> None:
-        """It has refused a request with pictures: from now on it gets none, unless its data or the settings say so."""
-        self._refused = True
+    def refused(self, purpose: str = "execute", model: str = "") -> None:
+        """It has refused a request with pictures: it gets no more, unless its data or the settings say so."""
+        self._refused.add(self._named(purpose, model))
+
+    def _named(self, purpose: str, model: str) -> str:
+        return "" if self._client is None else name_for(self._client, purpose, model)

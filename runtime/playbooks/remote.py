@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.core.address import CLIENT
 from runtime.core.errors import (
     NotAllowed,
     PlaybookError,
@@ -86,6 +87,9 @@ class RemotePlaybook:
 
     async def _be_allowed(self, frame: Frame) -> None:
         """Ask people whether the call may be made, once, and wait for the answer. Raises NotAllowed."""
+        order = self._context.journal.state.order
+        if order is not None and order.place.platform == CLIENT:
+            raise NotAllowed(f"{self.name} is to be allowed by people, and another program has ordered this task")
         texts = self._context.pages.texts
         given = ", ".join(f"{name}={shown_value(value, _ARGUMENT_CHARS)}" for name, value in frame.state.kwargs.items())
         question = texts("tools.may", tool=self.name, arguments=given)

@@ -31,6 +31,7 @@ from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.reminders import Reminders, ZoneOf
+from runtime.execution.calls.schedules import MakeSchedule, ScheduleCalls
 from runtime.execution.calls.tasks import TaskCalls
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import FrameEvents
@@ -63,9 +64,12 @@ from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
 from runtime.sessions.schedules.answers import ScheduleAnswers
+from runtime.sessions.schedules.of_programs import maker
+from runtime.sessions.schedules.open_runs import OpenRuns
+from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import TaskOrders
 from runtime.sessions.tasks.questions import TaskQuestions
-from runtime.sessions.tasks.work import TaskWork, payer
+from runtime.sessions.tasks.work import TaskWork
 from runtime.stores.inbox import Inbox
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.journal import Journal
@@ -86,6 +90,7 @@ class Assembly:
     received_files: ReceivedFiles
     commands: SessionCommands
     reminders: Reminders
+    runs: OpenRuns
     continuity: Continuity
     undo: Undo
     forks: Forks
@@ -133,20 +138,21 @@ def assembled(
     context = ExecutionContext(
         *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
         _model(around, journal, around.llm if watcher is None else ReadingAhead(around.llm, tasks)),
-        may_ask=lambda person: around.allowance(payer(record.address, journal.state), person),
+        may_ask=lambda person: task_work.budget.may_ask(person, record.address),
         steers=busy == "steer",
         servers=around.servers,
         tool_rules=around.tool_rules,
         transcript_chars=around.transcript_chars,
         alone=around.questions_alone,
         contents=around.intake,
+        model=around.models.get(record.program, ""),
         calls=around.calls,
     )
     library = Library(context, agents, meeting_host)
     times = {spec.name: planned for spec in program.agents if (planned := times_of(spec))}
     reminders = Reminders(journal, dispatcher.deliver, around.clock, times, _zone_of(record, around))
     logs = LogCalls(journal, around.bus, record.program)
-    task_calls = TaskCalls(session, builtins, around.tasks)
+    task_calls = TaskCalls(session, builtins, around.tasks, around.task_places)
     calls = calls_of(
         journal,
         *(
@@ -154,6 +160,7 @@ def assembled(
             utterances,
             questions,
             reminders,
+            ScheduleCalls(journal, _schedule_maker(record, around)),
             logs,
             AgentCalls(journal, agents, program, pages.all_shown),
             task_calls,
@@ -201,6 +208,7 @@ def assembled(
             {**meeting_commands.table(), **_schedule_commands(around, pages, reminders)},
         ),
         reminders,
+        OpenRuns(record, journal, tasks, around.runs),
         Continuity(context, library, host, loops, meeting_host),
         Undo(record, journal, loops, pages, event_handler, around),
         Forks(record, journal, around, inbox),
@@ -230,6 +238,13 @@ def _model(around: NodeContext, journal: Journal, llm: LLMClient) -> LLMClient:
 
 def _zone_of(record: SessionRecord, around: NodeContext) -> ZoneOf | None:
     return None if around.schedules is None else partial(around.schedules.zone, record.address)
+
+
+def _schedule_maker(record: SessionRecord, around: NodeContext) -> MakeSchedule | None:
+    """A task makes none: its conversation ends with it."""
+    if around.schedules is None or session_of(record.address) is not None:
+        return None
+    return maker(record, around.schedules, around.clock)
 
 
 def _schedule_commands(around: NodeContext, pages: Pages, reminders: Reminders) -> Mapping[str, Carry]:

@@ -308,6 +308,8 @@ class Conversation:
                 error = self._around.texts("session.task_not_taken", error=self._cause)
                 await refuse(entry.event, error, self._inbox, self._around.clock)
             await self._inbox.discard(entry, self._lease().token, reason=reason)
+            if self._around.runs is not None:
+                await self._around.runs.ended(entry.event.id, entry.event.address, "failed", why="DeadLetter")
             if entry.event.kind != TASK:
                 await self._tell(entry, "session.not_taken")
 

@@ -28,6 +28,7 @@ from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.resting import Resting
+from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Schedules
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.sessions import SessionStore
@@ -40,6 +41,23 @@ Allowance = Callable[[Address, str | None], Awaitable[str | None]]
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What models have cost."""
+
+    tokens: float = 0
+    dollars: float = 0
+
+
+SpentOf = Callable[[str], Awaitable[Spent]]
+"""What a task and all the tasks that come of it have spent, by its id."""
+
+
+async def nothing(_task: str, /) -> Spent:
+    """Nobody counts."""
+    return Spent()
+
+
 async def unlimited(_address: Address, _person: str | None, /) -> str | None:
     """Models may always be called."""
     return None
@@ -50,10 +68,11 @@ class NodeContext:
     """The parts that all sessions of a node share.
 
     `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
-    is by the same name, "queue" where it says nothing. The past of a playbook is summed up when it has more than
-    `transcript_chars`. Without an `alarm` sessions that wait for a time stay in memory; without `places` meetings are
-    held where their sessions live. `texts_on` are the texts of platforms by name, with commands as they are written
-    there; where it says nothing, `texts` are. `debugger` watches the sessions, where somebody debugs.
+    is by the same name, "queue" where it says nothing, and `models` are the names of what answers where a program does
+    not say. The past of a playbook is summed up when it has more than `transcript_chars`. Without an `alarm` sessions
+    that wait for a time stay in memory; without `places` meetings are held where their sessions live. `texts_on` are
+    the texts of platforms by name, with commands as they are written there; where it says nothing, `texts` are.
+    `debugger` watches the sessions, where somebody debugs.
     """
 
     programs: Mapping[str, Program]
@@ -68,17 +87,21 @@ class NodeContext:
     intake: FileIntake | None = None
     """Reads what people send; None where files are only named to models."""
     sight: Sight = field(default_factory=Sight)
-    vision_model: str | None = None
-    """The model that describes pictures for one that takes none, where one is set."""
+    describes: bool = False
+    """Whether another model describes pictures for one that takes none."""
     texts: Texts = field(default_factory=english)
     texts_on: Mapping[str, Texts] = field(default_factory=dict)
     busy: Mapping[str, Busy] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
     allowance: Allowance = unlimited
+    spent: SpentOf = nothing
     servers: RemoteServers = field(default_factory=NoRemoteServers)
     tool_rules: ToolRules = field(default_factory=ToolRules)
     alarm: Alarm | None = None
     schedules: Schedules | None = None
     """Those of conversations; None where nobody can make any."""
+    runs: Runs | None = None
+    """Those of all schedules; None where nobody keeps how they end."""
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS
     questions_alone: bool = False
@@ -87,6 +110,8 @@ class NodeContext:
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
     tasks: TaskLimits | None = field(default_factory=TaskLimits)
     """Bounds what agents have done in the background; None where nobody would do it."""
+    task_places: Mapping[str, Address] = field(default_factory=dict)
+    """The conversations that may be told what came of a task, by the names that programs use."""
     debugger: WatchSession | None = None
     resting: Resting = field(default_factory=Resting)
     extended: ExtendedChannels | None = None
@@ -99,7 +124,7 @@ class NodeContext:
     @property
     def describer(self) -> Describer:
         """Who puts files into words."""
-        return Describer(self.llm, self.sight, self.vision_model, self.allowance, self.bus.publish)
+        return Describer(self.llm, self.sight, self.allowance, self.bus.publish, describes=self.describes)
 
     def on(self, platform: str) -> NodeContext:
         """The context with the texts of a platform."""

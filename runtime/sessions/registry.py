@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,8 @@ from runtime.stores.sessions import Lease, SessionRecord
 
 WRITTEN_WITHIN_S = 3.0
 """How long a conversation that is parked waits for answers of its platform and for the store."""
+
+_PAGE_CHARS = 32
 
 
 @dataclass(slots=True, eq=False)
@@ -135,8 +138,10 @@ class Registry:
             living.conversation.put(entry)
 
     async def _say(self, entry: InboxEntry, lease: Lease) -> None:
-        """Say a notice. A crash before it is put aside says it again."""
-        page = self._around.outbox.page(PageSpec(uuid.uuid4().hex, entry.event.address, GATEWAY), UNRECORDED)
+        """Say a notice. A crash before it is put aside says it again, in the same page: a platform that recognises
+        repetitions shows it once."""
+        id_ = hashlib.sha256(f"{entry.event.address.key} {entry.event.id}".encode()).hexdigest()[:_PAGE_CHARS]
+        page = self._around.outbox.page(PageSpec(id_, entry.event.address, GATEWAY), UNRECORDED)
         with suppress(AdapterError):  # nobody can be told there
             await page.finish(entry.event.text)
         with suppress(LeaseLost):  # then the next node says it

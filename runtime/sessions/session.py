@@ -65,8 +65,7 @@ class Session:
         """What goes on in its place, where it was succeeded."""
         self.unfinished: list[InboxEntry] = []
         """The events that were being taken when the session ended, for the next one to take."""
-        self._listening = False
-        self._spoken_with = False
+        self._listening = self._spoken_with = False
         self._written = Signal()
         self._idle: anyio.CancelScope | None = None
         self._tasks = anyio.create_task_group()
@@ -212,16 +211,15 @@ class Session:
         self._consume(first)
         self._parts.binding.meet(first.event)
         self._parts.pages.tell(succession.notice)
-        kept = self._parts.places.all
-        self._parts.places.undone([place for place in succession.places if place not in kept])
+        self._parts.places.undone([place for place in succession.places if place not in self._parts.places.all])
         if self._broken is None:
             self._parts.questions.ask_again()
 
     async def _begin(self, entry: InboxEntry) -> None:
         program, event = self._program, await self._parts.received_files.of(entry.event)
-        self._consume(entry)
         self._spoken_with = True
         self._journal.note(SessionBegun(program.digest, playbooks=outline(program)))
+        self._consume(entry)
         self._parts.binding.meet(event)
         if event.kind == TASK:
             self._parts.task_work.begin(event, self._broken)
@@ -252,6 +250,7 @@ class Session:
             heard = await self._listen(backlog, first)
         if heard is not Outcome.RESTING:
             self._parts.event_handler.ended()
+            await self._parts.runs.close()
         with anyio.move_on_after(SETTLED_WITHIN_S if heard is Outcome.SUCCEEDED else None):
             await self._parts.pages.all_shown()
         if self._journal.state.ended:
@@ -373,6 +372,7 @@ class Session:
 
     def _consume(self, entry: InboxEntry) -> None:
         """Take `entry` out of the inbox with the commit that carries what it leads to."""
+        self._parts.runs.take(entry.event)
         self._journal.consume(entry.entry_id)
 
     async def _taken(self, *entries: InboxEntry) -> None:

@@ -50,6 +50,10 @@ TASK_ASKS = "task_asks"
 """The kind of the event that says that a task waits for people's answer, or no longer; `text` is what
 `runtime.sessions.tasks.letters.Asking` writes."""
 
+TASK_AGAIN = "task_again"
+"""The kind of the event by which a session orders a task of its own again; `text` is what
+`runtime.sessions.tasks.letters.Again` writes."""
+
 CROWDING = frozenset({"message", "edit", "deletion", "reaction", "choice"})
 """The kinds of events of which a limited number may wait in one conversation. Commands always may, a stop above all."""
 

@@ -25,7 +25,7 @@ from runtime.tape.facts.session import (
     SessionEnded,
     SessionLoaded,
 )
-from runtime.tape.rules import course, lineage, participants, people, tasks, turns  # noqa: F401 - their rules
+from runtime.tape.rules import course, lineage, participants, people, schedules, tasks, turns  # noqa: F401 - their rules
 from runtime.tape.rules.frames import prune, take_messages
 from runtime.tape.rules.meetings import close_meeting
 from runtime.tape.rules.registry import RULES, rule

@@ -168,6 +168,8 @@ class Journal:
         """Told of every fact when it was noted."""
         self.written = Listeners[None]()
         """Told of every commit when it was made."""
+        self.rests = Listeners[None]()
+        """Told when work has come to rest without a fact."""
         self.running = RunningCode(self.state)
         self.settles = False
         """Whether somebody waits for a moment in which all that is noted is durable."""
@@ -236,7 +238,7 @@ class Journal:
         state = self.state
         if state.ended:
             return state.restless()
-        return state.owes_tasks() or (state.broken is None and self.at_work())
+        return state.runs_to_end() or state.owes_tasks() or (state.broken is None and self.at_work())
 
     def at_work(self) -> bool:
         """Whether something is being done now."""
@@ -250,6 +252,8 @@ class Journal:
         """Have it recorded that work has come to rest, when that happened without a fact."""
         if self._awake and not self.awake():
             self._writing.wake()
+        if not self.at_work():
+            self.rests.tell(None)
 
     def listen(self, frame: str, changed: Callable[[], None]) -> None:
         """Call `changed` whenever a fact about `frame` is noted."""

@@ -114,7 +114,7 @@ class QuestionState:
 
 @dataclass(slots=True)
 class ClosedQuestion:
-    """A question whose choices have to go; `free`: it asked for words."""
+    """A question whose choices have to go; `free`: it asked for words. `chosen` is the line that takes their place."""
 
     page: str
     agent: str
@@ -123,6 +123,7 @@ class ClosedQuestion:
     reply_to: str | None
     parts: dict[int, str]
     place: Address | None = None
+    chosen: str = ""
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ from runtime.tape.people_state import (
     SaidState,
     ThreadState,
 )
+from runtime.tape.run_state import RunState
 from runtime.tape.task_state import OrderState, TaskState
 
 MAX_HISTORY = 100
@@ -241,6 +242,8 @@ class SessionState:
     """Those of them that are at work, and the latest that have ended, by their numbers."""
     order: OrderState | None = None
     """Of a task: what it is to do."""
+    runs: dict[str, RunState] = field(default_factory=dict)
+    """Runs of schedules that have not ended, by the ids of their events."""
 
     def people_named(self, text: str) -> list[PersonId]:
         """The ids of the people whom `text` names, in any case.
@@ -316,8 +319,8 @@ class SessionState:
     def restless(self) -> bool:
         """Whether there is work to do now: a frame waits neither for people nor for a time, or a result is to come."""
         if self.ended:
-            return self.home is not None or self.unposted() or self.owes_tasks()
-        return self.owes_tasks() or (self.broken is None and self.at_work())
+            return self.home is not None or self.unposted() or self.owes_tasks() or bool(self.runs)
+        return self.runs_to_end() or self.owes_tasks() or (self.broken is None and self.at_work())
 
     def unposted(self) -> bool:
         """Whether something that was said to an agent in another process is still to go there."""
@@ -337,6 +340,12 @@ class SessionState:
         answers = self.order is not None and (self.order.over or self.ended) and not self.order.answered
         tells = self.order is not None and not self.ended and bool(self.order.to_tell)
         return answers or tells or any(task.to_post for task in self.tasks.values())
+
+    def runs_to_end(self) -> bool:
+        """Whether there are runs of schedules for which nothing waits that comes by itself: a time, or a task."""
+        if not self.runs or self.tasks_at_work():
+            return False
+        return not any(wait.source is None or "task" in wait.source for wait in self.waits.values())
 
     def come(self) -> CallKey | None:
         """The latest wait for which something has come, by its key in `waits`; None when there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -58,6 +59,14 @@ class TapeStore(Protocol):
         ...
 
 
+class Following(Protocol):
+    """One who waits for news of a tape."""
+
+    async def news(self) -> None:
+        """Return when there may be news since the last wait. Raises StorageError."""
+        ...
+
+
 class TapeReader(TapeStore, Protocol):
     """More ways to read tapes, for observers of a session, while it works or afterwards."""
 
@@ -72,6 +81,10 @@ class TapeReader(TapeStore, Protocol):
     def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
         """The facts with `seq` above `after`, and those to come as they come, without a gap, until the session is
         deleted. Who has had enough stops reading."""
+        ...
+
+    def following(self, session: SessionId) -> AbstractAsyncContextManager[Following]:
+        """News of a session from now on, for who reads by himself."""
         ...
 
 

@@ -37,8 +37,9 @@ class TaskQuestion:
 class TaskState:
     """A task that this session has ordered, by its number there.
 
-    `agent` has ordered it; `deliver` is who gets the result: CALLER or NOBODY. `due` is in
-    seconds since the epoch. `to_post` is what its own inbox is still to get: "order", "cancel".
+    `agent` has ordered it; `deliver` is who gets the result: CALLER, NOBODY, or a place of the settings by its name.
+    `due` is in seconds since the epoch. `to_post` is what its own inbox is still to get, "order" or "cancel", or the
+    inbox of its place: "result".
     """
 
     number: int
@@ -84,7 +85,8 @@ class OrderState:
     """The task that this session is: what was ordered, and what has come of it.
 
     `home` is the conversation of the orderer, which gets the result, `place` the one where people see what it says.
-    `frame` is the playbook that was ordered, by its id. `answered`: the orderer has the result.
+    `frame` is the playbook that was ordered, by its id. `answered`: the orderer has the result. The task `root` and all
+    that come of it may use `tokens` and `dollars`, 0 for any number.
     """
 
     number: int
@@ -99,6 +101,9 @@ class OrderState:
     value: Any = None
     error: str | None = None
     answered: bool = False
+    root: str = ""
+    tokens: int = 0
+    dollars: float = 0.0
     asks: dict[str, TaskQuestion] = field(default_factory=dict)
     """What it, or a task of it, waits for people to answer."""
     to_tell: list[str] = field(default_factory=list)

@@ -30,6 +30,7 @@ def main() -> None:
             without=KINDS if arguments.calm else arguments.without,
             only=KILLS if arguments.kills else (),
             in_haste=arguments.kills,
+            tasks=arguments.tasks,
         )
         if arguments.plan:
             _say("\n".join(plan.lines()))
@@ -64,6 +65,7 @@ def _arguments() -> argparse.Namespace:
         "--without", action="append", default=[], choices=KINDS, help="leave out a kind of fault; the rest stays"
     )
     parser.add_argument("--kills", action="store_true", help="nothing but kill -9, twice a round")
+    parser.add_argument("--tasks", action="store_true", help="order tasks in every conversation")
     parser.add_argument("--calm", action="store_true", help="no faults at all")
     parser.add_argument("--logs", type=Path, default=None, help="a file for what the gateways of the last run logged")
     parser.add_argument("--verbose", action="store_true", help="tell every round")
@@ -75,6 +77,7 @@ def _command(arguments: argparse.Namespace, seed: int) -> str:
     options = [f"--shape {arguments.shape}"] if arguments.shape else []
     options += ["--calm"] if arguments.calm else [f"--without '{kind}'" for kind in arguments.without]
     options += ["--kills"] if arguments.kills else []
+    options += ["--tasks"] if arguments.tasks else []
     more = f' CHAOS="{" ".join(options)}"' if options else ""
     return f"make chaos SEED={seed} ROUNDS={arguments.rounds} MINUTES=0{more}"
 

@@ -17,6 +17,12 @@ PlaceKind = Literal["telegram", "group", "slack", "slack direct", "discord", "di
 SHAPES: tuple[Shape, ...] = ("alone", "wired", "pair")
 PLACES: tuple[PlaceKind, ...] = ("telegram", "group", "slack", "slack direct", "discord", "discord direct", "web")
 
+PRESSED: tuple[PlaceKind, ...] = ("telegram", "group", "slack", "slack direct")
+"""Where a press is repeated until it was taken."""
+
+_WORKSHOPS = {True: "asking-workshop", False: "workshop"}
+"""The stories about tasks, with and without questions."""
+
 EVERYWHERE = (
     "kill gateway",
     "stop gateway",
@@ -130,19 +136,22 @@ def make_plan(
     only: Sequence[str] = (),
     in_haste: bool = False,
     meetings: bool = True,
+    tasks: bool = False,
 ) -> Plan:
     """A seed's plan, which says what options do not: a calm round, then `rounds` more. Each kind of fault comes
     before any comes again.
 
     `without` leaves out kinds of faults, and everything else stays as it is; `only` are the kinds to choose from.
     `in_haste`, every fault is followed by another while it is recovered from; without `meetings`, which take their
-    time, none are held.
+    time, none are held. With `tasks` every conversation orders tasks.
     """
     chance = random.Random(f"plan {seed}")
     by_lot: Shape = chance.choice(SHAPES)
     shape = shape or by_lot
     by_chance = chance.random() < _WITH_MODEL
     casts = tuple(_casts(chance, with_model=by_chance if with_model is None else with_model))
+    if tasks:
+        casts = tuple(Cast(cast.place, _WORKSHOPS[cast.place in PRESSED]) for cast in casts)
     kinds = _kinds(chance, only or kinds_of(shape))
     said: list[list[Said]] = [[] for _ in casts]
     made = [Round(tuple(_beginnings(chance, casts, said)), ())]
@@ -165,10 +174,13 @@ def kinds_of(shape: Shape) -> tuple[str, ...]:
 
 
 def _casts(chance: random.Random, *, with_model: bool) -> Iterator[Cast]:
-    """Each kind of place once, and some twice."""
+    """Each kind of place once, and some twice; tasks are ordered in two of them at least."""
     stories = [story.name for story in STORIES.values() if story.needs_model is with_model]
     for place in (*PLACES, "telegram", "web", "telegram"):
-        yield Cast(place, "house" if chance.random() < _IN_THE_HOUSE[with_model] else chance.choice(stories))
+        fitting = [name for name in stories if place in PRESSED or not STORIES[name].pressed]
+        yield Cast(place, "house" if chance.random() < _IN_THE_HOUSE[with_model] else chance.choice(fitting))
+    yield Cast("telegram", _WORKSHOPS[True])
+    yield Cast("web", _WORKSHOPS[False])
 
 
 def _kinds(chance: random.Random, kinds: Sequence[str]) -> Iterator[str]:

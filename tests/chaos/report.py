@@ -9,7 +9,7 @@ from tests.chaos.disk import LEFT_OUT
 from tests.chaos.plan import KINDS
 from tests.chaos.run import Outcome
 
-_TOTALS = ("messages", "sentences", "conversations", "sessions", "model replies")
+_TOTALS = ("messages", "sentences", "conversations", "sessions", "tasks", "model replies")
 
 
 def table(outcomes: Sequence[Outcome], seconds: float) -> str:

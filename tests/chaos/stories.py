@@ -9,9 +9,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 HOUSE = ROOT / "tests" / "chaos" / "programs" / "house.pb"
+WORKSHOP = ROOT / "tests" / "chaos" / "programs" / "workshop.pb"
 ADDER = ROOT / "tests" / "chaos" / "programs" / "adder.pb"
 
 YES, NO = "Yes", "No"
+
+BROKEN = "is broken"
+"""What the error of a playbook says that is to fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,8 @@ Speaks = Callable[[random.Random, Sequence[Said], int], Said]
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A program and the conversation about it. `speakers` are the names that may stand above a text."""
+    """A program and the conversation about it. `speakers` are the names that may stand above a text. `pressed`: people
+    answer it by presses alone, which not every platform repeats after a fault."""
 
     name: str
     program: Path
@@ -41,12 +46,16 @@ class Story:
     expected: Expected
     speakers: tuple[str, ...]
     needs_model: bool = False
+    pressed: bool = False
 
 
 _HOUSE_WORDS = ("echo", "echo", "story", "story", "sleep", "wait", "ask", "meet", "watch", "other", "file", "bye")
 _HOUSE_ALONE = frozenset({"wait", "ask", "bye", "meet"})
 _LONG_ENOUGH = 4
 """A session has heard so much before it may be ended."""
+
+_ASKS = 0.25
+"""How often a task asks, where people answer by a press that is repeated."""
 
 
 def _house_says(chance: random.Random, said: Sequence[Said], unique: int) -> Said:
@@ -91,6 +100,49 @@ def _house_answer(number: int, word: str, rest: str, then: str) -> list[str]:
         "watch": [f"The level is {number + 10}.", f"{number}. Watched {rest}."],
         "other": [f"I count {rest}.", f"{number}. There are {len(rest)} of {rest}, they weigh {3 * len(rest)}."],
         "file": [f"{number}. Here is {rest}."],
+    }
+    return answers.get(word, [f"{number}. I heard {rest}."])
+
+
+_TASK_WORDS = ("three", "three", "parts", "cancel", "break", "later", "echo")
+_TASK_ALONE = frozenset({"later", "choose"})
+"""What comes of a task that nobody waits for comes between other answers, and a question waits for its answer."""
+
+_TASKS_OF = {"three": 3, "parts": 1, "cancel": 1, "break": 1, "choose": 1, "later": 1}
+"""How many tasks a word orders, in the conversation itself."""
+
+
+def _tasks_say(chance: random.Random, said: Sequence[Said], unique: int) -> Said:
+    if not said:
+        return Said("hello", alone=True)
+    word = chance.choice(_TASK_WORDS)
+    return Said(f"{word} thing{unique}", alone=word in _TASK_ALONE)
+
+
+def _tasks_ask(chance: random.Random, said: Sequence[Said], unique: int) -> Said:
+    if said and chance.random() < _ASKS:
+        return Said(f"choose thing{unique}", chance.choice((YES, NO)), alone=True)
+    return _tasks_say(chance, said, unique)
+
+
+def _tasks_expected(said: Sequence[Said]) -> list[str]:
+    seen: list[str] = []
+    ordered = 0
+    for number, each in enumerate(said):
+        word, _, rest = each.text.partition(" ")
+        ordered += _TASKS_OF.get(word, 0) if number else 0
+        seen += _tasks_answer(number, word, rest, each.then, ordered) if number else ["The workshop is open."]
+    return seen
+
+
+def _tasks_answer(number: int, word: str, rest: str, then: str, task: int) -> list[str]:
+    answers: dict[str, list[str]] = {
+        "three": [f"{number}. There are one {rest}c, one {rest}b, one {rest}a."],
+        "parts": [f"{number}. It is one {rest}x and one {rest}y."],
+        "cancel": [f"{number}. task {task} (Hand.Rest) was cancelled."],
+        "break": [f"{number}. task {task} (Hand.Break) failed: {rest} {BROKEN}."],
+        "choose": [f"Task {task} (Hand.Choose) asks: Shall we make {rest}?", f"{number}. {then}, said of {rest}."],
+        "later": [f"Task {task}, Hand.Make, is completed. Its result: one {rest}"],
     }
     return answers.get(word, [f"{number}. I heard {rest}."])
 
@@ -239,6 +291,8 @@ STORIES = {
             _tour_expected,
             ("Guide", "Librarian", "Painter", "Poet"),
         ),
+        Story("workshop", WORKSHOP, _tasks_say, _tasks_expected, ("Workshop", "Hand")),
+        Story("asking-workshop", WORKSHOP, _tasks_ask, _tasks_expected, ("Workshop", "Hand"), pressed=True),
         Story("hello", ROOT / "examples" / "hello.pb", _hello_says, _hello_expected, ("Greeter",), needs_model=True),
         Story(
             "orders",

@@ -100,7 +100,7 @@ def name(provider: str) -> str:
 
 @pytest.fixture
 def client(server: OpenAIServer, process: ModelProcess, clock: SkippingClock, name: str) -> AnsweringClient:
-    return AnsweringClient(process, options_for(server, name), clock)
+    return AnsweringClient(process.provider(), options_for(server, name), clock)
 
 
 def options_for(server: OpenAIServer, name: str, timeouts: ModelTimeouts | None = None) -> ModelOptions:
@@ -108,7 +108,7 @@ def options_for(server: OpenAIServer, name: str, timeouts: ModelTimeouts | None 
 
 
 def started(options: ModelOptions) -> ModelProcess:
-    return ModelProcess(options, model_environment(), SystemClock())
+    return ModelProcess([options], model_environment(), SystemClock())
 
 
 @asynccontextmanager
@@ -117,7 +117,7 @@ async def connected(server: OpenAIServer, clock: SkippingClock, name: str) -> As
     options = options_for(server, name)
     async with started(options) as process:
         await process.warm_up()
-        yield AnsweringClient(process, options, clock)
+        yield AnsweringClient(process.provider(), options, clock)
 
 
 async def ask(client: LLMClient, request: CompletionRequest = HELLO) -> tuple[list[str], Usage]:
@@ -126,11 +126,11 @@ async def ask(client: LLMClient, request: CompletionRequest = HELLO) -> tuple[li
         return pieces, completion.usage
 
 
-async def test_text_comes_whole_and_usage_at_the_end(client: AnsweringClient, server: OpenAIServer) -> None:
+async def test_text_comes_whole_and_usage_at_the_end(client: AnsweringClient, server: OpenAIServer, name: str) -> None:
     server.add(Reply("Hallo, schöne Welt!", chunk_chars=7, usage=(120, 9, 64)))
     pieces, usage = await ask(client)
     assert "".join(pieces) == "Hallo, schöne Welt!"
-    assert usage == Usage(input_tokens=120, output_tokens=9, cached_tokens=64)
+    assert usage == Usage(input_tokens=120, output_tokens=9, cached_tokens=64, model=name)
 
 
 async def test_an_answer_of_a_model_with_a_known_price_has_its_cost_and_its_window(
@@ -188,7 +188,7 @@ async def test_a_server_that_knows_no_schemas_is_asked_without_one_from_then_on(
 ) -> None:
     server.add(Reply(status=400), Reply('{"n": 3}'), Reply('{"n": 4}'))
     async with started(options_for(server, name)) as process:
-        client = AnsweringClient(process, options_for(server, name), clock)
+        client = AnsweringClient(process.provider(), options_for(server, name), clock)
         assert "".join((await ask(client, HELD))[0]) == '{"n": 3}'
         assert "".join((await ask(client, HELD))[0]) == '{"n": 4}'
     assert ["response_format" in request for request in server.requests] == [True, False, False]
@@ -299,7 +299,7 @@ async def test_silence_before_the_first_piece_times_out(
 ) -> None:
     server.add(reply)
     await process.warm_up()
-    client = AnsweringClient(process, options_for(server, name, ModelTimeouts(first_piece_s=2.0)), clock)
+    client = AnsweringClient(process.provider(), options_for(server, name, ModelTimeouts(first_piece_s=2.0)), clock)
     with pytest.raises(LLMTimeout, match=name):
         await ask(client)
     assert len(server.requests) == 1
@@ -310,7 +310,7 @@ async def test_silence_between_pieces_times_out(
     server: OpenAIServer, process: ModelProcess, clock: SkippingClock, name: str
 ) -> None:
     server.add(Reply("first second", hold_after_chars=6))
-    client = AnsweringClient(process, options_for(server, name, ModelTimeouts(between_pieces_s=0.1)), clock)
+    client = AnsweringClient(process.provider(), options_for(server, name, ModelTimeouts(between_pieces_s=0.1)), clock)
     with pytest.raises(LLMTimeout, match="next piece"):
         await ask(client)
 
@@ -319,7 +319,7 @@ async def test_answer_without_end_times_out(
     server: OpenAIServer, process: ModelProcess, clock: SkippingClock, name: str
 ) -> None:
     server.add(Reply("0123456789" * 100, chunk_chars=1, chunk_delay_s=0.01))
-    client = AnsweringClient(process, options_for(server, name, ModelTimeouts(whole_s=0.5)), clock)
+    client = AnsweringClient(process.provider(), options_for(server, name, ModelTimeouts(whole_s=0.5)), clock)
     with pytest.raises(LLMTimeout):
         await ask(client)
 
@@ -393,7 +393,7 @@ async def test_fake_server_serves_other_processes(tmp_path: Path, clock: Skippin
             started(ModelOptions("openai/test", base_url=base_url)) as asked,
             httpx.AsyncClient(timeout=60) as http,
         ):
-            client = AnsweringClient(asked, ModelOptions("openai/test"), clock)
+            client = AnsweringClient(asked.provider(), ModelOptions("openai/test"), clock)
             assert (await ask(client))[0] == ["plain"]
             await http.post(f"{control}/release")
             magic = CompletionRequest((ChatMessage("user", "the magic word"),))

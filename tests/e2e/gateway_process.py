@@ -23,7 +23,7 @@ START_LIMIT_S = 120.0
 SEEN_LIMIT_S = 90.0
 """How long something that must become visible is waited for."""
 
-_URL = r"web chat\s+(http://\S+)"
+_URL = r"(?:web chat|health|bus)\s+(http://\S+)"
 
 
 def environment_of(data_dir: Path, more: Mapping[str, str]) -> dict[str, str]:
@@ -39,7 +39,10 @@ def environment_of(data_dir: Path, more: Mapping[str, str]) -> dict[str, str]:
 
 
 class Gateway:
-    """`parley run [PROGRAM]` on a data directory that outlives it. Its output is read as long as it runs."""
+    """`parley run [PROGRAM]`, or another command that serves, on a data directory that outlives it.
+
+    Its output is read as long as it runs.
+    """
 
     def __init__(
         self,
@@ -48,8 +51,10 @@ class Gateway:
         environment: Mapping[str, str],
         tasks: TaskGroup,
         options: Sequence[str] = (),
+        command: str = "run",
     ) -> None:
         self._options = options
+        self._command = command
         self.url = ""
         self.output = ""
         self.data_dir = data_dir
@@ -73,7 +78,7 @@ class Gateway:
     async def start(self) -> None:
         """Return when it says where to go. Fails with its output when it does not."""
         program = [] if self._program is None else [str(self._program)]
-        command = [sys.executable, "-m", "gateway", "run", *program, *self._options]
+        command = [sys.executable, "-m", "gateway", self._command, *program, *self._options]
         environment = environment_of(self.data_dir, self._environment)
         process = await anyio.open_process(command, env=environment, cwd=self.data_dir, stderr=subprocess.STDOUT)
         self._process, self.output = process, ""
@@ -159,11 +164,16 @@ class Gateway:
 
 @asynccontextmanager
 async def gateway(
-    data_dir: Path, program: Path | None, environment: Mapping[str, str] | None = None, *, options: Sequence[str] = ()
+    data_dir: Path,
+    program: Path | None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    options: Sequence[str] = (),
+    command: str = "run",
 ) -> AsyncIterator[Gateway]:
     """A running gateway, which is killed in the end if it still lives."""
     async with anyio.create_task_group() as tasks:
-        made = Gateway(data_dir, program, environment or {}, tasks, options)
+        made = Gateway(data_dir, program, environment or {}, tasks, options, command)
         try:
             await made.start()
             yield made

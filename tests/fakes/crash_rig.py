@@ -308,12 +308,12 @@ class RigOutbox:
         self._tasks.start_soon(_call, done)
         return True
 
-    def settle(self, page: PageSpec, text: str, /, *, done: Done = unheard) -> None:
-        self._tasks.start_soon(self._settle, page, text, done)
+    def settle(self, page: PageSpec, text: str, chosen: str, /, *, done: Done = unheard) -> None:
+        self._tasks.start_soon(self._settle, page, text, chosen, done)
 
-    async def _settle(self, page: PageSpec, text: str, done: Done) -> None:
+    async def _settle(self, page: PageSpec, text: str, chosen: str, done: Done) -> None:
         line = Line(page.id, page.address, page.speaker, Extras(page.reply_to, page.people, page.choices, page.file))
-        await self._presenter.settle(line, page.parts, text)
+        await self._presenter.settle(line, page.parts, text, chosen)
         done(True)
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:

@@ -190,6 +190,7 @@ class World:
         """Until it is set, the platform does not answer who wants a place opened."""
         self.may_open.set()
         self.settled: list[PageSpec] = []
+        self.settled_texts: list[str] = []
         self.offered: list[PageSpec] = []
         self.doing: list[str | None] = []
         self.servers: RemoteServers = NoRemoteServers()
@@ -440,9 +441,10 @@ class World:
     async def link(self, to: Address, /) -> str | None:
         return f"at:{to.key}"
 
-    def settle(self, page: PageSpec, _text: str, /, *, done: Done = unheard) -> None:
+    def settle(self, page: PageSpec, text: str, chosen: str, /, *, done: Done = unheard) -> None:
         if self.reached:
             self.settled.append(page)
+            self.settled_texts.append(f"{text}\n\n{chosen}" if chosen else text)
             self.tasks.start_soon(_done, done)
 
 

@@ -16,12 +16,14 @@ from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
+from runtime.sessions.schedules.runs import Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, ScheduleLimits, Schedules
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Lease, LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.crash_world import ADDRESS, Crash, World
+from tests.fakes.memory.schedule_runs import MemoryRuns
 from tests.fakes.memory.schedules import MemorySchedules
 from tests.fakes.memory.timers import MemoryTimers
 from tests.fakes.talk import Model
@@ -40,7 +42,7 @@ class Mortal:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
-        if name not in ("commit", "set", "cancel", "done", "add", "remove", "set_zone", "passed"):
+        if name not in ("commit", "set", "cancel", "done", "add", "remove", "set_zone", "passed", "begin", "put"):
             return found
         return self._dying(found)
 
@@ -78,6 +80,8 @@ class Sleepers:
         self.store = MemorySessionStore(self.leases, self.inbox)
         self.timers = MemoryTimers(self.leases, self.store)
         self.schedules = MemorySchedules(self.leases)
+        self.runs = MemoryRuns()
+        self.failing: list[Failing] = []
         self.events: list[str] = []
 
     @property
@@ -115,7 +119,8 @@ class Sleepers:
         lease = Lease(SHARD, token)
         store, inbox = Mortal(self.store, self.world), Mortal(self.inbox, self.world)
         alarm = Alarm(Mortal(self.timers, self.world), store, inbox, clock)
-        schedules = Schedules(Mortal(self.schedules, self.world), inbox, clock, self.limits, self.attend)
+        runs = Runs(Mortal(self.runs, self.world), clock, self._note_failing)
+        schedules = Schedules(Mortal(self.schedules, self.world), inbox, clock, self.limits, self.attend, runs)
         bus = Bus(clock)
         bus.subscribe("*", lambda event: self.events.append(event.name))
         around = NodeContext(
@@ -129,6 +134,7 @@ class Sleepers:
             idle_s=self.idle_s,
             alarm=alarm,
             schedules=schedules,
+            runs=runs,
         )
         async with anyio.create_task_group() as tasks:
             self.world.tasks = tasks
@@ -146,6 +152,9 @@ class Sleepers:
             else:
                 raise AssertionError(f"it never came about; people saw {self.chat}")
             tasks.cancel_scope.cancel()
+
+    async def _note_failing(self, failing: Failing) -> None:
+        self.failing.append(failing)
 
     async def _hand_over(self, registry: Registry, lease: Lease) -> None:
         cursor = "0"

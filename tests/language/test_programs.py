@@ -25,7 +25,6 @@ PROGRAMS = sorted(path for path in (Path(__file__).parent / "programs").iterdir(
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.pb"))
 
 JUSTIFIED = {
-    "10_metadata_everywhere.pb": ["`model: small` of A is not used"],
     "26_imports.pb": ["Shared is the name of a built-in call"],
     "35_evaluator.pb": ["$cases is read and never set"],
 }

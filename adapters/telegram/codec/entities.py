@@ -38,7 +38,7 @@ class _Change:
 
 def said(text: str, entities: Sequence[Json], us: OurBots, people: Names) -> Said:
     """Read a text with its entities."""
-    units = text.encode("utf-16-le")
+    units = text.encode("utf-16-le", "surrogatepass")
     known = [(Entity(raw["type"], raw["offset"], raw["length"]), raw) for raw in entities]
     changes = [found for entity, raw in known if (found := _mention(entity, raw, units, us, people)) is not None]
     command = next((entity for entity, _ in known if entity.kind == "bot_command" and entity.offset == 0), None)

@@ -5,6 +5,7 @@ import { Composer } from "./composer.js";
 import { Connection } from "./connection.js";
 import { emptyRoom } from "./empty_room.js";
 import { Frames } from "./frames.js";
+import { offerKeys } from "./keys.js";
 import { Drafts, ReadMarks, Unsent } from "./keep.js";
 import { askName, whoAmI } from "./login.js";
 import { toast } from "./look.js";
@@ -16,12 +17,18 @@ import { Timeline } from "./timeline.js";
 import { TypingLine } from "./typing.js";
 
 const byId = (id) => document.getElementById(id);
-const roomInAddress = () => decodeURIComponent(location.hash.slice(1));
+
+/** The room and the thread that the address names: `#lobby`, or `#lobby/<id of the message above the thread>`. */
+function placeInAddress() {
+  const [room, thread] = location.hash.slice(1).split("/").map(decodeURIComponent);
+  return { room: room || "lobby", thread: thread || null };
+}
 
 class Chat {
   constructor(me) {
     this.rooms = [];
-    this.room = new Room(roomInAddress() || "lobby");
+    const { room, thread } = placeInAddress();
+    this.room = new Room(room);
     this.thread = null;
     this.marksToGive = [];
     this.commands = [];
@@ -42,8 +49,10 @@ class Chat {
       stranger: () => this.askAgain(),
     });
     this.listen();
+    offerKeys(byId("keys"));
     this.become(me);
     this.showRoom();
+    if (thread) this.openThread(thread);
     this.connection.start();
   }
 
@@ -87,7 +96,7 @@ class Chat {
   }
 
   listen() {
-    window.addEventListener("hashchange", () => this.goTo(roomInAddress() || "lobby"));
+    window.addEventListener("hashchange", () => this.goTo(placeInAddress()));
     byId("close-thread").addEventListener("click", () => this.closeThread());
     byId("connection").querySelector("button").addEventListener("click", () => this.connection.now());
     document.addEventListener("visibilitychange", () => this.showUnread());
@@ -124,15 +133,24 @@ class Chat {
     this.connection.start();
   }
 
-  goTo(id) {
-    if (id === this.room.id) return;
-    this.closeThread();
-    this.room = new Room(id);
-    this.typing.clear();
-    this.main.timeline.clear();
-    this.showRoom();
-    this.join();
-    if (matchMedia("(pointer: fine)").matches) this.main.composer.focus();
+  goTo({ room, thread }) {
+    if (room !== this.room.id) {
+      this.room = new Room(room);
+      this.closeThread();
+      this.typing.clear();
+      this.main.timeline.clear();
+      this.showRoom();
+      this.join();
+      if (matchMedia("(pointer: fine)").matches) this.main.composer.focus();
+    }
+    if (thread) this.openThread(thread);
+    else this.closeThread();
+  }
+
+  /** Put the place into the address, so that a reload and a link lead here. */
+  keepAddress() {
+    const place = this.thread ? [this.room.id, this.thread] : [this.room.id];
+    history.replaceState(null, "", `#${place.map(encodeURIComponent).join("/")}`);
   }
 
   join() {
@@ -230,6 +248,7 @@ class Chat {
   openThread(root) {
     const again = this.thread === root;
     this.thread = root;
+    this.keepAddress();
     byId("thread").hidden = false;
     document.body.classList.add("threaded");
     if (!again) this.side.timeline.clear();
@@ -244,6 +263,7 @@ class Chat {
   closeThread() {
     if (!this.thread) return;
     this.thread = null;
+    this.keepAddress();
     byId("thread").hidden = true;
     document.body.classList.remove("threaded");
     this.main.composer.focus();

@@ -1,7 +1,11 @@
-/** The WebSocket. It reconnects on its own, soon at first and then at longer intervals. */
+/** The WebSocket. It reconnects on its own: within 2 seconds in the first minutes, then at longer intervals, and at
+ * once when the person does something. */
 
 const FIRST_DELAY_MS = 400;
+const SOON_MS = 1_500;
 const LONGEST_DELAY_MS = 15_000;
+const SOON_FOR_MS = 5 * 60_000;
+const AT_MOST_EVERY_MS = 1_000;
 const PING_EVERY_MS = 20_000;
 const ANSWER_WITHIN_MS = 8_000;
 const OPEN_WITHIN_MS = 10_000;
@@ -15,7 +19,10 @@ export class Connection {
     this.socket = null;
     this.delay = FIRST_DELAY_MS;
     this.stopped = true;
+    this.lostAt = Date.now();
+    this.triedAt = 0;
     window.addEventListener("online", () => this.now());
+    for (const act of ["focus", "keydown", "pointerdown"]) window.addEventListener(act, () => this.soon());
     window.addEventListener("offline", () => this.drop());
     document.addEventListener("visibilitychange", () => {
       if (document.visibilityState === "visible") this.socket ? this.ping() : this.now();
@@ -40,13 +47,21 @@ export class Connection {
     this.open();
   }
 
+  /** Try to connect, unless that was tried just now: the person is here. */
+  soon() {
+    if (!this.refused && Date.now() - this.triedAt >= AT_MOST_EVERY_MS) this.now();
+  }
+
   get ready() {
     return this.socket?.readyState === WebSocket.OPEN;
   }
 
-  /** Send a frame; false when there is no connection. */
+  /** Send a frame; false when there is no connection, which is then looked for. */
   send(data) {
-    if (!this.ready) return false;
+    if (!this.ready) {
+      this.soon();
+      return false;
+    }
     this.socket.send(JSON.stringify(data));
     return true;
   }
@@ -55,6 +70,7 @@ export class Connection {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
     const socket = new WebSocket(`${scheme}://${location.host}/ws`);
     this.socket = socket;
+    this.triedAt = Date.now();
     this.deadline = setTimeout(() => this.drop(), OPEN_WITHIN_MS);
     socket.addEventListener("open", () => {
       clearTimeout(this.deadline);
@@ -66,6 +82,8 @@ export class Connection {
       const data = JSON.parse(event.data);
       if (data.t === "welcome") {
         this.delay = FIRST_DELAY_MS;
+        this.lostAt = null;
+        this.refused = false;
         this.on.state("open");
       }
       this.on.frame(data);
@@ -102,11 +120,17 @@ export class Connection {
       this.on.stranger();
       return;
     }
-    if (code === TOO_MANY_PAGES) {
+    this.refused = code === TOO_MANY_PAGES;
+    this.lostAt ??= Date.now();
+    const longest = Date.now() - this.lostAt < SOON_FOR_MS ? SOON_MS : LONGEST_DELAY_MS;
+    if (this.refused) {
       this.delay = LONGEST_DELAY_MS;
       this.on.state("refused", reason);
-    } else this.on.state(navigator.onLine ? "lost" : "offline");
+    } else {
+      this.delay = Math.min(this.delay, longest);
+      this.on.state(navigator.onLine ? "lost" : "offline");
+    }
     this.timer = setTimeout(() => this.now(), this.delay * (0.7 + 0.6 * Math.random()));
-    this.delay = Math.min(this.delay * 2, LONGEST_DELAY_MS);
+    this.delay *= 2;
   }
 }

@@ -33,7 +33,7 @@ export const ICONS = {
   file: "M5 3h6l4 4v10H5zM11 3v4h4",
   stop: "M6 6h8v8H6z",
   smile: "M10 3a7 7 0 1 1 0 14a7 7 0 0 1 0-14M7 12q3 3 6 0M7.5 8v.5M12.5 8v.5",
-  quote: "M4 5h12M4 9h12M8 13h8M4 12v4",
+  thread: "M4 4h12v9H9l-4 3v-3H4z",
   edit: "M4 16l1-4 8-8 3 3-8 8zM11 6l3 3",
   bin: "M4 6h12M8 6V4h4v2M6 6l1 11h6l1-11",
 };

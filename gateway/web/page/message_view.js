@@ -6,6 +6,10 @@ import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, lookKey, hueOf, s
 
 const TOGETHER_MS = 5 * 60_000;
 const FRAME_MS = 8;
+const TOUCH = matchMedia("(hover: none)");
+const seen = new IntersectionObserver((rows) => {
+  for (const { isIntersecting, target } of rows) if (isIntersecting) target.dispatchEvent(new Event("pointerenter"));
+});
 const waiting = new Set();
 
 function drawSoon(view) {
@@ -18,6 +22,9 @@ function drawSoon(view) {
   }
   waiting.add(view);
 }
+
+/** What a key does on a message. */
+export const KEYS = { r: "Reply", t: "Reply in thread", "+": "React", c: "Copy the text", e: "Edit", Delete: "Delete" };
 
 export class MessageView {
   /** `actions` has `me()`, `marks()`, `thread(message)` (may be missing), `quote(message)`, `change(message)`,
@@ -37,7 +44,7 @@ export class MessageView {
     this.extras = "";
     this.element = el("li", { class: `message ${message.kind}`, "data-id": message.id }, this.day);
     if (message.kind === "notice") this.element.append(this.head, this.body, this.foot);
-    else this.element.append(this.row());
+    else this.element.append((this.rowElement = this.row()));
     this.update(message);
   }
 
@@ -53,13 +60,24 @@ export class MessageView {
     const by_line = el("div", { class: "by-line" }, this.author, tag, addressee, this.time);
     this.sideTime = el("time", { class: "side-time", "aria-hidden": "true" });
     const margin = el("div", { class: "margin" }, avatar(name, kind, key), this.sideTime);
-    return el("div", { class: "row", tabindex: "-1" }, margin, el("div", { class: "said" }, by_line, this.head, this.body, this.edited, this.foot), this.tools());
+    const said = el("div", { class: "said" }, by_line, this.head, this.body, this.edited, this.foot);
+    const row = el("div", { class: "row", tabindex: "-1" }, margin, said);
+    for (const near of ["pointerenter", "focusin"]) row.addEventListener(near, () => this.needTools());
+    if (TOUCH.matches) seen.observe(row); // nobody comes near there before a touch
+    return row;
+  }
+
+  /** The tools are made when somebody comes near: most messages are only read. */
+  needTools() {
+    if (this.toolbar) return;
+    this.rowElement.append(this.tools());
+    seen.unobserve(this.rowElement);
   }
 
   tools() {
     const copy = this.tool("copy", "Copy the text", () => copyText(this.message.text, copy));
     const react = this.tool("smile", "React", () => this.pick(react));
-    const quote = this.tool("quote", "Reply", () => this.actions.quote(this.message));
+    const quote = this.tool("reply", "Reply", () => this.actions.quote(this.message));
     this.toolbar = el("div", { class: "tools", "aria-live": "off" }, react, quote);
     this.toolbar.append(copy);
     if (this.message.kind === "person" && this.message.by === this.actions.me()) {
@@ -68,11 +86,21 @@ export class MessageView {
       this.toolbar.append(change, remove);
     }
     if (this.actions.thread) {
-      const thread = this.tool("reply", "Reply in thread", () => this.actions.thread(this.message));
+      const thread = this.tool("thread", "Reply in thread", () => this.actions.thread(this.message));
       thread.classList.add("reply"); // the last one: on a touch screen the others appear beside it
       this.toolbar.append(thread);
     }
     return this.toolbar;
+  }
+
+  /** Do what a key says; false when it says nothing here. */
+  act(key) {
+    const label = KEYS[key];
+    this.needTools();
+    const button = label && this.toolbar?.querySelector(`[aria-label="${label}"]`);
+    if (!button || !this.toolbar.checkVisibility()) return false;
+    button.click();
+    return true;
   }
 
   tool(name, label, act) {

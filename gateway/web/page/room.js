@@ -12,6 +12,7 @@ export class Room {
   forget() {
     this.version = null;
     this.messages = new Map();
+    this.threads = new Map(); // the ids of replies by the id of the message above them
     this.more = false;
     this.people = [];
     this.present = 0;
@@ -25,7 +26,11 @@ export class Room {
     const kept = { ...message, pending: known?.pending, replies: known?.replies };
     if (known?.pressed && message.choices) kept.pressed = known.pressed;
     this.messages.set(message.id, kept);
-    if (message.thread && !(known && known.seq === message.seq)) this.countReplies(message.thread);
+    if (message.thread && !(known && known.seq === message.seq)) {
+      if (!this.threads.has(message.thread)) this.threads.set(message.thread, new Set());
+      this.threads.get(message.thread).add(message.id);
+      this.countReplies(message.thread);
+    }
     if (!known) this.countReplies(message.id);
     return kept;
   }
@@ -68,9 +73,9 @@ export class Room {
   }
 
   countReplies(root) {
-    const message = this.messages.get(root);
-    if (!message) return;
-    const replies = [...this.messages.values()].filter((each) => each.thread === root && each.seq < PENDING_SEQ);
+    const [message, ids] = [this.messages.get(root), this.threads.get(root)];
+    if (!message || !ids) return;
+    const replies = [...ids].map((id) => this.messages.get(id)).filter((each) => each && each.seq < PENDING_SEQ);
     if (!replies.length) return;
     replies.sort((one, other) => one.seq - other.seq);
     const faces = [...new Map(replies.map((each) => [each.kind + each.name, each])).values()];

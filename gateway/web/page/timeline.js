@@ -1,6 +1,7 @@
 /** Messages in order. New ones do not move the text that is being read. */
 
 import { el, icon, ICONS } from "./look.js";
+import { MessageKeys } from "./keys.js";
 import { MessageView } from "./message_view.js";
 
 const NEAR_END_PX = 60;
@@ -21,8 +22,9 @@ export class Timeline {
     const log = el("div", { role: "log", "aria-live": "polite", "aria-relevant": "additions" }, this.list);
     this.empty = el("div", { class: "empty", hidden: true }, empty ?? "");
     this.inner = el("div", { class: "inner" }, this.start, this.empty, log);
-    this.scroller = el("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": label }, this.inner);
+    this.scroller = el("div", { class: "scroller", role: "region", "aria-label": label }, this.inner);
     this.pill = el("button", { type: "button", class: "pill", hidden: true }, icon(ICONS.down), el("span"));
+    this.keys = new MessageKeys(this.list, () => this.order);
     place.replaceChildren(this.scroller, this.pill);
     this.pill.addEventListener("click", () => this.toEnd());
     this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
@@ -57,6 +59,7 @@ export class Timeline {
     this.views.set(message.id, view);
     this.follow(at);
     this.follow(at + 1);
+    if (at === this.order.length - 1) this.keys.settle();
     if (count && !known && !this.stuck) this.setFresh(this.fresh + 1);
   }
 
@@ -95,6 +98,7 @@ export class Timeline {
     this.views.delete(id);
     view.element.remove();
     this.follow(at);
+    this.keys.settle();
   }
 
   setMore(more) {

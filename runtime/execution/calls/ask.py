@@ -90,9 +90,6 @@ class Questions:
         """
         key = CallKey(frame.id, call.pos)
         if key not in self._journal.state.questions:
-            order = self._journal.state.order
-            if order is not None and order.place.platform == CLIENT:
-                raise PlaybookError("another program has ordered this task, and nobody is there who could be asked")
             person, each = self._whom(of)
             people = list(each.values()) or ([] if person is None else [person])
             away = {who for who in people if self._has_left(frame, who)}
@@ -106,14 +103,30 @@ class Questions:
         asked = self._journal.state.questions[key]
         if asked.each:
             await self._collect(frame, call, asked, within_s)
+            self._show_chosen(asked, {name: said for name, said in asked.answers.items() if said is not None})
             self._journal.note(WaitEnded(*site(frame, call), messages=[], value=asked.answers))
             await self._journal.commit()
             return
         taken = await self._answer(frame, call, within_s)
         answer = answer_of(taken[0], asked.options) if taken else None
+        if taken:
+            self._show_chosen(asked, {taken[0].sender_name or "": str(answer)})
         mids = [message.id for message in taken or ()]
         self._journal.note(WaitEnded(*site(frame, call), messages=mids, value=answer))
         await self._journal.commit()
+
+    def _show_chosen(self, question: QuestionState, answers: Mapping[str, str]) -> None:
+        """Say in the place of the options who has chosen which. What was written instead people see as it is."""
+        chosen = {name: said for name, said in answers.items() if said in question.options}
+        texts, alone = self._pages.texts, self._journal.state.private and not question.each
+        lines = [
+            texts("session.question_chosen_alone", answer=said)
+            if alone or not name
+            else texts("session.question_chosen", name=name, answer=said)
+            for name, said in chosen.items()
+        ]
+        if lines:
+            self._pages.signs.chosen(question.page, "\n".join(lines))
 
     async def _collect(self, frame: Frame, call: Call, question: QuestionState, within_s: float | None) -> None:
         """Take one answer of each; all see how many have answered."""
@@ -188,9 +201,9 @@ class Questions:
         return text
 
     def _by_whom(self, frame: Frame, text: str, options: Options | None) -> str:
-        """The question of a task with the task's name before it: others speak where it is read."""
+        """The question of a task with the task's name before it, where others speak too."""
         order = self._journal.state.order
-        if order is None:
+        if order is None or order.place.platform == CLIENT:
             return text
         does = f"{frame.agent.klass}.{frame.state.playbook}"
         return self._pages.texts(

@@ -39,17 +39,17 @@ MayAsk = Callable[[Address, str | None], Awaitable[str | None]]
 class Describer:
     """Asks a model about a file. What it costs is counted for the conversation and the person."""
 
-    def __init__(self, llm: LLMClient, sight: Sight, vision_model: str | None, may_ask: MayAsk, tell: Tell) -> None:
-        """`vision_model` is the name of the model that is asked for it, None where that is the one for all."""
+    def __init__(self, llm: LLMClient, sight: Sight, may_ask: MayAsk, tell: Tell, *, describes: bool) -> None:
+        """`describes`: there is a model for this alone, which describes what comes for one that sees nothing."""
         self._llm = llm
         self._sight = sight
-        self._vision_model = vision_model
+        self._describes = describes
         self._may_ask = may_ask
         self._tell = tell
 
     async def needed(self) -> bool:
         """Whether pictures are to be described when they come: the model is blind, and another is not."""
-        return self._vision_model is not None and not await self._sight.sees()
+        return self._describes and not await self._sight.sees()
 
     async def words(
         self,
@@ -75,7 +75,7 @@ class Describer:
             usage = completion.usage
         self._tell(
             LLMAnswered(
-                *(session, "", "", "", self._vision_model or self._llm.model, request.purpose),
+                *(session, "", "", "", usage.model or self._llm.model, request.purpose),
                 reply=text,
                 seconds=0.0,
                 first_text_s=None,
@@ -90,7 +90,7 @@ class Describer:
         return text.strip()[:MAX_DESCRIPTION_CHARS]
 
     async def _request(self, file: Attachment, contents: FileContents, question: str) -> CompletionRequest:
-        sees = self._vision_model is not None or await self._sight.sees()
+        sees = self._describes or await self._sight.sees(DESCRIBE)
         texts, pictures = list[str](), list[Picture]()
         for part in file.parts:
             data = await contents.content(part.url)
@@ -101,7 +101,7 @@ class Describer:
             elif sees:
                 pictures.append(Picture(PICTURE_TYPE, base64.b64encode(data).decode("ascii")))
         if not texts and not pictures:
-            blind = "no model here sees pictures; files.vision_model sets one" if file.parts else file.note
+            blind = "no model here sees pictures; models.vision sets one" if file.parts else file.note
             raise PlaybookError(f"{file.name} cannot be described: {blind or 'nothing of it can be read'}")
         asked = f"{question} It is about {file.name}." if question else f"Describe {file.name}."
         user = ChatMessage("user", "\n\n".join([asked, *texts]), pictures=tuple(pictures))

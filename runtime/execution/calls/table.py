@@ -15,6 +15,7 @@ from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
 from runtime.execution.calls.program_files import ProgramFiles
 from runtime.execution.calls.reminders import Reminders
+from runtime.execution.calls.schedules import ScheduleCalls
 from runtime.execution.calls.tasks import TaskCalls
 from runtime.execution.frames.signatures import Signature, call, declared
 from runtime.execution.speech.utterances import Utterances
@@ -33,7 +34,7 @@ class Control:
 
 
 _OWNERS = (
-    *(Utterances, Questions, Builtins, Reminders, AgentCalls, TaskCalls, MeetingCalls),
+    *(Utterances, Questions, Builtins, Reminders, ScheduleCalls, AgentCalls, TaskCalls, MeetingCalls),
     *(FileCalls, DescribeCalls, ProgramFiles, ArtifactCalls, LogCalls, Control),
 )
 

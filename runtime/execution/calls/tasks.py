@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf
@@ -26,6 +26,7 @@ from runtime.tape.facts.calls import WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, TaskOver
 from runtime.tape.frame_state import CallKey
+from runtime.tape.journal import Journal
 from runtime.tape.task_state import CALLER, NOBODY, TaskState
 
 _NUMBER_CHARS = 9
@@ -36,24 +37,30 @@ _TASK_CHARS = 32
 
 @dataclass(frozen=True, slots=True)
 class TaskLimits:
-    """The limits of tasks: how deep tasks may order tasks, how many of one orderer are at work at once, and how long
-    each may take."""
+    """The limits of tasks: how deep tasks may order tasks, how many of one orderer are at work at once, how long each
+    may take, and how many tokens and US dollars a task and all that come of it may use, 0 for any number."""
 
     depth: int = 3
     at_once: int = 8
     within_s: float = 600.0
+    tokens: int = 0
+    dollars: float = 0.0
 
 
 class TaskCalls:
     """The calls of one session; each notes its own result."""
 
-    def __init__(self, session: SessionContext, builtins: Builtins, limits: TaskLimits | None) -> None:
-        """Without `limits` nothing can be ordered: nobody would take the orders."""
+    def __init__(
+        self, session: SessionContext, builtins: Builtins, limits: TaskLimits | None, places: Collection[str] = ()
+    ) -> None:
+        """Without `limits` nothing can be ordered: nobody would take the orders. `places` are those that results may be
+        delivered to, by name."""
         self._program = session.program
         self._journal = session.journal
         self._clock = session.clock
         self._builtins = builtins
         self._limits = limits
+        self._places = places
         self._over = Signal()
 
     def noted(self, fact: Content) -> None:
@@ -75,7 +82,8 @@ class TaskCalls:
         """Has a public playbook executed in the background and gives "task 1" at once; a result that you do not wait
         for comes as a message.
 
-        After `within_s` seconds it has failed. With `deliver="nobody"` no message comes. With `keep=True` it goes on
+        After `within_s` seconds it has failed. With `deliver="nobody"` no message comes; a place that the settings name
+        is told the result instead of you. With `keep=True` it goes on
         when the conversation has ended.
         """
         limits = self._limits
@@ -84,8 +92,7 @@ class TaskCalls:
         spec = self._spec(agent, playbook)
         if not spec.public and agent != frame.agent.klass:
             raise UnknownTarget(f"{playbook} of {agent} is not public, so other agents cannot order it")
-        if deliver not in (CALLER, NOBODY):
-            raise PlaybookError(f'Spawn delivers to "{CALLER}" or to "{NOBODY}", not to {deliver!r}')
+        self._check_delivery(deliver)
         state = self._journal.state
         due = self._clock.now().timestamp() + (limits.within_s if within_s is None else within_s)
         if state.order is not None and not keep:
@@ -101,12 +108,14 @@ class TaskCalls:
             1 if state.order is None else state.order.depth + 1,
             keep,
         )
-        over = self._over_a_limit(ordered, limits)
-        self._journal.note(ordered)
-        number = state.ordered
-        if over:
-            self._journal.note(TaskOver(number, "failed", error=over))
-        return state.tasks[number].name
+        note_order(self._journal, ordered, limits)
+        return state.tasks[state.ordered].name
+
+    def _check_delivery(self, deliver: str) -> None:
+        """Only the settings name conversations: an address would reach any. Raises PlaybookError."""
+        known = [CALLER, NOBODY, *self._places]
+        if deliver not in known:
+            raise PlaybookError(f"Spawn delivers to {', '.join(map(repr, known))}, not to {deliver!r}")
 
     def _spec(self, klass: str, playbook: str) -> PlaybookSpec:
         """The playbook of a class. Raises UnknownTarget."""
@@ -117,15 +126,6 @@ class TaskCalls:
         if spec is None:
             raise UnknownTarget(f"{klass} has no playbook {playbook!r}")
         return spec
-
-    def _over_a_limit(self, ordered: TaskOrdered, limits: TaskLimits) -> str:
-        """The limit that an order is over, in words; "" for none."""
-        at_work = len(self._journal.state.tasks_at_work())
-        if ordered.depth > limits.depth:
-            return f"it would be a task {ordered.depth} deep; the limit is {limits.depth}"
-        if at_work >= limits.at_once:
-            return f"{at_work} tasks are at work already, the limit of one orderer"
-        return ""
 
     @call("Result", example="result = await Result(name)")
     async def result(self, frame: Frame, call: Call, task: Any, timeout_s: Seconds | None = None) -> None:
@@ -231,6 +231,18 @@ class TaskCalls:
         if 0 < number <= self._journal.state.ordered:
             raise UnknownTarget(f"task {number} ended long ago; its result is no longer kept here")
         raise UnknownTarget(f"there is no task {number}")
+
+
+def note_order(journal: Journal, ordered: TaskOrdered, limits: TaskLimits) -> None:
+    """Order a task. One that is over a limit has failed at once, and its error names the limit."""
+    at_work, over = len(journal.state.tasks_at_work()), ""
+    if ordered.depth > limits.depth:
+        over = f"it would be a task {ordered.depth} deep; the limit is {limits.depth}"
+    elif at_work >= limits.at_once:
+        over = f"{at_work} tasks are at work already, the limit of one orderer"
+    journal.note(ordered)
+    if over:
+        journal.note(TaskOver(journal.state.ordered, "failed", error=over))
 
 
 def task_id(session: SessionId, seq: int) -> SessionId:

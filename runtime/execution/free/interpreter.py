@@ -251,9 +251,8 @@ class Interpreter:
         context, frame = self._context, self._frame
         self._statement_scope.look_again()
         program = context.servers.equipped(context.program)
-        request = CompletionRequest(
-            build_prompt(program, self._agent, context.journal.state, frame.state, fence=self._told())
-        )
+        prompt = build_prompt(program, self._agent, context.journal.state, frame.state, fence=self._told())
+        request = self._calls.addressed(CompletionRequest(prompt))
         await self._calls.begin(request)
         try:
             with context.pages.presence.working(self._agent_id, self._doing()):

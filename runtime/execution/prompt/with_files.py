@@ -19,7 +19,7 @@ from runtime.core.files import FILE_URL
 from runtime.core.message import Attachment, FilePart
 from runtime.execution.prompt.file_names import referred
 from runtime.files.reading import PICTURE_TYPE
-from runtime.llm.client import ChatMessage, Completion, CompletionRequest, LLMClient, Picture, Usage
+from runtime.llm.client import ChatMessage, Completion, CompletionRequest, LLMClient, Picture, Usage, name_for
 from runtime.llm.sight import Sight
 from runtime.tape.journal import Journal
 
@@ -63,6 +63,10 @@ class WithFiles:
         """The name of the other client's model."""
         return self._client.model
 
+    def name_for(self, purpose: str, model: str, /) -> str:
+        """See `runtime.llm.client.ChoosesModels`."""
+        return name_for(self._client, purpose, model)
+
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Completion]:
         filled = request if request.purpose == _SUMMARY else await self._filled(request, self._budget_chars)
@@ -81,10 +85,12 @@ class WithFiles:
         """The request with less of its files, after a refusal. Raises the error when nothing is to be left out."""
         if isinstance(error, ContextTooLong):
             return await self._filled(request, 0)
-        if isinstance(error, LLMKeyRefused) or not _ABOUT_PICTURES.search(str(error)) or not await self._sight.sees():
+        asked = request.purpose, request.model
+        about_pictures = not isinstance(error, LLMKeyRefused) and _ABOUT_PICTURES.search(str(error)) is not None
+        if not about_pictures or not await self._sight.sees(*asked):
             raise error
-        self._sight.refused()
-        if await self._sight.sees():
+        self._sight.refused(*asked)
+        if await self._sight.sees(*asked):
             raise error
         return await self._filled(request, self._budget_chars)
 
@@ -92,7 +98,7 @@ class WithFiles:
         named = _named(request.messages, self._journal.state.files)
         if not named:
             return request
-        sees = await self._sight.sees()
+        sees = await self._sight.sees(request.purpose, request.model)
         shown = _within(named, budget_chars, sees=sees)
         messages = list(request.messages)
         for place in named.values():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.core.json_text import read_json
 from runtime.execution.questions.question import Choice, Question, Understand, Understood, Value, WrongAnswer
 from runtime.language.value_types import coerced, fits
 
@@ -228,30 +227,14 @@ def _json(text: str) -> Any:
     for candidate in (bare, _object_in(bare)):
         if candidate:
             try:
-                return _loaded(candidate)
+                return read_json(candidate)
             except ValueError:
                 continue
     try:
-        return _loaded(bare.replace("True", "true").replace("False", "false").replace("None", "null").replace("'", '"'))
+        worded = bare.replace("True", "true").replace("False", "false").replace("None", "null")
+        return read_json(worded.replace("'", '"'))
     except ValueError:
         return _NO_JSON
-
-
-def _loaded(text: str) -> Any:
-    """JSON of finite numbers and of characters that can be stored. Raises ValueError."""
-    try:
-        data = json.loads(text, parse_constant=_finite, parse_float=_finite)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    json.dumps(data, ensure_ascii=False).encode()
-    return data
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is not a finite number")
-    return number
 
 
 def _object_in(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import anyio
@@ -153,12 +154,15 @@ class Asking:
         await self.close()
         if wrong or self._context.alone:
             questions = [first]
+        elif self.calls.decides_elsewhere:
+            questions = list(takewhile(lambda one: isinstance(one, Words) == isinstance(first, Words), questions))
         self._numbers = {question.key: number for number, question in enumerate(questions, 1)}
         schema = schema_of(first) if len(questions) == 1 else None
         worded = any(isinstance(question, Words) for question in questions)
         temperature = None if worded and not self._context.alone else 0.0
         prompt = self._hooks.prompt(asked(questions, wrong))
-        request = CompletionRequest(prompt, temperature=temperature, schema=schema)
+        purpose = "execute" if worded else "decide"
+        request = self.calls.addressed(CompletionRequest(prompt, purpose, temperature=temperature, schema=schema))
         self.prompt_chars = sum(len(message.content) for message in request.messages)
         await self.calls.begin(request)
         presence = self._context.pages.presence

@@ -39,6 +39,7 @@ class Indicators:
         self._address = address
         self._spec_of = spec_of
         self._open: dict[CallKey, tuple[QuestionState, str]] = {}
+        self._chosen: dict[str, str] = {}
         self._settling: set[str] = set()
         self.under_way = 0
         self._on_rest = on_rest
@@ -65,6 +66,10 @@ class Indicators:
         """The message is gone, and its mark with it."""
         if message in self._journal.state.marks:
             self._journal.note(MarkPlaced(message))
+
+    def chosen(self, page: str, line: str) -> None:
+        """The line that takes the place of a question's choices, when it is closed next."""
+        self._chosen[page] = line
 
     def noted(self, fact: Content) -> None:
         """Hears every fact: a question that is no longer open is closed; a page that was shown can be settled."""
@@ -93,19 +98,21 @@ class Indicators:
                 question.reply_to,
                 question.parts,
                 place=question.place,
+                chosen=self._chosen.pop(question.page, ""),
             )
         )
         self._settle(self._journal.state.closed[question.page])
 
     def _settle(self, closed: ClosedQuestion) -> None:
-        """Remove the choices, once all of the page is there."""
+        """Remove the choices, once all of the page is there, and say there what was chosen."""
         if closed.page in self._journal.state.pages or closed.page in self._settling:
             return
         self._settling.add(closed.page)
         self.under_way += 1
         spec = self._spec_of(closed.page, closed.agent, closed.parts, closed.reply_to, closed.place)
         free = (Choice("free", "", free=True),) if closed.free else ()
-        self._outbox.settle(replace(spec, choices=free), closed.text, done=partial(self._settled, closed.page))
+        done = partial(self._settled, closed.page)
+        self._outbox.settle(replace(spec, choices=free), closed.text, closed.chosen, done=done)
 
     def _settled(self, page: str, kept: bool) -> None:
         if kept:

@@ -16,6 +16,7 @@ _REASONS: Mapping[str, re.Pattern[str]] = {
     for names, pattern in (
         (("SendFile",), r"\b(?:files?|documents?|send\w*|attach\w*|upload\w*|download\w*|export\w*|csv|reports?)\b"),
         (("Remind", "Sleep"), r"\b(?:remind\w*|later|tomorrow|wait\w*|pause\w*|(?:second|minute|hour|day|week)s?)\b"),
+        (("Schedule",), r"\b(?:schedul\w*|every|daily|weekly)\b"),
         (("CreateAgent", "IdleAgent"), r"\b(?:creat\w*|new|spawn\w*|start\w*|idle|agents?)\b"),
         (("DismissAgent",), r"\b(?:dismiss\w*|remov\w*|let\w*|agents?)\b"),
         (("Spawn", "Cancel"), r"\b(?:background|tasks?|spawn\w*|cancel\w*)\b"),

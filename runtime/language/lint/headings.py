@@ -1,4 +1,4 @@
-"""Probable mistakes below a heading: attendees, models, names of built-in calls."""
+"""Probable mistakes below a heading: attendees, names of built-in calls."""
 
 from __future__ import annotations
 
@@ -14,15 +14,6 @@ def hidden_by_built_in(playbook: PlaybookSpec, built_in: Collection[str]) -> Ite
     if playbook.name in built_in:
         hint = "Calls by this name reach the built-in call: give the playbook another name."
         yield Finding(playbook.span, f"{playbook.name} is the name of a built-in call", hint, playbook.name)
-
-
-def unused_models(agent: AgentSpec) -> Iterator[Finding]:
-    """Models that a program asks for, although the operator chooses and pays for the model."""
-    asking: list[AgentSpec | PlaybookSpec] = [agent, *agent.playbooks]
-    for one in asking:
-        if "model" in one.metadata:
-            message = f"`model: {one.metadata['model']}` of {one.name} is not used"
-            yield Finding(one.span, message, "All playbooks are executed by the model of the settings.")
 
 
 def wrong_attendees(program: Program, playbook: PlaybookSpec) -> Iterator[Finding]:

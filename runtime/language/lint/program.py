@@ -11,7 +11,7 @@ from runtime.language.lint.beginnings import misspelt_beginnings, never_begins
 from runtime.language.lint.calls import CallLint
 from runtime.language.lint.fences import missing_modules
 from runtime.language.lint.findings import Finding, SourceLines
-from runtime.language.lint.headings import before_joining, hidden_by_built_in, unused_models, wrong_attendees
+from runtime.language.lint.headings import before_joining, hidden_by_built_in, wrong_attendees
 from runtime.language.lint.names import NameLint
 from runtime.language.lint.placeholders import PlaceholderLint
 from runtime.language.lint.reachability import ReachabilityLint
@@ -39,7 +39,6 @@ def _findings(program: Program, built_in: Collection[str], lines: SourceLines) -
     in_placeholders = PlaceholderLint(program, built_in)
     yield from never_begins(program)
     for agent in program.agents:
-        yield from unused_models(agent)
         yield from missing_modules(agent)
         yield from variables.in_agent(agent)
         yield from reachability.in_agent(agent)

@@ -41,7 +41,7 @@ class LiteLLMProvider:
         if self._litellm is None:
             self._litellm = await anyio.to_thread.run_sync(_import_litellm, abandon_on_cancel=True)
 
-    async def sees(self) -> bool | None:
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
         """See `runtime.llm.client.KnowsSight`."""
         await self.warm_up()
         assert self._litellm is not None

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +16,9 @@ import anyio
 from anyio.abc import UNIXSocketStream
 
 from runtime.core.clock import SystemClock
-from runtime.llm.client import DESCRIBE, Provider
+from runtime.llm.client import Provider
 from runtime.llm.frames import options_from
 from runtime.llm.options import ModelOptions
-from runtime.llm.worker.by_purpose import ByPurpose
 from runtime.llm.worker.relay import Relay
 
 _SET_PARENT_DEATH_SIGNAL = 1
@@ -39,10 +39,10 @@ def main() -> None:
     _end_with(parent)
     for number in (signal.SIGINT, signal.SIGTERM):  # the gateway drains first; this process ends with it
         signal.signal(number, signal.SIG_IGN)
-    options = options_from(json.loads(_content(options_file)))
+    models = [options_from(data) for data in json.loads(_content(options_file))]
     for name, file in json.loads(sys.argv[-1]).items():
         os.environ[name] = _content(file)
-    anyio.run(_serve, _with_key(options))
+    anyio.run(_serve, [_with_key(options) for options in models])
     os._exit(0)  # not waiting for a thread that still imports
 
 
@@ -64,11 +64,11 @@ def _with_key(options: ModelOptions) -> ModelOptions:
     return replace(options, api_key=key)
 
 
-def _secrets(options: ModelOptions) -> frozenset[str]:
-    """Texts that must not appear in failures: this key, and those of all providers."""
+def _secrets(models: Sequence[ModelOptions]) -> frozenset[str]:
+    """Texts that must not appear in failures: the models' keys, and those of all providers."""
     theirs = (value for name, value in os.environ.items() if name.endswith("_API_KEY"))
     keys = {value for value in theirs if len(value) >= _LEAST_KEY_CHARS}
-    return frozenset(keys | {options.api_key} if options.api_key else keys)
+    return frozenset(keys | {options.api_key for options in models if options.api_key})
 
 
 def _end_with(parent: int) -> None:
@@ -79,20 +79,14 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
 
-async def _serve(options: ModelOptions) -> None:
+async def _serve(models: Sequence[ModelOptions]) -> None:
     stream = await UNIXSocketStream.from_socket(socket.socket(fileno=os.dup(_STDIN)))
     async with stream:
-        await Relay(provider_of(options), options.name, SystemClock(), _secrets(options)).serve(stream)
+        providers = [(options.name, provider_of(options)) for options in models]
+        await Relay(providers, SystemClock(), _secrets(models)).serve(stream)
 
 
 def provider_of(options: ModelOptions) -> Provider:
-    """The model's provider, and beside it that of the model that describes pictures, where one is set."""
-    if options.vision is None:
-        return _alone(options)
-    return ByPurpose(_alone(options), {DESCRIBE: _alone(replace(options, name=options.vision, vision=None))})
-
-
-def _alone(options: ModelOptions) -> Provider:
     """Our own reader for servers that speak OpenAI's protocol, litellm for all others."""
     if options.speaks_openai:
         from runtime.llm.worker.openai_server import OpenAIServerReader  # noqa: PLC0415 - one of the two is imported

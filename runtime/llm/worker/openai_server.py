@@ -45,7 +45,7 @@ class OpenAIServerReader:
         if self._price is None:
             self._price = await anyio.to_thread.run_sync(ListedPrice.of, self._options.name, abandon_on_cancel=True)
 
-    async def sees(self) -> bool | None:
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
         """See `runtime.llm.client.KnowsSight`."""
         await self.warm_up()
         assert self._price is not None

@@ -5,7 +5,7 @@ The first piece goes at once. After each frame of an answer the next one waits f
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict
 from typing import Any
@@ -29,10 +29,11 @@ _GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, any
 class Relay:
     """Answers the requests on a stream, until the other side has gone."""
 
-    def __init__(self, provider: Provider, model: str, clock: Clock, secrets: Collection[str] = ()) -> None:
-        """`secrets` are masked in the texts of failures."""
-        self._provider = provider
-        self._model = model
+    def __init__(self, models: Sequence[tuple[str, Provider]], clock: Clock, secrets: Collection[str] = ()) -> None:
+        """`models` are names and providers, in the order in which requests count them. `secrets` are masked in the
+        texts of failures.
+        """
+        self._models = models
         self._secrets = sorted(secrets, key=len, reverse=True)
         self._clock = clock
         self._outgoing: MemoryObjectSendStream[Frame]
@@ -56,18 +57,20 @@ class Relay:
                 tasks.cancel_scope.cancel()
 
     async def _warm_up(self) -> None:
-        await self._provider.warm_up()
-        sees = await self._provider.sees() if isinstance(self._provider, KnowsSight) else None
+        sees = []
+        for _, provider in self._models:
+            await provider.warm_up()
+            sees.append(await provider.sees() if isinstance(provider, KnowsSight) else None)
         await self._outgoing.send({"ready": True, "sees": sees})
 
     def _begin(self, frame: Frame, tasks: TaskGroup) -> None:
         number, scope = frame["ask"], anyio.CancelScope()
         self._answering[number] = scope
-        tasks.start_soon(self._answer, number, request_from(frame["request"]), scope)
+        pending, request = _Pending(number, frame["model"]), request_from(frame["request"])
+        tasks.start_soon(self._answer, pending, request, scope)
 
-    async def _answer(self, number: int, request: CompletionRequest, scope: anyio.CancelScope) -> None:
+    async def _answer(self, pending: _Pending, request: CompletionRequest, scope: anyio.CancelScope) -> None:
         """Answer one request, unless it is given up."""
-        pending = _Pending(number)
         try:
             with scope:
                 async with anyio.create_task_group() as tasks:
@@ -76,24 +79,25 @@ class Relay:
                     tasks.cancel_scope.cancel()
                 await self._outgoing.send({**pending.taken(), "end": True, **failure})
         finally:
-            del self._answering[number]
+            del self._answering[pending.number]
 
     async def _read(self, request: CompletionRequest, pending: _Pending) -> dict[str, Any]:
         """Read the answer to its end; returns its failure."""
+        model, provider = self._models[pending.model]
         try:
-            async with aclosing(self._provider.answer(request)) as parts:
+            async with aclosing(provider.answer(request)) as parts:
                 async for part in parts:
                     pending.add(part)
                     if pending.chars > MAX_ANSWER_CHARS:
                         raise LLMRefused(
-                            f"The answer of {self._model} is longer than {MAX_ANSWER_CHARS} characters and was "
+                            f"The answer of {model} is longer than {MAX_ANSWER_CHARS} characters and was "
                             "left off there."
                         )
         except LLMError as error:
             return {"error": self._without_secrets(error_data(error))}
         except Exception as error:  # noqa: BLE001 - a server may send anything; other answers go on
             what = f"{type(error).__name__}: {error}"[:_SHOWN_CHARS]
-            failure = LLMUnavailable(f"What the model {self._model} sent cannot be read ({what}).")
+            failure = LLMUnavailable(f"What the model {model} sent cannot be read ({what}).")
             return {"error": self._without_secrets(error_data(failure))}
         return {}
 
@@ -113,12 +117,13 @@ class Relay:
 
 
 class _Pending:
-    """Text of an answer that was read and not yet sent."""
+    """Text of an answer of one of the models that was read and not yet sent."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, model: int) -> None:
+        self.number = number
+        self.model = model
         self.changed = anyio.Event()
         self.chars = 0
-        self._number = number
         self._texts: list[str] = []
         self._usage: Usage | None = None
 
@@ -133,7 +138,7 @@ class _Pending:
 
     def taken(self) -> dict[str, Any]:
         """All pending text as a frame."""
-        frame: dict[str, Any] = {"id": self._number, "text": "".join(self._texts)}
+        frame: dict[str, Any] = {"id": self.number, "text": "".join(self._texts)}
         if self._usage is not None:
             frame["usage"] = asdict(self._usage)
         self._texts.clear()

@@ -10,7 +10,7 @@ from typing import Any
 from runtime.agents.dispatcher import Dispatcher
 from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.loops import AgentLoops
-from runtime.core.address import Address
+from runtime.core.address import CLIENT, Address
 from runtime.core.ids import AgentId, MeetingId, MessageId, ScheduleId
 from runtime.core.message import HUMAN_CLASS, Mark, Message, MessageType, Quote, attachment_from
 from runtime.execution.calls.ask import Questions, option_of
@@ -155,8 +155,9 @@ class EventHandler:
             answer = self._message_of(event, asked_by, **more)
             await self._dispatcher.hear(answer, asked_by)
             return
-        if self._journal.state.order is not None and event.choice:
-            return  # the question of a task that it answers was answered before
+        order = self._journal.state.order
+        if order is not None and event.choice and order.place.platform != CLIENT:
+            return  # the question of a task that it answers was answered before; a client may mean more than that
         quoted = event.quote.message_id if event.quote is not None else None
         agent = self._dispatcher.recipient(event.text, quoted, event.author)
         self.begun(event, self._since)

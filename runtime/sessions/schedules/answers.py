@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -15,6 +16,7 @@ from runtime.stores.inbox import InboxEvent
 from runtime.stores.schedules import KeptSchedule
 
 _NUMBER_CHARS = 9
+_TOO_OFTEN = re.compile(r"(every|each)\s+(\S+\s+)?seconds?\b", re.IGNORECASE)
 
 
 class ScheduleAnswers:
@@ -39,6 +41,8 @@ class ScheduleAnswers:
         zone, now = await self._schedules.zone(asked.address), self._clock.now()
         made = min(asked.sent_at, now)
         found = read_times(asked.text, made, zone)
+        if found is None and _TOO_OFTEN.match(asked.text.strip()):
+            return texts("schedules.too_often")
         if found is None:
             return texts("schedules.usage", said=words_within(asked.text))
         timing, when, text = found

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -16,6 +16,7 @@ from runtime.core.errors import InboxFull, LeaseLost
 from runtime.core.times import Timing, zone_named
 from runtime.sessions.bells import Bells
 from runtime.sessions.schedules.letter import Wanted
+from runtime.sessions.schedules.runs import RunRules, Runs
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEvent, shard_of
 from runtime.stores.schedules import SCHEDULE, KeptSchedule, ScheduleStore
 from runtime.stores.sessions import Lease
@@ -32,10 +33,12 @@ NOTICE that says why the schedule is over."""
 
 @dataclass(frozen=True, slots=True)
 class ScheduleLimits:
-    """The time zone of conversations in which nobody has set one, and how many schedules a conversation may have."""
+    """The time zone of conversations in which nobody has set one, how many schedules a conversation may have, and what
+    becomes of times that cannot be kept."""
 
     zone: ZoneInfo = _UTC
     per_conversation: int = 20
+    rules: RunRules = field(default_factory=RunRules)
 
 
 async def _anybody(message: InboxEvent) -> InboxEvent:
@@ -56,12 +59,15 @@ class Schedules:
         clock: Clock,
         limits: ScheduleLimits | None = None,
         attend: Attend = _anybody,
+        runs: Runs | None = None,
     ) -> None:
+        """Without `runs` nobody keeps how they end, and no time is skipped."""
         self._store = store
         self._inbox = inbox
         self._clock = clock
         self.limits = limits or ScheduleLimits()
         self._attend = attend
+        self._runs = runs
         self._bells = Bells(store, self._ring, clock)
         self._leases: dict[int, Lease] = {}
         self.run = self._bells.run
@@ -123,12 +129,16 @@ class Schedules:
             return True
         message = await self._attend(_message(kept, wanted.text))
         try:
-            await self._inbox.add(message)
+            if message.kind == NOTICE or await self._may_begin(message):
+                await self._inbox.add(message)
         except InboxFull:
             return False
         following = None if message.kind == NOTICE else await self._next(kept, wanted.timing)
         await self._store.passed(kept, following)
         return True
+
+    async def _may_begin(self, message: InboxEvent) -> bool:
+        return self._runs is None or await self._runs.admit(message, self.limits.rules)
 
     async def _next(self, kept: KeptSchedule, timing: Timing) -> float | None:
         zone = await self.zone(kept.event.address)

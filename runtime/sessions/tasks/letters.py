@@ -33,7 +33,8 @@ class _Letter:
 @dataclass(frozen=True, slots=True)
 class Order(_Letter):
     """The order with number `number` of the session `orderer`, which is in the conversation `home`. People see the
-    task's messages at `place`; both addresses are as `ADDRESS` writes them."""
+    task's messages at `place`; both addresses are as `ADDRESS` writes them. All tasks that come of the task `root` may
+    use `tokens` and `dollars` together, 0 for any number."""
 
     number: int
     orderer: SessionId
@@ -44,6 +45,9 @@ class Order(_Letter):
     depth: int
     home: list[str | None]
     place: list[str | None]
+    root: str = ""
+    tokens: int = 0
+    dollars: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,15 @@ class Result(_Letter):
     error: str | None
     first: int
     last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Again(_Letter):
+    """Task `number` of the session that reads it is to be ordered again, as the task `task`, with these arguments."""
+
+    number: int
+    task: SessionId
+    arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

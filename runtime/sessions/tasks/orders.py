@@ -13,22 +13,26 @@ from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, InboxFull, QueueFull
 from runtime.core.ids import SessionId
 from runtime.core.message import Message
+from runtime.core.plain_text import shortened
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
-from runtime.execution.calls.tasks import ended_in_words, message_id
+from runtime.execution.calls.tasks import TaskLimits, ended_in_words, message_id, note_order
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
-from runtime.sessions.tasks.letters import Order, Result, address_of, session_of
-from runtime.stores.inbox import TASK, TASK_CANCEL, TASK_OVER, Inbox, InboxEvent, shard_of
+from runtime.sessions.tasks.letters import Again, Order, Result, address_of, session_of
+from runtime.stores.inbox import NOTICE, TASK, TASK_CANCEL, TASK_OVER, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.agents import MessageQueued
 from runtime.tape.facts.content import ADDRESS, Content
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import SessionEnded
-from runtime.tape.facts.tasks import OrderOver, TaskCancelled, TaskOrdered, TaskOver, TaskPosted
+from runtime.tape.facts.tasks import OrderOver, ResultForPlace, TaskCancelled, TaskOrdered, TaskOver, TaskPosted
 from runtime.tape.journal import Journal
-from runtime.tape.task_state import CALLER, TaskState
+from runtime.tape.task_state import NOBODY, TaskState
+
+MAX_TOLD_CHARS = 10_000
+"""The length of what a place is told; longer results are cut."""
 
 RETRY_S = 1.0
 """The pause before another try with a full inbox."""
@@ -55,7 +59,7 @@ class TaskOrders:
 
     def noted(self, fact: Content) -> None:
         """Hears every fact: something may be to be brought."""
-        if isinstance(fact, TaskOrdered | TaskCancelled | SessionEnded):
+        if isinstance(fact, TaskOrdered | TaskCancelled | ResultForPlace | SessionEnded):
             self._posting.wake()
 
     async def all_posted(self) -> None:
@@ -78,9 +82,10 @@ class TaskOrders:
         self._posted.send()
 
     async def _post_one(self, task: TaskState, what: str) -> None:
-        event = self._order(task) if what == "order" else self._cancellation(task)
+        event = {"order": self._order, "cancel": self._cancellation, "result": self._result_for_place}[what](task)
         try:
-            await self._inbox.add(event)
+            if event is not None:
+                await self._inbox.add(event)
         except InboxFull:
             await self._around.clock.sleep_until(self._around.clock.monotonic() + RETRY_S)
             return
@@ -91,6 +96,10 @@ class TaskOrders:
         state = self._journal.state
         home = address_data(self._record.address)
         place = home if state.order is None else address_data(state.order.place)
+        limits = self._around.tasks or TaskLimits()
+        root, tokens, dollars = task.id, limits.tokens, limits.dollars
+        if state.order is not None:
+            root, tokens, dollars = state.order.root, state.order.tokens, state.order.dollars
         letter = Order(
             task.number,
             self._record.id,
@@ -101,6 +110,9 @@ class TaskOrders:
             task.depth,
             home,
             place,
+            root,
+            tokens,
+            dollars,
         )
         person = state.agents[task.agent].person or state.person
         known = None if person is None else state.people.get(person)
@@ -120,6 +132,34 @@ class TaskOrders:
         now = self._around.clock.now()
         return InboxEvent(f"cancel.{task.id}", address_of(task.id), "", "", "", now, kind=TASK_CANCEL)
 
+    def _result_for_place(self, task: TaskState) -> InboxEvent | None:
+        """What people in the place of a task are told; None where the settings do not name it any more, and who has
+        ordered it is told instead."""
+        place = self._around.task_places.get(task.deliver)
+        if place is None:
+            self._tell(task)
+            return None
+        texts, does = self._around.on(place.platform).texts, f"{task.klass}.{task.playbook}"
+        if task.status == "completed":
+            text = texts("session.task_place_done", does=does, result=in_words(task.value))
+        else:
+            text = texts("session.task_place_failed", does=does, how=ended_in_words(task))
+        text, now = shortened(text, MAX_TOLD_CHARS), self._around.clock.now()
+        return InboxEvent(f"told.{task.id}", place, "", "", text, now, kind=NOTICE, private=False)
+
+    def order_again(self, event: InboxEvent) -> None:
+        """Order a task that is over once more, for who ordered it. Nothing where it is not known any more."""
+        again, state, limits = Again.read(event.text), self._journal.state, self._around.tasks
+        task = state.tasks.get(again.number)
+        if task is None or not task.over or limits is None or state.ended:
+            return
+        due = self._around.clock.now().timestamp() + task.due - task.since
+        if state.order is not None and not task.keep:
+            due = min(due, state.order.due)
+        what = (task.klass, task.playbook, again.arguments)
+        ordered = TaskOrdered(task.agent, again.task, *what, due, task.deliver, task.depth, task.keep)
+        note_order(self._journal, ordered, limits)
+
     def take(self, event: InboxEvent) -> str | None:
         """Take in how a task has ended, once; what people are told where nobody here has ordered it."""
         result = Result.read(event.text)
@@ -133,7 +173,11 @@ class TaskOrders:
         if task.over:
             return
         self._journal.note(TaskOver(task.number, result.status, result.value, result.error, result.first, result.last))
-        if task.deliver == CALLER and result.status != "canceled" and not self._is_waited_for(task):
+        if result.status == "canceled" or task.deliver == NOBODY:
+            return
+        if task.deliver in self._around.task_places:
+            self._journal.note(ResultForPlace(task.number))
+        elif not self._is_waited_for(task):
             self._tell(task)
 
     def _is_waited_for(self, task: TaskState) -> bool:

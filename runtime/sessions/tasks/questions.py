@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from anyio.abc import TaskGroup
 
+from runtime.core.address import CLIENT
 from runtime.core.background import OnDemand
 from runtime.sessions.inbound.event_handler import message_of
 from runtime.sessions.node_context import NodeContext
@@ -66,7 +67,9 @@ class TaskQuestions:
         order = self._journal.state.order
         while order is not None and order.to_tell and not self._journal.state.ended:
             await self._journal.commit()
-            ask = order.to_tell[0]
+            ask = next(iter(order.to_tell), None)
+            if ask is None:
+                return  # it has ended meanwhile, and the end says enough
             found = order.asks.get(ask)
             open_ = TaskQuestion([], [], words=False) if found is None else found
             letter = Asking(
@@ -82,7 +85,8 @@ class TaskQuestions:
                 sent_at=self._around.clock.now(),
                 kind=TASK_ASKS,
             )
-            await bring(event, self._inbox, self._around.clock)
+            if order.home.platform != CLIENT:  # a client reads it on the tape
+                await bring(event, self._inbox, self._around.clock)
             self._journal.note(OrderTold(ask))
             self._journal.hurry()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runtime.agents.library import Library
 from runtime.agents.registry import AgentRegistry
-from runtime.core.address import CLIENT, Address
+from runtime.core.address import CLIENT
 from runtime.core.background import OnDemand
 from runtime.core.clock import until
 from runtime.core.errors import PlaybookError, UnknownTarget
@@ -13,6 +13,7 @@ from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.outcomes import reason
 from runtime.execution.session_context import SessionContext
 from runtime.sessions.node_context import NodeContext
+from runtime.sessions.tasks.budget import TaskBudget
 from runtime.sessions.tasks.letters import Order, Result
 from runtime.sessions.tasks.orders import bring
 from runtime.stores.inbox import TASK_OVER, Inbox, InboxEvent
@@ -20,7 +21,6 @@ from runtime.tape.facts.agents import AgentPaused
 from runtime.tape.facts.content import ADDRESS, Content
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.facts.tasks import OrderAnswered, OrderBegun, OrderOver, OrderTaken
-from runtime.tape.state import SessionState
 from runtime.tape.task_state import TaskStatus
 
 
@@ -43,6 +43,7 @@ class TaskWork:
         self._builtins = builtins
         self._around = around
         self._inbox = inbox
+        self.budget = TaskBudget(session.journal, around, self._over_limit)
         self._ending = OnDemand(self._end_if_over)
 
     def begin(self, event: InboxEvent, broken: str | None) -> None:
@@ -50,7 +51,9 @@ class TaskWork:
         why the program cannot go on."""
         order = Order.read(event.text)
         home, place = ADDRESS.read(order.home), ADDRESS.read(order.place)
-        self._journal.note(OrderTaken(order.number, order.orderer, home, place, order.due, order.depth))
+        whose, what = (order.number, order.orderer, home, place), (order.klass, order.playbook)
+        budget = order.root or self._journal.session, order.tokens, order.dollars
+        self._journal.note(OrderTaken(*whose, order.due, order.depth, *what, *budget))
         try:
             if broken is None:
                 self._execute(order)
@@ -104,6 +107,10 @@ class TaskWork:
         await until(self._around.clock, due_s)
         self._break_off("failed", self._around.texts("session.task_late"))
 
+    def _over_limit(self, error: str) -> None:
+        """It has used what it may."""
+        self._break_off("failed", error)
+
     def cancel(self) -> None:
         """The orderer does not need it any more. Waits for nothing: the end follows the commit that takes the event."""
         self._break_off("canceled")
@@ -142,8 +149,3 @@ class TaskWork:
         if order.home.platform != CLIENT:
             await bring(event, self._inbox, self._around.clock)
         self._journal.note(OrderAnswered())
-
-
-def payer(address: Address, state: SessionState) -> Address:
-    """The conversation whose limits count for a session at `address`: for a task, that of the people it works for."""
-    return address if state.order is None else state.order.place

@@ -10,6 +10,7 @@ from typing import Any
 from runtime.core.address import Address, address_data
 from runtime.core.ids import SessionId, TapeId
 from runtime.core.message import Quote
+from runtime.core.plain_text import whole_characters
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.meeting_places import HeldMeeting
 from runtime.tape.tape import Fact
@@ -24,8 +25,8 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
 def to_json(value: object) -> str:
-    """Compact JSON; equal data gives equal text."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    """Compact JSON; equal data gives equal text. Half a character, as platforms cut texts, becomes U+FFFD."""
+    return whole_characters(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True))
 
 
 def address_to_json(address: Address) -> str:

@@ -130,6 +130,11 @@ def message_binding(room: str, message: str, part: str) -> AssociatedData:
     return AssociatedData(conversation_home(room), ("message", message, part))
 
 
+def notebook_binding(notebook: str, mark: str) -> AssociatedData:
+    """The binding of an entry of a notebook. `mark` stands beside it: its number is known only once it is written."""
+    return AssociatedData(f"notebook {notebook}", ("entry", mark))
+
+
 def file_binding(file: str, size_bytes: int, piece: int) -> AssociatedData:
     """The binding of a piece of a file."""
     return AssociatedData(f"file {file}", ("piece", size_bytes, piece))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
+from runtime.core.address import Address
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import InboxFull, LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
@@ -90,6 +91,10 @@ class MemoryInbox:
         self._seen.add((conversation, event.id))
         self._append(waiting, event)
         return True
+
+    async def knows(self, address: Address, event_id: str, /) -> bool:
+        """Whether an event of this id was taken in at an address."""
+        return (address.key, event_id) in self._seen
 
     def _waiting_in(self, conversation: str) -> int:
         waiting = self._waiting[shard_of(conversation)].values()

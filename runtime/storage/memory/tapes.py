@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 import anyio
 
 from runtime.core.ids import SessionId, TapeId
 from runtime.storage.encoding.codec import fact_from_fields
-from runtime.tape.tape import Fact, tape_in, tape_owner
+from runtime.tape.tape import Fact, Following, tape_in, tape_owner
 
 StoredFact = tuple[TapeId, tuple[str, str, str]]
 """A stored fact: its tape, and its kind, time and data."""
@@ -19,7 +20,8 @@ class MemoryTapes(ABC):
     """Implements `runtime.tape.tape.TapeReader`."""
 
     def __init__(self) -> None:
-        self._news = anyio.Event()
+        self.changed = anyio.Event()
+        """Set, and replaced, when there are new facts, or a session is gone."""
 
     @abstractmethod
     def stored(self, session: SessionId) -> Sequence[StoredFact] | None:
@@ -27,7 +29,7 @@ class MemoryTapes(ABC):
 
     def tell(self) -> None:
         """Report new facts, or a removed session."""
-        news, self._news = self._news, anyio.Event()
+        news, self.changed = self.changed, anyio.Event()
         news.set()
 
     async def read_session(
@@ -54,8 +56,25 @@ class MemoryTapes(ABC):
 
     async def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
         while self.stored(session) is not None:
-            news = self._news
+            news = self.changed
             async for fact in self.read_session(session, after=after):
                 after = fact.seq
                 yield fact
             await news.wait()
+
+    @asynccontextmanager
+    async def following(self, session: SessionId) -> AsyncIterator[Following]:
+        del session
+        yield _Follower(self)
+
+
+class _Follower:
+    """Hears of every change."""
+
+    def __init__(self, tapes: MemoryTapes) -> None:
+        self._tapes = tapes
+        self._news = tapes.changed
+
+    async def news(self) -> None:
+        await self._news.wait()
+        self._news = self._tapes.changed

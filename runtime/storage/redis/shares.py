@@ -16,11 +16,10 @@ class RedisShareStore:
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
 
-    async def claim(self, holder: LeaseHolder, in_use: float, /) -> float:
+    async def claim(self, holder: LeaseHolder, in_use: float, /, *, weight: float = 1.0) -> float:
         milliseconds = max(1, round(holder.ttl_s * 1000))
-        return float(
-            await self._connection.run(_CLAIM, [SHARES], [holder.node, milliseconds, repr(in_use)], replicated=False)
-        )
+        words: list[str | int] = [holder.node, milliseconds, repr(in_use), repr(weight)]
+        return float(await self._connection.run(_CLAIM, [SHARES], words, replicated=False))
 
     async def leave(self, holder: LeaseHolder, /) -> None:
         await self._connection.write("HDEL", SHARES, holder.node)

@@ -117,7 +117,8 @@ class PageShown(Content):
 
 @fact("closed")
 class QuestionClosed(Content):
-    """The choices of a question have to go; `free`: it asked for words. `parts` are the platform's ids of its page."""
+    """The choices of a question have to go; `free`: it asked for words. `parts` are the platform's ids of its page, and
+    `chosen` is the line that takes the choices' place."""
 
     page: str = key("page")
     agent: str = key("agent")
@@ -126,6 +127,7 @@ class QuestionClosed(Content):
     reply: str | None = key("reply")
     parts: Mapping[int, str] = key("parts", form=PARTS)
     place: Address | None = key("place", default=None, form=ADDRESS, always=True)
+    chosen: str = key("chosen", default="")
 
     def owes(self) -> str:
         return f"choices.{self.page}"

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.tape.facts import agents, calls, frames, meetings, pages, people, session, tasks  # noqa: F401 - their kinds
+from runtime.tape.facts import (  # noqa: F401 - their kinds
+    agents,
+    calls,
+    frames,
+    meetings,
+    pages,
+    people,
+    schedules,
+    session,
+    tasks,
+)
 from runtime.tape.facts.content import KINDS as KINDS
 from runtime.tape.facts.content import Content, Kind
 from runtime.tape.tape import Fact

@@ -33,7 +33,7 @@ class TaskOrdered(Content):
 
 @fact("task_posted", session=True)
 class TaskPosted(Content):
-    """The inbox of a task has its "order" or its "cancel"."""
+    """The inbox of a task has its "order" or its "cancel", or that of its place its "result"."""
 
     number: int = key("task")
     what: str = key("what")
@@ -56,6 +56,13 @@ class TaskOver(Content):
     error: str | None = key("error", default=None)
     first: int = key("first", default=0, always=True)
     last: int = key("last", default=0, always=True)
+
+
+@fact("task_tell", session=True)
+class ResultForPlace(Content):
+    """What came of a task is to be told in the place that its order names."""
+
+    number: int = key("task")
 
 
 @fact("task_taken", session=True)
@@ -91,7 +98,8 @@ class AnswerMeant(Content):
 
 @fact("order", session=True)
 class OrderTaken(Content):
-    """The session is a task: number `number` of the session `orderer`."""
+    """The session is a task: number `number` of the session `orderer`, which ordered a playbook of a class. `root` is
+    the first task of those that led to it, which may use `tokens` and `dollars` together."""
 
     number: int = key("number")
     orderer: SessionId = key("orderer")
@@ -99,6 +107,11 @@ class OrderTaken(Content):
     place: Address = key("place", form=ADDRESS)
     due: float = key("due")
     depth: int = key("depth")
+    klass: str = key("class", default="")
+    playbook: str = key("pb", default="")
+    root: str = key("root", default="")
+    tokens: int = key("tokens", default=0)
+    dollars: float = key("dollars", default=0.0)
 
 
 @fact("order_begun", session=True)

@@ -40,6 +40,7 @@ from runtime.tape.frame_state import (
 from runtime.tape.people_state import QuestionState
 from runtime.tape.rules.course import end_exchange, hear
 from runtime.tape.rules.registry import rule
+from runtime.tape.rules.schedules import fail_runs
 from runtime.tape.state import MAX_ARTIFACTS, AgentState, SessionState
 from runtime.tape.talk import SUMMARY, hand_on, keep_heard, keep_said, past_of
 
@@ -187,12 +188,13 @@ def _start(state: SessionState, _: int, fact: FrameStarted) -> None:
 
 
 @rule(FrameReturned)
-def _ret(state: SessionState, _: int, fact: FrameReturned) -> None:
+def _ret(state: SessionState, seq: int, fact: FrameReturned) -> None:
     frame = state.frames[fact.frame]
     caller, did = frame.caller, fact.summary or fact.did
     prune(state, fact.frame)
     if caller is None:
         state.agents[frame.agent].talk = frame.talk
+        fail_runs(state, seq, fact)
         return
     hand_on(frame, state.frames.get(caller.frame), did)
     variables = dict.fromkeys(fact.kept, fact.value) | ({SUMMARY: did} if did else {})

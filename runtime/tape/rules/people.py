@@ -156,7 +156,7 @@ def _sent(state: SessionState, _: int, fact: PartSent) -> None:
 @rule(QuestionClosed)
 def _closed(state: SessionState, _: int, fact: QuestionClosed) -> None:
     state.closed[fact.page] = ClosedQuestion(
-        fact.page, fact.agent, fact.text, fact.free, fact.reply, dict(fact.parts), fact.place
+        fact.page, fact.agent, fact.text, fact.free, fact.reply, dict(fact.parts), fact.place, fact.chosen
     )
 
 

@@ -10,6 +10,7 @@ from runtime.tape.facts.tasks import (
     OrderOver,
     OrderTaken,
     OrderTold,
+    ResultForPlace,
     ResultTaken,
     TaskAsks,
     TaskCancelled,
@@ -70,10 +71,15 @@ def _over(state: SessionState, _: int, fact: TaskOver) -> None:
     for ask in task.asks:
         _pass_on(state, ask, None)
     task.to_post, task.arguments, task.asks, task.answers = [], {}, {}, {}
-    over = [task.number for task in state.tasks.values() if task.over]
+    over = [task.number for task in state.tasks.values() if task.over and not task.to_post]
     for number in over[: max(0, len(over) - MAX_KEPT_TASKS)]:
         if number != fact.number:
             del state.tasks[number]
+
+
+@rule(ResultForPlace)
+def _for_place(state: SessionState, _: int, fact: ResultForPlace) -> None:
+    state.tasks[fact.number].to_post = ["result"]
 
 
 @rule(ResultTaken)
@@ -114,6 +120,7 @@ def _put(asks: dict[str, TaskQuestion], ask: str, question: TaskQuestion | None)
 @rule(OrderTaken)
 def _order(state: SessionState, seq: int, fact: OrderTaken) -> None:
     state.order = OrderState(fact.number, fact.orderer, fact.home, fact.place, fact.due, fact.depth, seq)
+    state.order.root, state.order.tokens, state.order.dollars = fact.root, fact.tokens, fact.dollars
 
 
 @rule(OrderBegun)

@@ -77,6 +77,15 @@ async def test_a_command_that_is_refused_harms_none_beside_it(valkey_socket: Pat
     assert answers == {"first": "value", "script": "told", "last": "value"}
 
 
+async def test_half_a_character_is_stored_as_a_mark_and_harms_no_command_beside_it(valkey_socket: Path) -> None:
+    async with open_connection(valkey_socket, patience_s=20) as connection:
+        async with anyio.create_task_group() as tasks:
+            for text in ("first", "half \ud800", "last"):
+                tasks.start_soon(connection.write, "HSET", "{parley:test}:table", text, text)
+        kept = await connection.ask("HVALS", "{parley:test}:table")
+    assert kept == ["first", "half \ufffd", "last"]
+
+
 @pytest.mark.parametrize("turns", range(4))
 async def test_who_asks_with_one_that_is_cancelled_has_an_answer(valkey_socket: Path, turns: int) -> None:
     async with open_connection(valkey_socket, patience_s=20) as connection:

@@ -63,3 +63,12 @@ async def test_what_a_node_had_that_died_is_free_after_its_time(shares: ShareSto
     clock = SystemClock()
     await clock.sleep_until(clock.monotonic() + 0.01)
     assert await shares.claim(BOB, 0.0) == 1.0
+
+
+async def test_parts_are_as_the_weights(shares: ShareStore) -> None:
+    assert await shares.claim(ADA, 0.0, weight=0.25) == 1.0
+    assert await shares.claim(BOB, 0.0) == 0.0
+    assert await shares.claim(ADA, 1.0, weight=0.25) == 0.2
+    assert await shares.claim(ADA, 0.2, weight=0.25) == 0.2
+    assert await shares.claim(BOB, 0.0) == 0.8
+    assert await shares.claim(ADA, 0.2, weight=0.25) == pytest.approx(0.2)

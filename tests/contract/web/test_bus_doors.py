@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,12 +28,13 @@ from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
 from gateway.clients.scopes import scopes_from
-from gateway.clients.tasks import TaskDoor
+from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock
 from runtime.core.ids import AgentId, PersonId, SessionId
-from runtime.sessions.tasks.letters import address_of
+from runtime.execution.calls.tasks import TaskLimits
+from runtime.sessions.tasks.letters import Order, address_of
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
@@ -45,7 +47,7 @@ from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.tasks import OrderOver
 from runtime.tape.tape import Fact, agent_tape
-from runtime.tape.view import HUMAN_MESSAGE
+from runtime.tape.view import AGENT_DONE, HUMAN_MESSAGE
 from tests.contract.storage_samples import NODE, T0, beginning, shard_lease
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.rooms import MemoryRoomStore
@@ -54,6 +56,7 @@ from tests.unit.runtime.sessions import programs as small
 pytestmark = pytest.mark.anyio
 
 DOCUMENTS = Path(bus_module.__file__).parent
+LIMITS = TaskLimits(within_s=60.0, tokens=1000)
 OPENAPI = json.loads((DOCUMENTS / "openapi.json").read_text())
 ASYNCAPI = json.loads((DOCUMENTS / "asyncapi.json").read_text())
 
@@ -127,7 +130,7 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         made = ClientBus(
             Admission({name: token_of(name) for name in clients}, scopes, FakeClock()),
             feed,
-            TaskDoor(programs, sessions, inbox, inbox.knows, clock, 60.0),
+            TaskService(feed, TaskDoor(programs, sessions, inbox, inbox.knows, clock, LIMITS)),
             Registers(RedisNodeStore(connection).living, catalog, ["scout"]),
             clock,
         )
@@ -289,6 +292,33 @@ async def test_what_is_no_event_is_refused_and_none_of_a_batch_is_taken(valkey_s
     async with bus(valkey_socket, ci=["events:write:>", "events:read:>"]) as world, world.http("ci") as http:
         assert (await http.post("/events", json=body)).status_code == 422
         assert (await http.get("/events", params={"after": "oldest"})).json()["events"] == []
+
+
+@pytest.mark.parametrize(
+    "data", ["NaN", "-Infinity", "1e999", r'"\ud800"', r'{"\udc00": 1}', "[" * 40_000, "1" * 5_000]
+)
+async def test_data_that_could_not_be_given_to_a_reader_is_refused(valkey_socket: Path, data: str) -> None:
+    async with bus(valkey_socket, ci=["events:write:>", "events:read:>"]) as world, world.http("ci") as http:
+        refused = await http.post("/events", content=f'{{"id": "1", "type": "build.done", "data": {data}}}')
+        assert refused.status_code == 400
+        assert refused.json()["error"].startswith("The request is not JSON: ")
+        pair = await http.post("/events", content=rb'{"id": "1", "type": "build.done", "data": "\ud83d\ude00"}')
+        assert pair.json() == {"accepted": 1, "known": 0, "receivers": 0}
+        assert [event["data"] for event in (await http.get("/events?after=oldest")).json()["events"]] == ["😀"]
+
+
+async def test_a_number_that_json_does_not_have_is_null_for_readers(valkey_socket: Path) -> None:
+    async with bus(valkey_socket, ci=["events:read:>", "content", "tasks:read:*"]) as world, world.http("ci") as http:
+        over = OrderOver("completed", {"mean": [math.nan, 1.5, math.inf]})
+        fact = Fact(agent_tape(SessionId("s1"), "1000"), 1, over.kind, T0, over.data())
+        await world.sessions.commit(replace(beginning(world.lease), facts=(fact,), events=((1, AGENT_DONE),)))
+        wanted = {"mean": [None, 1.5, None]}
+        assert [event["data"]["value"] for event in (await http.get("/events?after=oldest")).json()["events"]] == [
+            wanted
+        ]
+        async with http.stream("GET", "/events?after=oldest", headers={"accept": "text/event-stream"}) as stream:
+            written = await anext(line async for line in stream.aiter_lines() if line.startswith("data: "))
+        assert json.loads(written.removeprefix("data: "), parse_constant=pytest.fail)["data"]["value"] == wanted
 
 
 async def test_a_reader_goes_on_from_its_cursor_and_waits_for_what_comes(valkey_socket: Path) -> None:
@@ -475,6 +505,25 @@ async def test_an_order_is_known_by_its_key_and_waits_in_the_inbox_of_the_task(v
         assert (await http.post(f"/tasks/{task}/messages", json=speaks)).json() == {"accepted": 0, "known": 1}
 
 
+@pytest.mark.parametrize(
+    ("limits", "kept"),
+    [
+        ({}, (1000, 0)),
+        ({"tokens": 50, "dollars": 0.5}, (50, 0.5)),
+        ({"tokens": 5000}, (1000, 0)),
+    ],
+)
+async def test_an_order_has_limits_of_its_own_within_those_of_the_settings(
+    valkey_socket: Path, limits: Mapping[str, float], kept: tuple[int, float]
+) -> None:
+    async with bus(valkey_socket, ci=["tasks:write:desk"]) as world, world.http("ci") as http:
+        ordered = await http.post("/tasks", json={"program": "desk", **ORDER, "limits": limits})
+        task = SessionId(ordered.json()["task"])
+        waiting = [entry.event for entry in await world.inbox.read({shard_of(address_of(task).key): "0"}, wait_s=1)]
+        (letter,) = [Order.read(event.text) for event in waiting if event.address == address_of(task)]
+        assert (letter.tokens, letter.dollars, letter.root) == (*kept, task)
+
+
 async def test_a_task_that_is_done_answers_at_once(valkey_socket: Path) -> None:
     async with bus(valkey_socket, ci=["tasks:read:desk", "tasks:write:desk"]) as world, world.http("ci") as http:
         found = await http.get(f"/tasks/{TASK}/result", params={"wait_s": 60})
@@ -493,6 +542,10 @@ async def test_a_task_that_is_done_answers_at_once(valkey_socket: Path) -> None:
         {"program": "desk", **ORDER, "arguments": []},
         {"program": "desk", **ORDER, "within_s": 0},
         {"program": "desk", **ORDER, "within_s": True},
+        {"program": "desk", **ORDER, "limits": [5]},
+        {"program": "desk", **ORDER, "limits": {"tokens": 0}},
+        {"program": "desk", **ORDER, "limits": {"dollars": "1"}},
+        {"program": "desk", **ORDER, "limits": {"depth": 9}},
         {"program": "desk", **ORDER, "key": ""},
         {"program": "desk", **ORDER, "colour": "red"},
         {"program": "nowhere", **ORDER},

@@ -11,9 +11,12 @@ import pytest
 from gateway.jobs.runner import JOBS_TABLE
 from gateway.jobs.schedules import Schedule
 from runtime.core.address import Address
+from runtime.core.clock import SystemClock
+from runtime.sessions.schedules.runs import RunRules, Runs
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.schedule_runs import RedisRuns
 from tests.e2e.gateway_process import Room
 from tests.e2e.several_nodes import Nodes, one_valkey, rooms_of, several_nodes
 
@@ -50,16 +53,17 @@ async def test_sessions_that_sleep_are_woken_once_when_the_node_that_put_them_to
 
 
 async def test_a_schedule_is_said_by_one_of_several_nodes(tmp_path: Path) -> None:
-    bell = Schedule("bell", "0 0 1 * *", "UTC", Address("web", "lobby"), "ding", "sleeper", begins=False)
+    bell = Schedule(
+        "bell", "0 0 1 * *", "UTC", Address("web", "lobby"), "ding", "sleeper", begins=False, rules=RunRules()
+    )
     table = '[[cron]]\nname = "bell"\nschedule = "0 0 1 * *"\nplatform = "web"\nchat = "lobby"\ntext = "ding"\n'
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "parley.toml").write_text(table)
     async with one_valkey() as url:
         async with open_connection(url) as connection:
-            await RedisRecords(connection, JOBS_TABLE).put(
-                bell.job(RedisInbox(connection)).name, "2026-01-15T00:00:00+00:00"
-            )
+            job = bell.job(RedisInbox(connection), Runs(RedisRuns(connection), SystemClock()))
+            await RedisRecords(connection, JOBS_TABLE).put(job.name, "2026-01-15T00:00:00+00:00")
         async with several_nodes(tmp_path, PROGRAM, url, ["a", "b"], {}) as nodes, nodes["a"].page() as page:
             room = Room(page)
             await room.join()
@@ -68,3 +72,6 @@ async def test_a_schedule_is_said_by_one_of_several_nodes(tmp_path: Path) -> Non
             await room.until("I am here.", "Ada: hi")
             heard = [one for name in nodes.by_name for one in nodes.logged(name, "session.started")]
             assert len(heard) == 1
+        async with open_connection(url) as connection:
+            (run,) = await RedisRuns(connection).of("schedule:bell")
+            assert run.status == "answered"

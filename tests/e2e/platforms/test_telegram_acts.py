@@ -58,6 +58,7 @@ async def test_an_approval_is_a_press_of_a_button_and_the_buttons_go(
     presses = len(desk.answered)
     desk.press(choices[label], chat=chat, person=chat)
     await talk.until_that(lambda: talk.texts()[-1] == outcome and not question.buttons)
+    assert question.text.endswith(f"\n\n✓ {label}")
     await talk.until_that(lambda: len(desk.answered) == presses + 1)
 
 

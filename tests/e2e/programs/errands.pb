@@ -25,6 +25,9 @@ async def Serve():
                     await Say("user", str(error))
         elif message["text"] == "later":
             await Spawn("Runner", "Fetch")
+        elif message["text"] == "idle":
+            await Spawn("Runner", "Idle")
+            await Say("user", "idle")
         else:
             await Say("user", message["text"].partition(" (facts")[0])
     return Again()
@@ -55,13 +58,24 @@ async def Idle():
 
 @playbook(public=True)
 async def Listen():
-    """Hears what it is told, and tells nobody that it asks."""
-    try:
-        await Ask("Which way?", ["left", "right"])
-    except Exception as error:
-        await Say("user", "Nobody is here.")
-        (message,) = await WaitForMessage("user")
-        return [message["text"], str(error)]
+    """Asks, says that it has heard, and hears what it is told."""
+    way = await Ask("Which way?", ["left", "right"])
+    await Say("user", f"I go {way}.")
+    (message,) = await WaitForMessage("user")
+    return [way, message["text"]]
+
+
+@playbook(public=True)
+async def Carry(what: str, times: int = 1):
+    """Carries something."""
+    await Say("user", f"I carry {what}.")
+    return " ".join([what] * times)
+
+
+@playbook(public=True)
+async def Delegate():
+    """Has somebody else ask."""
+    return await Result(await Spawn("Runner", "Choose"))
 
 
 @playbook(public=True)

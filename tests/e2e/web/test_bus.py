@@ -153,11 +153,24 @@ async def test_a_task_that_a_client_orders_outlives_a_kill_and_gives_its_result_
         (done,) = await read.until(1, "agent.done")
         assert (done["source"], done["data"]["value"]) == (f"/sessions/{task}", "fetched")
         ears = (await http.post("/tasks", json={**order, "playbook": "Listen", "key": "ears"})).json()["task"]
-        told = {"id": "1", "text": "the left one"}
+        asks = (await http.get(f"/tasks/{ears}/result", params={"wait_s": 60})).json()
+        question = {"ask": asks["question"]["ask"], "text": "Which way?", "options": ["left", "right"]}
+        assert asks == {"task": ears, "status": "input_required", "question": question}
+        await again(running)
+        told = {"id": "1", "text": "2", "ask": question["ask"]}
         assert (await http.post(f"/tasks/{ears}/messages", json=told)).json() == {"accepted": 1, "known": 0}
+        assert (await http.post(f"/tasks/{ears}/messages", json=told)).json() == {"accepted": 0, "known": 1}
+        more = {"id": "2", "text": "and hurry"}
+        await http.post(f"/tasks/{ears}/messages", json=more)
         heard = await http.get(f"/tasks/{ears}/result", params={"wait_s": 60})
-        why = "another program has ordered this task, and nobody is there who could be asked"
-        assert heard.json() == {"task": ears, "status": "completed", "value": ["the left one", why]}
+        assert heard.json() == {"task": ears, "status": "completed", "value": ["right", "and hurry"]}
+        below = (await http.post("/tasks", json={**order, "playbook": "Delegate", "key": "below"})).json()["task"]
+        asks = (await http.get(f"/tasks/{below}/result", params={"wait_s": 60})).json()
+        assert (asks["status"], asks["question"]["text"]) == ("input_required", "Which way?")
+        await http.post(f"/tasks/{below}/messages", json={"id": "1", "text": "left"})
+        answered = {"wait_s": 60, "answered": asks["question"]["ask"]}
+        heard = await http.get(f"/tasks/{below}/result", params=answered)
+        assert heard.json() == {"task": below, "status": "completed", "value": "left"}
         idle = (await http.post("/tasks", json={**order, "playbook": "Idle", "key": "idle"})).json()["task"]
         await read.until(3, "agent.spawn")
         assert (await http.post(f"/tasks/{idle}/cancel")).status_code == 202

@@ -124,6 +124,51 @@ async def test_people_react_with_the_keyboard_and_take_it_back(browser: Browser)
         ]
 
 
+async def test_messages_are_one_tab_stop_and_keys_act_on_the_one_that_has_the_focus(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
+        for number in range(3):
+            await chat.adapter.send(LOBBY, f"m{number}", speaker=GUIDE, nonce=f"n{number}", final=True)
+        page = await enter(browser, chat, "Ada")
+        stops = page.locator("#room-timeline [tabindex='0'], #room-timeline button:visible")
+        await expect(stops).to_have_count(1)
+        await stops.focus()
+        await page.keyboard.press("ArrowUp")
+        await expect(page.locator(".row:focus")).to_contain_text("m1")
+        await page.keyboard.press("r")
+        await expect(page.locator("#room-composer textarea")).to_be_focused()
+        await page.keyboard.type("to m1")
+        await page.keyboard.press("Enter")
+        await own(page, "to m1")
+        assert [(each.text, each.quote and each.quote.text) for each in heard] == [("to m1", "m1")]
+        await page.locator("#room-timeline .row[tabindex='0']").focus()
+        for key, text in (("Home", "m0"), ("ArrowUp", "m0"), ("ArrowDown", "m1"), ("End", "to m1")):
+            await page.keyboard.press(key)
+            await expect(page.locator(".row:focus")).to_contain_text(text)
+        await page.keyboard.press("e")
+        await expect(page.locator("#room-composer textarea")).to_have_value("to m1")
+        await page.keyboard.press("Escape")
+        await page.locator("#room-timeline .row[tabindex='0']").focus()
+        await page.keyboard.press("ArrowUp")
+        await page.keyboard.press("e")  # it is another's: nothing happens
+        await expect(page.locator(".row:focus")).to_contain_text("m2")
+        await page.keyboard.press("t")
+        await expect(page.locator("#thread-composer textarea")).to_be_focused()
+
+
+async def test_a_question_mark_shows_the_keys_but_not_in_a_text(browser: Browser) -> None:
+    async with web_chat() as chat:
+        await chat.adapter.send(LOBBY, "m0", speaker=GUIDE, nonce="n0", final=True)
+        page = await enter(browser, chat, "Ada")
+        keys = page.get_by_role("dialog", name="Keys")
+        await page.locator("#room-composer textarea").press("?")
+        await expect(keys).to_be_hidden()
+        await page.locator("#room-timeline .row").focus()
+        await page.keyboard.press("?")
+        await expect(keys).to_contain_text("edit your message")
+        await page.keyboard.press("Escape")
+        await expect(keys).to_be_hidden()
+
+
 async def test_our_mark_shows_that_a_message_waits(browser: Browser) -> None:
     async with web_chat() as chat, listening(chat):
         page = await enter(browser, chat, "Ada")

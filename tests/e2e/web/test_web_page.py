@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import re
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -27,7 +28,7 @@ TYPES_ON = """{
 }"""
 """Who writes is not forgotten after six seconds: when the line goes, something was said, however slow the machine."""
 
-PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 
 
 @asynccontextmanager
@@ -46,11 +47,27 @@ async def listening(chat: WebChat) -> AsyncGenerator[list[Inbound]]:
         tasks.cancel_scope.cancel()
 
 
-async def enter(browser: Browser, chat: WebChat, name: str, **context: Any) -> Page:
+def _waits(*, really_ms: int) -> str:
+    """A script that keeps how long the page would wait before it connects again, and lets it wait for another time."""
+    return f"""{{
+        const really = window.setTimeout;
+        window.waits = [];
+        window.setTimeout = (action, after, ...more) => {{
+            if (!String(action).includes("this.now()")) return really(action, after, ...more);
+            window.waits.push(after);
+            document.documentElement.dataset.waits = window.waits.length;
+            document.documentElement.dataset.seconds = Math.floor(after / 1000);
+            return really(action, Math.min({really_ms}, 2 ** 31 - 1), ...more);
+        }};
+    }}"""
+
+
+async def enter(browser: Browser, chat: WebChat, name: str, *, scripts: Sequence[str] = (), **context: Any) -> Page:
     """A new browser profile in which somebody has chosen a name."""
     page = await (await browser.new_context(**context)).new_page()
     page.set_default_timeout(LIMIT_MS)
-    await page.add_init_script(TYPES_ON)
+    for script in (TYPES_ON, *scripts):
+        await page.add_init_script(script)
     await page.goto(chat.url)
     await page.get_by_label("Your name").fill(name)
     await page.get_by_role("button", name="Start chatting").click()
@@ -170,6 +187,28 @@ async def test_a_restarted_gateway_is_found_again_and_nothing_is_lost_or_doubled
         await expect(page.locator(".message .body")).to_have_count(3)
 
 
+async def test_a_gateway_is_looked_for_every_2_seconds_at_first_and_later_less_often(browser: Browser) -> None:
+    async with web_chat() as chat:
+        page = await enter(browser, chat, "Ada", scripts=[_waits(really_ms=20)])
+    await expect(page.locator("html")).to_have_attribute("data-waits", re.compile("[7-9]|.."))
+    first = await page.evaluate("window.waits.slice()")
+    assert max(first) <= 2_000
+    assert first[0] < 600
+    await page.evaluate("{ const now = Date.now; Date.now = () => now() + 6 * 60_000; }")
+    await expect(page.locator("html")).to_have_attribute("data-seconds", re.compile("1."))
+    assert await page.evaluate("Math.max(...window.waits)") < 20_000
+
+
+async def test_a_key_finds_the_gateway_again_at_once(browser: Browser) -> None:
+    async with web_chat() as first:
+        page = await enter(browser, first, "Ada", scripts=[_waits(really_ms=1_000_000_000)])
+    await expect(page.locator("#connection")).to_contain_text("Connection lost")
+    async with web_chat(first.store, port=first.port), listening(first):
+        await page.evaluate("{ const now = Date.now; Date.now = () => now() + 5_000; }")
+        await page.locator("#room-composer textarea").press("h")
+        await expect(page.locator("#connection")).to_be_hidden()
+
+
 async def test_a_page_too_many_says_why_and_comes_in_when_another_is_closed(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +246,27 @@ async def test_a_thread_opens_beside_the_room_and_shows_on_its_message(browser: 
         await page.reload()
         await root.locator(".replies").click()
         await expect(page.locator("#thread .message .body")).to_have_text(["root", "in the thread", "and I answer"])
+
+
+async def test_a_reload_and_a_link_keep_the_thread_open(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        page = await enter(browser, chat, "Ada")
+        await chat.adapter.send(LOBBY, "the root", speaker=GUIDE, nonce="n0", final=True)
+        await page.locator(".message.agent").hover()
+        await page.get_by_role("button", name="Reply in thread").click()
+        await say(page, "a reply", "#thread-composer")
+        await expect(page.locator("#thread-timeline .message:not(.pending) .body")).to_have_text(
+            ["the root", "a reply"]
+        )
+        await page.reload()
+        await expect(page.locator("#thread-timeline .body")).to_have_text(["the root", "a reply"])
+        link = page.url
+        await page.get_by_role("button", name="Close the thread").click()
+        await page.reload()
+        await expect(page.locator("#room-timeline .replies")).to_contain_text("1 reply")
+        await expect(page.locator("#thread")).to_be_hidden()
+        await page.goto(link)
+        await expect(page.locator("#thread-timeline .body")).to_have_text(["the root", "a reply"])
 
 
 async def test_a_message_that_is_too_long_stays_in_its_box(browser: Browser) -> None:

@@ -38,6 +38,7 @@ async def test_a_question_is_answered_by_a_button_and_is_over_then(tmp_path: Pat
         await answers.get_by_role("button", name="Yes").click()
         await appears(saying(page, "Shipped."))
         await expect(answers).to_have_count(0)
+        await appears(saying(page, "✓ Yes"))
 
 
 async def test_a_file_is_read_and_another_is_sent_back_and_both_outlive_a_restart(

@@ -12,7 +12,9 @@ from tests.fakes.slack.refusal import Refusal
 
 @dataclass(slots=True)
 class Kept:
-    """A file. `channel` is where it is shown; `outside` says that it is kept at another service, `alt` what is on it."""
+    """A file. `channel` is where it is shown; `outside` says that it is kept at another service, `alt` what is on
+    it.
+    """
 
     name: str
     length: int

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import signal
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from gateway import app
+from gateway.cli import until_stopped
 from gateway.collection import YOUNG, collect_rarely
 from gateway.service import Ready
-from gateway.settings.tree import Settings
 
 OBJECTS = 200_000
 
@@ -46,16 +43,14 @@ def test_what_exists_at_the_start_is_never_looked_through() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_gateway_collects_rarely_once_it_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def serve(_settings: Settings, _programs: Sequence[Path], *, on_ready: object, debug: object) -> None:
-        assert callable(on_ready)
-        on_ready(Ready("http://127.0.0.1:1", [], drain))
+async def test_a_gateway_collects_rarely_once_it_is_ready() -> None:
+    async def serve(on_ready: Callable[[Ready], None]) -> None:
+        on_ready(Ready("web chat", "http://127.0.0.1:1", [], drain))
         signal.raise_signal(signal.SIGTERM)
 
     async def drain(_within_s: float | None) -> None:
         seen.append(gc.get_threshold()[0])
 
     seen: list[int] = []
-    monkeypatch.setattr(app, "serve", serve)
-    await importlib.import_module("gateway.cli.run")._serve(Settings(), [], None)
+    await until_stopped._serve(serve)
     assert seen == [YOUNG]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.parts import open_archive, open_model_if_any
+from gateway.models.opening import open_models
+from gateway.parts import open_archive
 from gateway.settings.retention import RetentionSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import LLMUnavailable
@@ -25,7 +26,7 @@ async def test_where_the_engine_of_a_model_file_is_missing_the_line_says_so_and_
         monkeypatch.delenv(name, raising=False)
     file = tmp_path / "m.gguf"
     file.write_bytes(b"GGUF")
-    async with open_model_if_any(Settings(model_file=file)) as (model, line):
+    async with open_models(Settings(model_file=file)) as (model, line):
         assert line.startswith("none. A GGUF file needs the extra 'local'")
         async with model.stream(CompletionRequest(())) as answer:
             with pytest.raises(LLMUnavailable, match="needs the extra 'local'"):

@@ -32,7 +32,7 @@ class Warming:
 
 def service() -> Service:
     unused = cast("Any", None)
-    return Service(unused, unused, unused, {}, Bus(SystemClock()))
+    return Service(unused, unused, {}, Bus(SystemClock()))
 
 
 async def test_it_is_not_ready_before_its_model_is() -> None:

@@ -10,6 +10,8 @@ from redis import exceptions
 from redis.asyncio import Redis
 from redis.asyncio.connection import AbstractConnection
 
+from runtime.storage.redis.client.location import packed
+
 COMMAND_LIMIT_S = 5.0
 
 _REPLICA_LIMIT_MS = 2000
@@ -24,10 +26,10 @@ class NotReplicated(exceptions.ConnectionError):
 class _Asked:
     """The command of one caller."""
 
-    __slots__ = ("answer", "parts", "replicated")
+    __slots__ = ("answer", "packed", "replicated")
 
     def __init__(self, parts: tuple[str | int, ...], replicated: bool) -> None:
-        self.parts = parts
+        self.packed = packed(*parts)
         self.replicated = replicated
         self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
@@ -81,10 +83,10 @@ class Commands:
         answers, wanted = list[Any](), len(asked) + waits
         try:
             async with asyncio.timeout(COMMAND_LIMIT_S):
-                packed = [piece for one in asked for piece in connection.pack_command(*one.parts)]
+                pieces = [piece for one in asked for piece in one.packed]
                 if waits:
-                    packed += connection.pack_command("WAIT", 1, _REPLICA_LIMIT_MS)
-                await connection.send_packed_command(packed)
+                    pieces += packed("WAIT", 1, _REPLICA_LIMIT_MS)
+                await connection.send_packed_command(pieces)
                 while len(answers) < wanted:
                     answers.append(await _answer(connection))
         finally:

@@ -33,6 +33,14 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:17}:copy:<key>             stream  a tape that is being written again under another key; gone after 10 minutes
 {parley:17}:snapshot:<session>     hash    seq, version, text: what the facts so far add up to
 {parley:17}:forks:<session>        hash    session that goes on from this one -> [shard, server ms], JSON
+{parley:17}:notebooks              zset    notebook -> when it changed last, server ms; grows with each change
+{parley:17}:notebook:<name>        hash    head, branch, last (the last place), off (head - last), at, created; a fork's
+                                           parent, origin:<branch> (JSON); merged:<other>: branch, entry, head
+{parley:17}:notebook-branches:<name> hash  number -> "at offset parent head", see `NotebookBranch`
+{parley:17}:notebook-entries:<name> stream <place>-0, fields k (kind), d (line, JSON), r (raw), m (mark of a sealed one)
+{parley:17}:notebook-anchors:<name> zset   place of an anchor -> place
+{parley:17}:notebook-append:<n>:<name>:<key> string first and last entry, and the attempt; gone after 7 days
+{parley:17}:notebook-news          stream  the latest changes: field s, notebook; for who follows
 {parley:17}:rooms                  zset    room -> time of its latest message, microseconds
 {parley:17}:room:<room>            hash    message id -> message, JSON
 {parley:17}:room-counters:<room>   hash    the last seq and version given out
@@ -47,6 +55,8 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:files}:last                        string: the number of the file that was counted last
 {parley:rooms}:news                channel what nodes tell each other of rooms; :<node> for one of them (room_news.py)
 {parley:<table>}                   hash    a table of texts by name: marks:discord, access:people, … (records.py)
+{parley:runs:<schedule>}           hash    run of a schedule -> how it ended, JSON; gone after 90 days without a run
+{parley:runs-paused}               hash    schedule -> 1: it skips its times
 {parley:participant:<name>}:mail   stream  letters for a participant in another process: l, JSON (encoding/letters.py)
 {parley:participant:<name>}:seen   zset    letter -> 0 while it is there, then until when it is known, UTC seconds
 {parley:participant:<name>}:seat:<seat>    string  where a seat is, JSON; gone after 30 days without a letter
@@ -172,6 +182,17 @@ class ShardKeys:
         return self._key(f"forks:{session}")
 
     @property
+    def notebooks(self) -> str:
+        return self._key("notebooks")
+
+    @property
+    def notebook_news(self) -> str:
+        return self._key("notebook-news")
+
+    def notebook(self, kind: str, name: str) -> str:
+        return self._key(f"notebook{kind}:{name}")
+
+    @property
     def rooms(self) -> str:
         return self._key("rooms")
 
@@ -186,6 +207,41 @@ class ShardKeys:
 
     def room_versions(self, room: str) -> str:
         return self._key(f"room-versions:{room}")
+
+
+@dataclass(frozen=True, slots=True)
+class NotebookKeys:
+    """The keys of one notebook."""
+
+    shard: ShardKeys
+    name: str
+
+    @property
+    def notebook(self) -> str:
+        return self.shard.notebook("", self.name)
+
+    @property
+    def branches(self) -> str:
+        return self.shard.notebook("-branches", self.name)
+
+    @property
+    def entries(self) -> str:
+        return self.shard.notebook("-entries", self.name)
+
+    @property
+    def anchors(self) -> str:
+        return self.shard.notebook("-anchors", self.name)
+
+    def append(self, key: str) -> str:
+        return self.shard.notebook("-append", f"{len(self.name)}:{self.name}:{key}")
+
+    @property
+    def all(self) -> str:
+        return self.shard.notebooks
+
+    @property
+    def news(self) -> str:
+        return self.shard.notebook_news
 
 
 @dataclass(frozen=True, slots=True)

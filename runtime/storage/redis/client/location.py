@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from redis.backoff import NoBackoff
 from redis.connection import HiredisRespSerializer
 
 from runtime.core.errors import ConfigError
+from runtime.core.plain_text import whole_characters
 
 Endpoint = tuple[str, int]
 """Host and port of a server. A unix socket is its path and 0."""
@@ -25,6 +26,15 @@ CREDENTIALS = ("username", "password")
 _PACKER = HiredisRespSerializer()
 
 
+def packed(*parts: str | int) -> list[bytes]:
+    """A command as it is sent. Half a character, which nothing can store, becomes U+FFFD."""
+    pack: Callable[..., list[bytes]] = _PACKER.pack
+    try:
+        return pack(*parts)
+    except UnicodeEncodeError:
+        return pack(*(whole_characters(part) if isinstance(part, str) else part for part in parts))
+
+
 class _Packed(AbstractConnection):
     """A connection whose commands are packed in C, as the library does it only where it blocks, and written at once.
 
@@ -32,8 +42,7 @@ class _Packed(AbstractConnection):
     """
 
     def pack_command(self, *parts: Any) -> list[bytes]:
-        packed: list[bytes] = _PACKER.pack(*parts)
-        return packed
+        return packed(*parts)
 
     async def send_packed_command(self, command: Any, check_health: bool = True) -> None:
         if self._writer is None or isinstance(command, str | bytes):

@@ -7,6 +7,7 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from redis.asyncio import Redis
@@ -17,11 +18,13 @@ from runtime.storage.encoding.events import EventForm
 from runtime.storage.encoding.letters import letter_anew, letter_key
 from runtime.storage.encoding.rooms import RoomForm
 from runtime.storage.encoding.sealing import (
+    MARK,
     AssociatedData,
     Sealing,
     fact_binding,
     file_binding,
     key_of,
+    notebook_binding,
     snapshot_binding,
     value_binding,
 )
@@ -63,6 +66,7 @@ class Rekeying:
             "early": lambda entry: key_of(entry.get("d", "")),
             "inbox": lambda entry: self._events.key_of(entry.get("e", "")),
             "dead": lambda entry: self._events.key_of(entry.get("e", "")),
+            "notebook-entries": lambda entry: key_of(entry.get("d", "")),
             "mail": lambda entry: letter_key(entry["l"]),
         }
         """The id of the key of an entry, by the kind of its stream."""
@@ -116,7 +120,10 @@ class Rekeying:
             return await (self._renew_mail(key) if kind == "mail" else self._renew_file(key))
         keys, rest = ShardKeys(int(in_shard[1])), in_shard[3]
         if kind in ("tape", "early"):
-            return await self._renew_tape(keys, key, TapeId(rest))
+            sealing = await self._places.sealing(keys, tape_owner(TapeId(rest)))
+            return await self._renew_stream(keys, key, sealing, partial(self._fact, TapeId(rest), sealing))
+        if kind == "notebook-entries":
+            return await self._renew_stream(keys, key, self._sealing.shared, partial(self._notebook_entry, rest))
         if kind in ("inbox", "dead"):
             return await self._renew_events(key)
         if kind == "schedules":
@@ -131,9 +138,10 @@ class Rekeying:
             )
         return kind == "room" and await self._renew_room(key, rest)
 
-    async def _renew_tape(self, keys: ShardKeys, key: str, tape: TapeId) -> bool:
-        """Copy a tape, and replace it by the copy once that is complete: a tape never lacks a fact."""
-        sealing = await self._places.sealing(keys, tape_owner(tape))
+    async def _renew_stream(
+        self, keys: ShardKeys, key: str, sealing: Sealing, renewed: Callable[[str, Mapping[str, str]], dict[str, str]]
+    ) -> bool:
+        """Copy a tape, and replace it by the copy once that is complete: a tape never lacks an entry."""
         if await self._is_current(key, sealing):
             return False
         copy = f"{{parley:{keys.shard}}}:copy:{uuid.uuid4().hex}:{key}"
@@ -141,20 +149,27 @@ class Rekeying:
         while outcome == "grown" and after != last:
             last = after
             async for page in self._pages(key, after):
-                entries = [part for id_, fields in page for part in self._entry(tape, sealing, id_, fields)]
+                entries = [part for id_, fields in page for part in _command_parts(id_, renewed(id_, fields))]
                 if not await self._connection.run(_COPY, [key, copy], [_COPY_KEPT_S, *entries]):
                     return False
                 after = f"({page[-1][0]}"
             outcome = await self._connection.run(_SWAP, [key, copy], [])
         return bool(outcome == "ok")
 
-    def _entry(self, tape: TapeId, sealing: Sealing, id_: str, fields: Mapping[str, str]) -> list[str | int]:
+    def _fact(self, tape: TapeId, sealing: Sealing, id_: str, fields: Mapping[str, str]) -> dict[str, str]:
         has = dict(fields)
         if not sealing.is_current(has.get("d", "")):
-            seq = int(id_.partition("-")[0])
-            binding = fact_binding(tape, seq, has.get("k", ""), has.get("t", ""), has.get("v", ""))
+            binding = fact_binding(tape, _number(id_), has.get("k", ""), has.get("t", ""), has.get("v", ""))
             has["d"] = self._anew(sealing, binding, has["d"])
-        return [id_, 2 * len(has), *(part for field in has.items() for part in field)]
+        return has
+
+    def _notebook_entry(self, notebook: str, id_: str, fields: Mapping[str, str]) -> dict[str, str]:
+        has, sealing = dict(fields), self._sealing.shared
+        if sealing.is_current(has["d"]):
+            return has
+        mark = has.pop("m", f"anew.{_number(id_)}")
+        line = self._anew(sealing, notebook_binding(notebook, mark), has["d"])
+        return {**has, "d": line, **({"m": mark} if line.startswith(MARK) else {})}
 
     async def _is_current(self, key: str, sealing: Sealing) -> bool:
         """Whether nothing of a tape needs rewriting. Content that cannot be decrypted stays."""
@@ -270,6 +285,14 @@ def _kind(key: str) -> str:
     if _MAIL_KEY.match(key):
         return "mail"
     return "file" if _FILE_KEY.match(key) else ""
+
+
+def _number(entry_id: str) -> int:
+    return int(entry_id.partition("-")[0])
+
+
+def _command_parts(id_: str, fields: Mapping[str, str]) -> list[str | int]:
+    return [id_, 2 * len(fields), *(part for field in fields.items() for part in field)]
 
 
 def _numbered(fields: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import uuid
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -22,12 +23,13 @@ from runtime.storage.redis.sessions.archival import ArchivedSessions
 from runtime.storage.redis.sessions.fact_form import FactForms
 from runtime.storage.redis.sessions.known_sessions import pages_of
 from runtime.storage.redis.sessions.locations import RECORD_FIELDS, SessionPlaces, record_from
+from runtime.storage.redis.sessions.tape_news import TapeNews
 from runtime.storage.redis.sessions.tapes import RedisTapes
 from runtime.stores.archive import Archive
 from runtime.stores.event_log import KEPT_EVENTS, KEPT_MS
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import Branch, Fact
+from runtime.tape.tape import Branch, Fact, Following
 
 COMMIT = load_script("commit")
 """Takes what `commit_call` gives."""
@@ -199,6 +201,14 @@ class RedisSessionStore:
 
     def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
         return self._tapes.follow(session, after=after)
+
+    def following(self, session: SessionId) -> AbstractAsyncContextManager[Following]:
+        return self._tapes.following(session)
+
+    @property
+    def news(self) -> TapeNews:
+        """What reads for everybody who follows a tape by this store."""
+        return self._tapes.news
 
 
 def _taken_over(lease: Lease, token: int) -> LeaseLost:

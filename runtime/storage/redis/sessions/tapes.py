@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.sessions.fact_form import FactReading, anchor_name, anchor_seq, large_values
 from runtime.storage.redis.sessions.locations import SessionPlaces
-from runtime.storage.redis.sessions.tape_news import TapeNews
+from runtime.storage.redis.sessions.tape_news import Follower, TapeNews
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, tape_in, tape_owner
 
@@ -55,7 +55,7 @@ class RedisTapes:
     def __init__(self, connection: RedisConnection, places: SessionPlaces) -> None:
         self._connection = connection
         self._places = places
-        self._news = TapeNews(connection)
+        self.news = TapeNews(connection)
 
     async def read_session(
         self, session: SessionId, *, after: int = 0, until: int | None = None
@@ -91,19 +91,24 @@ class RedisTapes:
         raise _lacks(session, left or 0, left or 0)
 
     async def follow(self, session: SessionId, *, after: int = 0) -> AsyncIterator[Fact]:
-        seen, found = after, await self._session(session)
-        if found is None:
-            return
-        follower = await self._news.follower(session, found.keys.news)
-        try:
-            while found is not None:
-                async for fact in self.read_session(session, after=seen):
-                    seen = fact.seq
+        async with self.following(session) as following:
+            while await self._session(session) is not None:
+                async for fact in self.read_session(session, after=after):
+                    after = fact.seq
                     yield fact
-                await follower.news()
-                found = await self._session(session)
+                await following.news()
+
+    @asynccontextmanager
+    async def following(self, session: SessionId) -> AsyncIterator[Follower]:
+        keys = await self._places.keys(session)
+        if keys is None:
+            yield Follower(session, "")
+            return
+        follower = await self.news.follower(session, keys.news)
+        try:
+            yield follower
         finally:
-            self._news.leave(follower)
+            self.news.leave(follower)
 
     async def last_anchor(self, session: SessionId, kind: str, *, until: int | None = None) -> int | None:
         for stretch in reversed(await self._stretches(session, 0, until)):

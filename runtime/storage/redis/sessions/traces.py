@@ -21,7 +21,18 @@ from runtime.storage.redis.client.keys import SHARD_KEY, ShardKeys
 from runtime.storage.redis.client.scan import keys_like
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.files import RedisFileStore
-from runtime.stores.inbox import FORK, LOCKED, MERGED, PARTICIPANT, TASK, TASK_ASKS, TASK_OVER, InboxEvent, shard_of
+from runtime.stores.inbox import (
+    FORK,
+    LOCKED,
+    MERGED,
+    PARTICIPANT,
+    TASK,
+    TASK_AGAIN,
+    TASK_ASKS,
+    TASK_OVER,
+    InboxEvent,
+    shard_of,
+)
 from runtime.stores.traces import Whose
 
 _FORGET = load_script("room_forget")
@@ -31,6 +42,9 @@ _MAILBOX_KEY = re.compile(r"\{parley:participant:[^}]+\}:(mail|seat):?(.*)", re.
 _TABLE_KEY = re.compile(r"\{parley:([^}]+)\}\Z")
 _NO_TABLES = ("file:", "files", "shares", "count:", "bot:")
 _ENTRIES_AT_ONCE = 500
+
+_OF_TASKS = frozenset({TASK, TASK_OVER, TASK_ASKS, TASK_AGAIN})
+"""Kinds of events whose texts name who ordered a task."""
 
 _REWRITING = "already in progress"
 _REWRITE_LIMIT_S = 120.0
@@ -109,7 +123,7 @@ class RedisTraces:
                 return await self._forget_in_room(rest, whose.person, ())
             if kind == "seen" and names.conversation.search(rest):
                 return await self._remove(key)
-        elif key.startswith("{parley:count:") and names.anything.search(key):
+        elif key.startswith(("{parley:count:", "{parley:runs:")) and names.anything.search(key):
             return await self._remove(key)
         elif (mailbox := _MAILBOX_KEY.match(key)) is not None:
             return await self._forget_mail(key, mailbox[1], mailbox[2], whose)
@@ -232,7 +246,7 @@ def _concerns(event: InboxEvent, whose: Whose) -> bool:
         return bool(_whole_words({whose.person, *whose.conversations}).search(event.text))
     if event.kind in (FORK, MERGED) and event.text.partition(" ")[0] in whose.sessions:
         return True  # it quotes what was said there
-    if event.kind in (TASK, TASK_OVER, TASK_ASKS) and _whole_words({whose.person, *whose.sessions}).search(event.text):
+    if event.kind in _OF_TASKS and _whole_words({whose.person, *whose.sessions}).search(event.text):
         return True  # it names who ordered it
     if event.kind == PARTICIPANT and Act.read(event.text).seat.partition("/")[0] in whose.sessions:
         return True  # so may this

@@ -84,17 +84,22 @@ async def test_choices_without_room_are_a_numbered_list_in_the_text(choices: tup
         assert show.platform.kinds["offer"] == 0
 
 
-async def test_settled_choices_are_taken_away_and_the_text_stays() -> None:
+@pytest.mark.parametrize(
+    ("chosen", "line"), [("", ""), ("✓ Yes, by Anna", "\n\n✓ Yes, by Anna"), (f"✓ {'Yes' * PLAIN.max_text}", "")]
+)
+async def test_what_was_chosen_takes_the_choices_place_where_there_is_room_and_the_text_stays(
+    chosen: str, line: str
+) -> None:
     async with shown_on(PLAIN) as show:
         extras = Extras(choices=YES_NO, people={"Anna": "fake:1"})
         show.finish(show.page(extras=extras), "Shall I, @Anna?")
         await show.clock.advance(10)
         show.tasks.start_soon(
-            show.presenter.settle, Line("p", ROOM, HOST, extras), show.journal.sent_parts, "Shall I, @Anna?"
+            show.presenter.settle, Line("p", ROOM, HOST, extras), show.journal.sent_parts, "Shall I, @Anna?", chosen
         )
         await show.clock.advance(10)
         assert show.platform.offered == {"1": ()}
-        assert show.shown == ["Shall I, [@Anna](person:fake:1)?"]
+        assert show.shown == [f"Shall I, [@Anna](person:fake:1)?{line}"]
 
 
 _STREAM_TROUBLES: tuple[dict[Call | str, list[tuple[AdapterError, bool]]], ...] = (
@@ -136,7 +141,7 @@ async def test_a_question_in_several_messages_keeps_all_of_them_when_it_is_settl
         before, (last, choices) = show.shown, list(show.platform.offered.items())[-1]
         assert choices == YES_NO
         presenter = show.restarted()
-        show.tasks.start_soon(presenter.settle, Line("p", ROOM, HOST, extras), show.journal.sent_parts, text)
+        show.tasks.start_soon(presenter.settle, Line("p", ROOM, HOST, extras), show.journal.sent_parts, text, "")
         await show.clock.advance(20)
         assert show.platform.offered[last] == ()
         assert [shown.rstrip() for shown in show.shown] == [shown.rstrip() for shown in before]
@@ -151,7 +156,7 @@ async def test_a_free_answer_has_its_place_only_where_there_is_room_for_it(room:
         await show.clock.advance(5)
         assert show.platform.offered == ({"1": free} if room else {})
         show.tasks.start_soon(
-            show.presenter.settle, Line("p", ROOM, HOST, extras), show.journal.sent_parts, "What is it about?"
+            show.presenter.settle, Line("p", ROOM, HOST, extras), show.journal.sent_parts, "What is it about?", ""
         )
         await show.clock.advance(5)
         assert show.platform.offered == ({"1": ()} if room else {})

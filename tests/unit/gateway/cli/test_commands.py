@@ -52,12 +52,12 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> N
     )
     assert done.returncode == 0, done.stderr
     assert "HEAVY []" in done.stdout
-    for command in ("run", "compile", "check", "init", "access", "sessions", "dlq"):
+    for command in ("run", "compile", "check", "init", "access", "sessions", "tasks", "dlq"):
         assert f" {command} " in done.stdout
 
 
 def test_the_lists_of_commands_show_each_line_whole(tmp_path: Path) -> None:
-    for group in ((), ("sessions",), ("access",), ("dlq",), ("keys",), ("slack",), ("discord",)):
+    for group in ((), ("sessions",), ("access",), ("tasks",), ("cron",), ("dlq",), ("keys",), ("slack",), ("discord",)):
         listed = _parley(tmp_path, *group, "--help").stdout.partition("Commands:\n")[2]
         assert listed
         assert "..." not in listed, group

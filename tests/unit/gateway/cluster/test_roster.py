@@ -110,3 +110,30 @@ async def test_who_has_left_has_no_quota_and_the_others_have_all_at_once() -> No
         assert await ada.leave()
         await clock.settle()
         assert (ada.quota, bob.quota) == (0, SHARDS)
+
+
+async def test_a_front_sees_the_nodes_and_takes_no_part_of_the_shards() -> None:
+    async with rosters("a", "b") as (clock, store, (ada, _)):
+        front = Roster(store, LeaseHolder("front", TTL_S), clock, enters=False)
+        await front.open()
+        assert (front.nodes, front.quota) == (2, 0)
+        await clock.advance(TTL_S)
+        assert (ada.nodes, ada.quota) == (2, SHARDS / 2)
+
+
+async def test_a_front_notices_when_the_last_node_dies_and_when_another_comes() -> None:
+    clock = FakeClock()
+    store = MemoryNodeStore(clock)
+    front = Roster(store, LeaseHolder("front", TTL_S), clock, enters=False)
+    async with anyio.create_task_group() as tasks:
+        await store.announce(LeaseHolder("a", TTL_S))
+        await front.open()
+        tasks.start_soon(front.run)
+        await clock.settle()
+        assert front.nodes == 1
+        await clock.advance(TTL_S + 1)
+        assert front.nodes == 0
+        await store.announce(LeaseHolder("b", TTL_S))
+        await clock.settle()
+        assert front.nodes == 1
+        tasks.cancel_scope.cancel()

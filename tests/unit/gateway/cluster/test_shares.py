@@ -22,10 +22,10 @@ class StuckStore(MemoryShareStore):
 
     stuck = False
 
-    async def claim(self, holder: LeaseHolder, in_use: float, /) -> float:
+    async def claim(self, holder: LeaseHolder, in_use: float, /, *, weight: float = 1.0) -> float:
         while self.stuck:
             await self._clock.sleep_until(self._clock.monotonic() + 1.0)
-        return await super().claim(holder, in_use)
+        return await super().claim(holder, in_use, weight=weight)
 
 
 async def test_two_nodes_come_to_a_half_each_and_the_one_that_stays_gets_the_whole_again() -> None:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from adapters.adapter import Adapter, Inbound
 from gateway.access.admission import Access, AccessRules, Owners
+from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.origins import Origins
@@ -95,6 +96,7 @@ class Door:
         self.chosen = MemoryRecords()
         self.origins = Origins(MemoryRecords(), self.chosen)
         self.places = MemoryPlaceStore()
+        self.owner_places = MemoryRecords()
         self.bus = Bus(clock)
         known = store or people(clock)
         settings = LimitSettings.model_validate(limits or {})
@@ -111,6 +113,9 @@ class Door:
             origins=self.origins,
             limits=self.limits,
             people=known,
+            owners=OwnerNotices(
+                self.owner_places, Owners(known, {}).has, cast("Any", self.inbox), {"test": TEXTS}, clock
+            ),
             message_chars=20,
             places=self.places,
         )

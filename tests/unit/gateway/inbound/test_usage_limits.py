@@ -12,6 +12,7 @@ from gateway.access.roles import Role
 from gateway.inbound.usage_limits import TOLD_EVERY_S
 from runtime.core.address import Address
 from runtime.events.frames import LLMAnswered
+from runtime.sessions.node_context import Spent
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.counters import MemoryCounters
 from tests.unit.gateway.inbound.arrivals import Door, event, opened, people
@@ -161,6 +162,15 @@ async def test_spending_is_counted_for_the_conversation_and_who_is_named_or_spok
     await clock.advance(24 * 3600)
     await at.take(event("f"))
     assert at.kept[-1][1] == "f"
+
+
+async def test_what_a_task_spends_is_counted_by_the_task_that_all_came_of() -> None:
+    at = await door(FakeClock())
+    await at.limits.spend(answer(tokens_in=10, tokens_out=5, cost_usd=0.5, task="t"))
+    await at.limits.spend(answer(tokens_in=1, task="t"))
+    await at.limits.spend(answer(tokens_in=7))
+    assert await at.limits.spent("t") == Spent(16, 0.5)
+    assert await at.limits.spent("u") == Spent(0, 0)
 
 
 async def test_a_model_is_not_called_any_more_once_the_money_is_spent_except_for_owners() -> None:

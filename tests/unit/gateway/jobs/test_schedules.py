@@ -17,10 +17,12 @@ from gateway.settings.tree import Settings, changed, load
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
+from runtime.sessions.schedules.runs import RunRules, Runs
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory.schedule_runs import MemoryRuns
 from tests.fakes.records import MemoryRecords
 
 PLATFORMS = ("web", "telegram", "slack")
@@ -98,6 +100,11 @@ def test_times_are_those_of_the_time_zone_also_when_its_clocks_change(tmp_path: 
     assert night.next_run(at("2026-10-25T00:30")) == at("2026-10-26T01:30")
 
 
+def test_what_becomes_of_times_that_cannot_be_kept_is_a_setting_of_each_schedule(tmp_path: Path) -> None:
+    standup, report = schedules(tmp_path, STANDUP + 'missed = "skip"\noverlap = "skip"\n' + REPORT)
+    assert (standup.rules, report.rules) == (RunRules("skip", "skip"), RunRules("once", "queue"))
+
+
 def test_schedules_are_listed_with_their_next_time(tmp_path: Path) -> None:
     standup, report = schedules(tmp_path, STANDUP + REPORT)
     now = at("2026-11-21T12:03")
@@ -119,6 +126,7 @@ def test_schedules_are_listed_with_their_next_time(tmp_path: Path) -> None:
         (('name = "standup"\n', ""), 2, r"name is missing"),
         (('channel = "T1:C1"', ""), 2, r"it names no place; write chat"),
         (('text = "What are you at?"', ""), 2, r"it does nothing; write text"),
+        (('text = "What', 'missed = "twice"\ntext = "What'), 8, r'missed is "twice": input should be'),
         (('"standup"', '"stand up"'), 3, r'name is "stand up"'),
         (('"slack"', '"slak"'), 2, r'there is no platform "slak"; did you mean "slack"\?'),
         (('text = "What', 'program = "c"\ntext = "What'), 2, r'there is no program "c"'),
@@ -146,7 +154,7 @@ def test_the_line_is_that_of_the_table_that_is_wrong(tmp_path: Path) -> None:
 async def test_several_nodes_say_it_once_and_make_up_for_one_missed_time(tmp_path: Path) -> None:
     clock, done = FakeClock(), MemoryRecords()
     leases = MemoryLeaseStore(clock)
-    inbox = MemoryInbox(leases)
+    inbox, runs = MemoryInbox(leases), MemoryRuns()
     (report,) = schedules(tmp_path, REPORT)
     shard = shard_of(report.address.key)
 
@@ -156,7 +164,7 @@ async def test_several_nodes_say_it_once_and_make_up_for_one_missed_time(tmp_pat
     async def nodes(seconds: float) -> None:
         async with anyio.create_task_group() as tasks:
             for name in ("a", "b"):
-                job = report.job(inbox)
+                job = report.job(inbox, Runs(runs, clock))
                 tasks.start_soon(Jobs([job], leases, done, LeaseHolder(name), clock, Bus(clock)).run)
             await clock.advance(seconds)
             tasks.cancel_scope.cancel()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict
 
 import pytest
 
-from runtime.llm.client import DESCRIBE, ChatMessage, CompletionRequest, Picture, Usage
+from runtime.llm.client import DESCRIBE, ChatMessage, Completion, CompletionRequest, Picture
 from runtime.llm.frames import request_from
+from runtime.llm.models import Models
 from runtime.llm.sight import Sight
-from runtime.llm.worker.by_purpose import ByPurpose
 from runtime.llm.worker.prices import ListedPrice
 from runtime.llm.worker.prompt import messages_data
 
@@ -44,14 +44,6 @@ def test_what_a_model_sees_stands_in_the_providers_data(model: str, sees: bool |
     assert ListedPrice.of(model).sees is sees
 
 
-class Known:
-    def __init__(self, known: bool | None) -> None:
-        self._known = known
-
-    async def sees(self) -> bool | None:
-        return self._known
-
-
 @pytest.mark.parametrize(
     ("said", "known", "before", "after"),
     [
@@ -65,25 +57,29 @@ class Known:
 async def test_settings_know_best_then_data_then_what_a_refusal_teaches(
     said: bool | None, known: bool | None, before: bool, after: bool
 ) -> None:
-    sight = Sight(Known(known), said)
+    sight = Sight(Named("test", known), said)
     assert await sight.sees() is before
     sight.refused()
     assert await sight.sees() is after
 
 
 class Named:
-    def __init__(self, name: str) -> None:
-        self._name = name
+    """A client that knows what its model sees."""
 
-    async def warm_up(self) -> None:
-        """Nothing."""
+    def __init__(self, model: str, known: bool | None) -> None:
+        self.model = model
+        self._known = known
 
-    async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
-        yield self._name
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+        return self._known
+
+    def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]:
+        raise AssertionError(f"nothing is asked here: {request}")
 
 
-async def test_who_answers_depends_on_what_is_asked_for() -> None:
-    provider = ByPurpose(Named("main"), {DESCRIBE: Named("vision")})
-    for purpose, name in (("execute", "main"), (DESCRIBE, "vision")):
-        assert [part async for part in provider.answer(CompletionRequest((SEEN,), purpose))] == [name]
-    assert await provider.sees() is None
+async def test_each_model_has_its_own_sight_and_what_describes_is_a_model_of_its_own() -> None:
+    models = Models({"default": Named("blind", False), "fast": Named("new", None), "vision": Named("eyes", True)})
+    sight = Sight(models)
+    assert [await sight.sees(purpose) for purpose in ("execute", "decide", DESCRIBE)] == [False, True, True]
+    sight.refused("decide")
+    assert [await sight.sees(purpose) for purpose in ("execute", "decide", DESCRIBE)] == [False, False, True]

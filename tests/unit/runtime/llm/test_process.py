@@ -57,8 +57,8 @@ class Events:
 @asynccontextmanager
 async def running(server: OpenAIServer, events: Events) -> AsyncIterator[tuple[ModelProcess, AnsweringClient]]:
     options = ModelOptions("openai/test", base_url=server.base_url, api_key=KEY)
-    async with ModelProcess(options, model_environment(), SystemClock(), events) as process:
-        yield process, AnsweringClient(process, options, SystemClock())
+    async with ModelProcess([options], model_environment(), SystemClock(), events) as process:
+        yield process, AnsweringClient(process.provider(), options, SystemClock())
 
 
 async def asked(client: AnsweringClient, into: list[str]) -> None:
@@ -132,9 +132,9 @@ async def test_a_process_that_cannot_start_says_why(server: OpenAIServer, tmp_pa
     (tmp_path / "aiohttp.py").write_text("raise ImportError('this is not aiohttp')")
     options = ModelOptions("openai/test", base_url=server.base_url, max_retries=0)
     environment = {**model_environment(), "PYTHONPATH": str(tmp_path)}
-    async with ModelProcess(options, environment, SystemClock()) as process:
+    async with ModelProcess([options], environment, SystemClock()) as process:
         with pytest.raises(LLMUnavailable, match="exit code 1: ImportError: this is not aiohttp"):
-            await asked(AnsweringClient(process, options, SystemClock()), [])
+            await asked(AnsweringClient(process.provider(), options, SystemClock()), [])
 
 
 async def test_the_process_ends_with_the_block(server: OpenAIServer) -> None:
@@ -175,8 +175,8 @@ async def test_a_key_in_a_file_is_read_by_the_process_each_time_it_starts(server
     server.add(Reply("hi"), Reply("hi again"))
     options = ModelOptions("openai/test", base_url=server.base_url, api_key_file=str(tmp_path / "key"))
     events, heard = Events(), list[str]()
-    async with ModelProcess(options, model_environment(), SystemClock(), events) as process:
-        client = AnsweringClient(process, options, SystemClock())
+    async with ModelProcess([options], model_environment(), SystemClock(), events) as process:
+        client = AnsweringClient(process.provider(), options, SystemClock())
         await asked(client, heard)
         (tmp_path / "key").write_text("sk-another")
         os.kill(process.process_id or 0, signal.SIGKILL)
@@ -194,7 +194,7 @@ from runtime.llm.process import MAX_PIECE_CHARS, ModelProcess
 
 async def main():
     options = ModelOptions(*json.loads(sys.argv[1]))
-    async with ModelProcess(options, dict(os.environ), SystemClock()) as process:
+    async with ModelProcess([options], dict(os.environ), SystemClock()) as process:
         task = anyio.create_task_group()
         async with task:
             task.start_soon(process.warm_up)

@@ -63,8 +63,8 @@ class Gateway:
         return await self._frames.receive()
 
     async def ask(self) -> None:
-        assert await self.hear() == {"ready": True, "sees": None}
-        await self.say({"ask": 7, "request": asdict(REQUEST)})
+        assert await self.hear() == {"ready": True, "sees": [None]}
+        await self.say({"ask": 7, "model": 0, "request": asdict(REQUEST)})
 
     async def answer(self) -> list[Frame]:
         """All frames of one answer."""
@@ -80,7 +80,7 @@ async def relaying(*parts: str | Usage | float | Exception) -> AsyncIterator[tup
     provider = Scripted(clock, parts)
     to_relay, at_relay = anyio.create_memory_object_stream[bytes](math.inf)
     to_gateway, at_gateway = anyio.create_memory_object_stream[bytes](math.inf)
-    relay = Relay(provider, "openai/test", clock, [KEY])
+    relay = Relay([("openai/test", provider)], clock, [KEY])
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(relay.serve, StapledObjectStream(to_gateway, at_relay))
         yield Gateway(StapledObjectStream(to_relay, at_gateway), clock), provider
@@ -132,7 +132,7 @@ async def test_a_server_that_sends_nonsense_fails_its_own_answer_only() -> None:
             frames = await gateway.answer()
             assert frames[-1]["error"]["kind"] == "LLMUnavailable"
             assert "TypeError: a list is no text" in frames[-1]["error"]["text"]
-            await gateway.say({"ask": 7, "request": asdict(REQUEST)})
+            await gateway.say({"ask": 7, "model": 0, "request": asdict(REQUEST)})
 
 
 async def test_an_endless_answer_is_left_off_and_refused() -> None:
@@ -159,7 +159,7 @@ async def test_everything_is_left_when_the_gateway_is_gone() -> None:
     to_relay, at_relay = anyio.create_memory_object_stream[bytes](math.inf)
     to_gateway, at_gateway = anyio.create_memory_object_stream[bytes](math.inf)
     async with anyio.create_task_group() as tasks:
-        relay = Relay(provider, "openai/test", clock)
+        relay = Relay([("openai/test", provider)], clock)
         tasks.start_soon(relay.serve, StapledObjectStream(to_gateway, at_relay))
         gateway = Gateway(StapledObjectStream(to_relay, at_gateway), clock)
         await gateway.ask()

@@ -21,7 +21,7 @@ from tests.fakes.clock import FakeClock
 from tests.unit.runtime.tape.facts.test_old_tapes import TAPES
 from tests.unit.runtime.tape.random_facts import KINDS, Facts
 
-WITHOUT_TEXTS = {"ended", "order_answered", "returned", "task_cancel", "task_taken", "told", "wake"}
+WITHOUT_TEXTS = {"ended", "order_answered", "returned", "task_cancel", "task_taken", "task_tell", "told", "wake"}
 """The kinds of facts in which no text stands."""
 
 YOUNGER: Mapping[str, Mapping[str, Any]] = {
@@ -42,6 +42,8 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
     "order_begun": {"f": "1000.0"},
     "order_over": {"status": "completed", "val": "x", "error": "e"},
     "order_told": {"ask": "a.1"},
+    "run": {"run": "x"},
+    "run_over": {"run": "x", "how": "answered"},
     "spawn": {
         "agent": "1",
         "task": "s",

@@ -100,6 +100,12 @@ def test_mention_addresses_and_is_taken_out(text: str, offset: int, shown: str) 
     assert (said.addressed, said.text) == (True, shown)
 
 
+def test_half_a_character_beside_a_mention_does_not_stop_the_updates() -> None:
+    heard = _read(text="\ud83d @ParleyBot hello", entities=[_entity("mention", 2, 10)])
+    assert heard.addressed
+    assert heard.text.endswith("hello")
+
+
 def test_mention_by_name_addresses() -> None:
     said = _read(text="Parley hi", entities=[_entity("text_mention", 0, 6, user={"id": 7})])
     assert (said.addressed, said.text) == (True, "hi")

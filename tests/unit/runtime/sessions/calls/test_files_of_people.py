@@ -123,7 +123,7 @@ async def test_where_nobody_sees_a_description_is_refused_with_the_setting_that_
     async with talking(main, Model(), sandbox, intake=intake, sight=Sight(said=False)) as talk:
         await talk.say("hi")
         (failure,) = await talk.say("", files=[PHOTO])
-    assert "receipt.jpg cannot be described: no model here sees pictures; files.vision_model sets one" in failure
+    assert "receipt.jpg cannot be described: no model here sees pictures; models.vision sets one" in failure
 
 
 async def test_a_playbook_in_python_gets_the_bytes_of_a_file(sandbox: MontySandbox) -> None:

@@ -41,6 +41,7 @@ async def test_a_question_offers_its_choices_and_a_press_answers_it(sandbox: Mon
         assert await talk.say("No", kind="choice", choice=choice(talk, 1)) == ["answer: No"]
         (settled,) = talk.world.settled
         assert (settled.id, settled.parts, settled.choices) == (offered.id, {0: "0"}, ())
+        assert talk.world.settled_texts == ["Ship it?\n\n✓ No"]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,8 @@ async def test_words_answer_too_by_number_by_label_or_as_they_are(
     async with talking(approval(), Model(), sandbox) as talk:
         await talk.say("go")
         assert await talk.say(words) == [f"answer: {answer}"]
-        assert len(talk.world.settled) == 1
+        chosen = f"\n\n✓ {answer}" if answer in ("Yes", "No") else ""
+        assert talk.world.settled_texts == [f"Ship it?{chosen}"]
 
 
 async def test_the_first_answer_wins_and_later_or_unknown_presses_are_told_so(sandbox: MontySandbox) -> None:
@@ -192,6 +194,7 @@ async def test_choices_that_a_crash_left_under_a_closed_question_go_after_it(
     async with talking(approval(), Model(), sandbox, world=world):
         await world.idle.wait()
         assert [settled.parts for settled in world.settled] == [{0: "0"}]
+        assert world.settled_texts == ["Ship it?" if closing == "stop" else "Ship it?\n\n✓ Yes"]
     async with talking(approval(), Model(), sandbox, world=world) as later:
         await later.say("and then")
         assert len(world.settled) == 1
@@ -284,7 +287,8 @@ async def test_several_people_are_asked_and_each_answers_once(sandbox: MontySand
         await after(talk, "This question is for Ada.", "but", name="Cy")
         await after(talk, "{'Bo': 'Yes', 'Ada': 'No'}", "2", name="Ada")
         assert talk.chat[-2:] == ["Ada has answered (2 of 2).", "{'Bo': 'Yes', 'Ada': 'No'}"]
-    assert len(talk.world.settled) == 1
+    [text] = talk.world.settled_texts
+    assert text.endswith("?\n\n✓ Yes, by Bo\n✓ No, by Ada")
 
 
 async def test_who_has_not_answered_when_the_time_is_over_is_missing(sandbox: MontySandbox) -> None:

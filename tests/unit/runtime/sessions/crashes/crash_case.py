@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
+from runtime.core.address import Address
 from runtime.language.program import Program
 from runtime.sessions.node_context import Busy
 from runtime.tape.tape import Fact
@@ -56,6 +57,8 @@ class Case:
     """The model is a small one: it is asked one question at a time."""
     piece_s: float = 0.0
     """How long the model takes for each piece of an answer."""
+    task_places: Mapping[str, Address] = field(default_factory=dict)
+    """Conversations that may be told what came of a task."""
     plays: Plays = lambda _content: ()
     """What somebody in another process does."""
 

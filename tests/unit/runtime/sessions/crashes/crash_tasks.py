@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from runtime.core.address import Address
 from runtime.language.program import Program
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.programs import agent, program, python
@@ -109,6 +110,17 @@ async def Main():
         (),
         ("start", "?reply:0:on"),
         ("Task 1 (Researcher.Which) asks: Which way?\nReply to this message.", "further on"),
+    ),
+    "a result for another conversation": Case(
+        ordering("""
+async def Main():
+    await Result(await Spawn("Researcher", "Study", ["tides"], deliver="team"))
+    await EndProgram()
+"""),
+        (),
+        ("start",),
+        ("✅ Researcher.Study is done: all about tides",),
+        task_places={"team": Address("test", "team")},
     ),
     "a result nobody waits for": Case(
         ordering("""

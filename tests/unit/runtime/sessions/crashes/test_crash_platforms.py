@@ -39,6 +39,11 @@ async def test_each_point_of_a_talk_may_go_wrong_once(fault: str, case: str, san
         await passes(Run(case, "edits", {point: fault}, seed=point), sandbox)  # type: ignore[dict-item]
 
 
+async def test_what_was_chosen_stands_below_the_question_of_each(sandbox: MontySandbox) -> None:
+    rig = await Run("vote", "edits").checked(sandbox)
+    assert rig.platform.pages[0].endswith("Shall we? ✓ No, by Bob ✓ Yes, by Alice")
+
+
 async def test_without_nonces_only_a_death_between_a_post_and_its_record_leaves_an_orphan(
     sandbox: MontySandbox,
 ) -> None:

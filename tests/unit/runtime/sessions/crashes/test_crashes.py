@@ -21,9 +21,8 @@ pytestmark = pytest.mark.anyio
 async def run(case: Case, sandbox: MontySandbox, *, crashes: tuple[int, ...], seed: int, nonce: bool = True) -> World:
     world = World(case.people, crashes=crashes, seed=seed, nonce=nonce)
     world.player = Player(world.mailboxes, case.plays, world, world.clock)
-    await live(
-        world, case.program, Company(case, random.Random(seed)), sandbox, busy=case.busy, questions_alone=case.alone
-    )
+    company, more = Company(case, random.Random(seed)), {"task_places": case.task_places}
+    await live(world, case.program, company, sandbox, busy=case.busy, questions_alone=case.alone, **more)
     return world
 
 

@@ -162,9 +162,9 @@ async def Main():
 async def test_another_model_describes_a_picture_once_for_one_that_is_blind_and_the_words_stay(
     sandbox: MontySandbox,
 ) -> None:
-    seen_on_it = Reply("42.50 EUR at Corner Shop", usage=Usage(1000, 20, cost_usd=0.01))
+    seen_on_it = Reply("42.50 EUR at Corner Shop", usage=Usage(1000, 20, cost_usd=0.01, model="test/vision"))
     model = Model(Reply("Hello."), seen_on_it, Reply("It is 42.50."), Reply("Still 42.50."))
-    blind = {"sight": Sight(said=False), "vision_model": "test/vision"}
+    blind = {"sight": Sight(said=False), "describes": True}
     intake, world = ScriptedIntake(pictures=["receipt.jpg"]), World(())
     async with talking(CLERK, model, sandbox, world=world, intake=intake, **blind) as talk:
         await talk.say("hi")
@@ -186,7 +186,7 @@ async def test_without_a_description_a_blind_model_knows_that_there_is_a_picture
         sandbox,
         intake=ScriptedIntake(pictures=["receipt.jpg"]),
         sight=Sight(said=False),
-        vision_model="test/vision",
+        describes=True,
     ) as talk:
         await talk.say("hi")
         assert await talk.say("Look.", files=[PHOTO]) == ["I cannot see it."]

@@ -120,6 +120,8 @@ async def test_a_schedule_is_made_listed_and_removed() -> None:
         ("someday ask how it goes", "I do not understand when that is: “someday ask how it goes”. Write /schedule"),
         ("every day at 9", "I understand the time, every day at 9, but not what is to be said then."),
         ("today at 9 say hello", "today at 9 is over: it is 2026-11-23 12:00 now (UTC)."),
+        ("every 5 seconds ring", "Every minute is the most often."),
+        ("every second ring", "Every minute is the most often."),
         ("remove", "Write the number of a schedule behind it: /schedule remove 1."),
         ("remove all", "Write the number of a schedule behind it"),
         ("remove " + "9" * 30, "Write the number of a schedule behind it"),

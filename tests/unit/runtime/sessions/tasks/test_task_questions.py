@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import anyio.lowlevel
 import pytest
 
 from runtime.core.ids import AgentId, SessionId
@@ -9,9 +10,11 @@ from runtime.core.message import Quote
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
+from runtime.stores.sessions import Commit
 from runtime.tape.snapshot import snapshot_of, state_from
 from runtime.tape.state import SessionState
 from runtime.tape.task_state import TaskQuestion, TaskState
+from tests.fakes.crash_world import World
 from tests.fakes.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
@@ -155,3 +158,20 @@ def test_open_questions_of_tasks_are_in_snapshots() -> None:
     state.tasks = {1: TASK}
     TASK.asks, TASK.answers = with_question, {"7": "a.1"}
     assert state_from(snapshot_of(state)) == state
+
+
+class SlowWorld(World):
+    """A store that takes a while."""
+
+    async def commit(self, commit: Commit, /) -> None:
+        for _ in range(30):
+            await anyio.lowlevel.checkpoint()
+        await super().commit(commit)
+
+
+async def test_a_task_may_end_while_its_question_is_being_told(sandbox: MontySandbox) -> None:
+    world = SlowWorld(())
+    async with talking(guided(ONE.format(name="Late")), Model(), sandbox, world=world, tasks=TaskLimits()) as talk:
+        await talk.say("hi")
+        assert talk.chat[-1] == "went None"
+        assert not talk.named("session.failed")

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from runtime.core.errors import ConfigError, ContentLocked
 from runtime.storage.encoding.encryption import Encryption, Key, keys_from, new_key
-from runtime.storage.encoding.sealing import PLAIN, AssociatedData, key_of
+from runtime.storage.encoding.events import EventForm
+from runtime.storage.encoding.sealing import PLAIN, AssociatedData, Sealing, key_of
+from tests.contract.storage_samples import event
 
 FIRST, SECOND = (Key(bytes([number]) * 32) for number in (1, 2))
 HERE = AssociatedData("session s1", ("fact", "s1/1000", 7))
@@ -31,6 +33,13 @@ def test_what_is_sealed_opens_again_and_equal_texts_are_sealed_equally(
     assert (key_of(sealed), key_of(sealed_bytes)) == (FIRST.id, FIRST.id)
     assert sealing.is_current(sealed)
     assert sealing.is_current(sealed_bytes)
+
+
+@pytest.mark.parametrize("sealing", [PLAIN, Encryption([FIRST])])
+def test_an_event_with_half_a_character_is_written_with_a_mark_in_its_place(sealing: Sealing) -> None:
+    form = EventForm(sealing)
+    written = form.write(event("1", text="cut \ud83d"))
+    assert form.read("1-0", {"e": written}).text == "cut \ufffd"
 
 
 @settings(max_examples=50, deadline=None)

@@ -1,0 +1,53 @@
+"""Notices to the owners, in private: each where they last wrote to the gateway alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+
+from adapters.records import Records
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.core.errors import InboxFull
+from runtime.core.texts import Texts
+from runtime.stores.inbox import NOTICE, Inbox, InboxEvent
+
+OWNER_PLACES_TABLE = "access:owner-places"
+
+IsOwner = Callable[[str], Awaitable[bool]]
+"""Whether a person, by their id, is an owner now."""
+
+
+class OwnerNotices:
+    """Tells all owners who have ever written in private; others have no place where only they read. Raises
+    StorageUnavailable, and nothing else."""
+
+    def __init__(
+        self, places: Records, is_owner: IsOwner, inbox: Inbox, texts: Mapping[str, Texts], clock: Clock
+    ) -> None:
+        """`texts` are those of the platforms that are on, by name."""
+        self._places = places
+        self._is_owner = is_owner
+        self._inbox = inbox
+        self._texts = texts
+        self._clock = clock
+        self._known: dict[str, str] = {}
+
+    async def seen(self, person_id: str, address: Address) -> None:
+        """An owner wrote where only they read."""
+        place = json.dumps([address.platform, address.conversation, address.thread])
+        if self._known.get(person_id) != place:
+            await self._places.put(person_id, place)
+            self._known[person_id] = place
+
+    async def tell(self, notice: str, key: str, **values: object) -> None:
+        """Tell them a text, by its key. A notice of the same id is said once, however often it is told."""
+        for person_id, place in (await self._places.all()).items():
+            address = Address(*json.loads(place))
+            texts = self._texts.get(address.platform)
+            if texts is None or not await self._is_owner(person_id):
+                continue
+            text, now = texts(key, **values), self._clock.now()
+            with suppress(InboxFull):  # the log says it too
+                await self._inbox.add(InboxEvent(notice, address, person_id, "", text, now, kind=NOTICE))

@@ -1,0 +1,85 @@
+"""Service until a signal says to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gateway.cli.output.terminal import say
+
+if TYPE_CHECKING:
+    from anyio import CancelScope, Event
+
+    from gateway.service import Ready
+
+_INTERRUPTED = 130
+_STOPPING_AT_ONCE = "Stopping. Press Ctrl-C again to stop at once."
+_STOPPING = "Stopping when the work in progress is finished. A second signal stops it at once."
+
+Serve = Callable[[Callable[["Ready"], None]], Awaitable[None]]
+"""Serves until cancelled, and calls what it is given when it is ready."""
+
+
+def serve_until_stopped(serve: Serve) -> None:
+    """Serve until the first SIGINT or SIGTERM, then stop cleanly; a second signal ends the process at once.
+
+    SIGTERM lets work in progress finish, within the time of the settings. SIGINT (Ctrl-C) stops it where it is, and the
+    next run continues it.
+    """
+    import asyncio
+
+    from runtime.execution.frames.loop import FrameLoop
+
+    with asyncio.Runner(loop_factory=FrameLoop) as runner:
+        runner.run(_serve(serve))
+
+
+async def _serve(serve: Serve) -> None:
+    import asyncio
+
+    import anyio
+
+    stopping = anyio.Event()
+    drains: list[Callable[[], Awaitable[None]]] = []
+    readies: list[Ready] = []
+
+    def stop(number: signal.Signals) -> None:
+        if stopping.is_set():
+            os._exit(_INTERRUPTED)
+        at_once = number is signal.SIGINT
+        drains.extend(partial(one.drain, 0.0 if at_once else None) for one in readies)
+        stopping.set()
+        say(_STOPPING_AT_ONCE if at_once else _STOPPING)
+
+    def ready(now: Ready) -> None:
+        collect_rarely()
+        readies.append(now)
+        _announce(now)
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, number)
+    from gateway.collection import collect_rarely
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_stopped, stopping, drains, tasks.cancel_scope)
+        await serve(ready)
+
+
+async def _stopped(stopping: Event, drains: Sequence[Callable[[], Awaitable[None]]], scope: CancelScope) -> None:
+    """End on request, after everything that people have seen is stored."""
+    await stopping.wait()
+    for drain in drains:
+        await drain()
+    say("Stopped.")
+    scope.cancel()
+
+
+def _announce(ready: Ready) -> None:
+    say("Parley is running. Ctrl-C stops it.")
+    say(f"  {ready.port:<10} {ready.url}")
+    for line in ready.lines:
+        say(f"  {line}")

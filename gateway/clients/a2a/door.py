@@ -1,0 +1,98 @@
+"""The routes of the protocol, and who may use them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from a2a.server.context import ServerCallContext
+from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
+from a2a.server.routes.common import ServerCallContextBuilder
+from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
+from google.protobuf.json_format import MessageToDict
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gateway.clients.a2a.card import JSONRPC, REST, Skill, card_of, skills_of
+from gateway.clients.a2a.handler import CLIENT, TaskRequests
+from gateway.clients.a2a.listing import TaskListing
+from gateway.clients.a2a.push import Pushes
+from gateway.clients.admission import Admission
+from gateway.clients.requests import MAX_BODY_BYTES, refused
+from gateway.clients.task_service import TaskService
+from runtime.language.program import Program
+
+_SDK = logging.getLogger("a2a")
+"""The SDK's logger, silenced: it would log what clients send."""
+_SDK.addHandler(logging.NullHandler())
+_SDK.propagate = False
+
+
+class A2aDoor:
+    """The agent card, which everybody may read, and the requests of clients."""
+
+    def __init__(
+        self,
+        admission: Admission,
+        tasks: TaskService,
+        programs: Sequence[Program],
+        listing: TaskListing,
+        pushes: Pushes,
+    ) -> None:
+        self._admission = admission
+        self._skills: dict[str, Skill] = dict(skills_of(programs))
+        self._pushes = pushes
+        self._requests = TaskRequests(tasks, listing, pushes)
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """The routes, beside those of the chat. Foreign hosts and origins are refused before them."""
+        calls = _Calls()
+        middleware = [Middleware(_Admitted, admission=self._admission)]
+        rpc = create_jsonrpc_routes(self._requests, "/", calls)
+        rest = create_rest_routes(self._requests, calls)
+        return [
+            Route(AGENT_CARD_WELL_KNOWN_PATH, self._card, methods=["GET"]),
+            Route(JSONRPC, _Admitted(rpc[0].app, self._admission), methods=["POST"]),
+            Mount(REST, routes=rest, middleware=middleware),
+        ]
+
+    async def _card(self, request: Request) -> Response:
+        card = card_of(self._skills, str(request.base_url).rstrip("/"), pushes=self._pushes.on)
+        return JSONResponse(MessageToDict(card), headers={"cache-control": "no-cache"})
+
+
+class _Calls(ServerCallContextBuilder):
+    def build(self, request: Request) -> ServerCallContext:
+        state = {CLIENT: request.state.client, "headers": dict(request.headers)}
+        return ServerCallContext(state=state)
+
+
+class _Admitted:
+    """Lets clients pass, with requests of a bounded length."""
+
+    def __init__(self, app: ASGIApp, admission: Admission) -> None:
+        self._app = app
+        self._admission = admission
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request, size = Request(scope), 0
+        try:
+            request.state.client = self._admission.client(request)
+        except HTTPException as error:
+            await (await refused(request, error))(scope, receive, send)
+            return
+
+        async def bounded() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > MAX_BODY_BYTES:
+                raise HTTPException(413, f"A request has at most {MAX_BODY_BYTES:,} bytes.")
+            return message
+
+        await self._app(scope, bounded, send)

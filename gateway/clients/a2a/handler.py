@@ -1,0 +1,265 @@
+"""What the protocol's requests come to: tasks of ours. The SDK reads them and writes the answers, for each binding."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from a2a.server.context import ServerCallContext
+from a2a.server.request_handlers.request_handler import RequestHandler, validate_request_params
+from a2a.types import (
+    AgentCard,
+    CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
+    GetExtendedAgentCardRequest,
+    GetTaskPushNotificationConfigRequest,
+    GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
+    ListTaskPushNotificationConfigsResponse,
+    ListTasksRequest,
+    ListTasksResponse,
+    SendMessageConfiguration,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    Task,
+    TaskPushNotificationConfig,
+)
+from a2a.utils.errors import (
+    A2AError,
+    InternalError,
+    InvalidParamsError,
+    TaskNotCancelableError,
+    TaskNotFoundError,
+    UnsupportedOperationError,
+)
+from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
+from starlette.exceptions import HTTPException
+
+from gateway.clients.a2a.card import Skill, exposed, skills_of
+from gateway.clients.a2a.listing import TaskListing
+from gateway.clients.a2a.messages import Mark, Named, Update, order_of, task_of, text_of, updates_of
+from gateway.clients.a2a.push import Pushes
+from gateway.clients.admission import Client
+from gateway.clients.task_service import ClientTask, TaskService
+from runtime.core.ids import SessionId
+
+CLIENT = "client"
+"""In the state of a call: the client that asks."""
+
+_SETTLE_S = 10.0
+"""The time within which an order is taken, an answer heard, and an end come."""
+
+_GRACE_S = 30.0
+
+_ERRORS: Mapping[int, type[A2AError]] = {
+    404: TaskNotFoundError,
+    409: UnsupportedOperationError,
+    503: InternalError,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A message that was taken: what it went to, the question that it answered, the names of the task."""
+
+    task: ClientTask
+    answered: str | None
+    named: Named
+
+
+class TaskRequests(RequestHandler):
+    """The requests of clients. Tasks of programs that are no skills are not there."""
+
+    def __init__(self, tasks: TaskService, listing: TaskListing, pushes: Pushes) -> None:
+        self._tasks = tasks
+        self._listing = listing
+        self._pushes = pushes
+
+    @validate_request_params
+    async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task:
+        """Take a message, and give the task once it is over or asks; at once if the client wants that."""
+        with _translated():
+            validate_history_length(params.configuration)
+            sent = await self._send(params, context)
+            task = sent.task
+            if not params.configuration.return_immediately:
+                task = await self._tasks.wait(task, self._tasks.within_s + _GRACE_S, answered=sent.answered)
+            return apply_history_length(task_of(task, sent.named), params.configuration)
+
+    @validate_request_params
+    async def on_message_send_stream(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Update]:
+        """The same as a stream: the task, and what is new of it, until it is over or asks."""
+        with _translated():
+            validate_history_length(params.configuration)
+            sent = await self._send(params, context)
+            async for update in self._stream(sent, params.configuration):
+                yield update
+
+    @validate_request_params
+    async def on_subscribe_to_task(
+        self, params: SubscribeToTaskRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Update]:
+        """A task with everything up to now, and what is new of it."""
+        with _translated():
+            task = await self._found(context, params.id)
+            if task.over:
+                raise UnsupportedOperationError("The task has ended.")
+            answered = None if task.question is None else task.question.ask
+            async for update in self._stream(_Sent(task, answered, Named.of(task))):
+                yield update
+
+    @validate_request_params
+    async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
+        """A task as it is now."""
+        with _translated():
+            validate_history_length(params)
+            task = await self._found(context, params.id)
+            return apply_history_length(task_of(task, Named.of(task)), params)
+
+    @validate_request_params
+    async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
+        """The client's own tasks, the most recently active first."""
+        validate_history_length(params)
+        if params.HasField("page_size"):
+            validate_page_size(params.page_size)
+        return await self._listing.page(_client(context), params)
+
+    @validate_request_params
+    async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task:
+        """End a task that is at work."""
+        with _translated():
+            task = await self._found(context, params.id, "write")
+            if task.over:
+                raise TaskNotCancelableError
+            await self._tasks.cancel(task)
+            answered = None if task.question is None else task.question.ask
+            task = await self._tasks.wait(task, _SETTLE_S, answered=answered)
+            return task_of(task, Named.of(task))
+
+    @validate_request_params
+    async def on_create_task_push_notification_config(
+        self, params: TaskPushNotificationConfig, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """Have what is new of a task sent to a URL."""
+        with _translated():
+            self._pushes.check(params)
+            task = await self._found(context, params.task_id)
+            return await self._pushes.keep(_client(context), task, params)
+
+    @validate_request_params
+    async def on_get_task_push_notification_config(
+        self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """One of a task's URLs."""
+        with _translated():
+            task = await self._found(context, params.task_id)
+            for config in await self._pushes.of(_client(context), task):
+                if config.id == params.id:
+                    return config
+            raise TaskNotFoundError("The task has no such notification.")
+
+    @validate_request_params
+    async def on_list_task_push_notification_configs(
+        self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
+    ) -> ListTaskPushNotificationConfigsResponse:
+        """All of a task's URLs."""
+        with _translated():
+            task = await self._found(context, params.task_id)
+            return ListTaskPushNotificationConfigsResponse(configs=await self._pushes.of(_client(context), task))
+
+    @validate_request_params
+    async def on_delete_task_push_notification_config(
+        self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> None:
+        """Send no more to one of a task's URLs."""
+        with _translated():
+            task = await self._found(context, params.task_id)
+            await self._pushes.forget(_client(context), task, params.id)
+
+    async def on_get_extended_agent_card(
+        self, params: GetExtendedAgentCardRequest, context: ServerCallContext
+    ) -> AgentCard:
+        """There is one card for all."""
+        raise UnsupportedOperationError("There is one card for all.")
+
+    async def _send(self, params: SendMessageRequest, context: ServerCallContext) -> _Sent:
+        client, message = _client(context), params.message
+        if params.configuration.HasField("task_push_notification_config"):
+            self._pushes.check(params.configuration.task_push_notification_config)
+        sent = await (self._answer if message.task_id else self._order)(client, params)
+        if params.configuration.HasField("task_push_notification_config"):
+            await self._pushes.keep(client, sent.task, params.configuration.task_push_notification_config)
+        return sent
+
+    async def _order(self, client: Client, params: SendMessageRequest) -> _Sent:
+        """Order a task. The message's id names the order: the same one again is the same task."""
+        message = params.message
+        key = {"key": f"a2a {message.message_id}"}
+        order = order_of(message, self._skills(client), key)
+        id_, _ = await self._tasks.order(client, order, context=message.context_id or None)
+        task = await self._tasks.own(id_)
+        return _Sent(task, None, Named.of(task, message.context_id or None))
+
+    async def _answer(self, client: Client, params: SendMessageRequest) -> _Sent:
+        message = params.message
+        task = await self._tasks.find(client, SessionId(message.task_id), "write")
+        task = await self._tasks.begun(task, _SETTLE_S)
+        named = Named.of(task)
+        if message.context_id and message.context_id != named.context:
+            raise InvalidParamsError("The task belongs to another context.")
+        question = task.question
+        if await self._tasks.speak(client, task, message.message_id, text_of(message)):
+            task = await self._tasks.heard(task, _SETTLE_S)
+        return _Sent(task, None if question is None else question.ask, named)
+
+    async def _stream(self, sent: _Sent, limits: SendMessageConfiguration | None = None) -> AsyncIterator[Update]:
+        task, told = sent.task, Mark.of(sent.task)
+        yield apply_history_length(task_of(task, sent.named), limits)
+        if _rests(task, sent.answered):
+            return
+        async with aclosing(self._tasks.changes(task)) as changes:
+            async for now in changes:
+                for update in updates_of(now, sent.named, told):
+                    yield update
+                told = Mark.of(now)
+                if _rests(now, sent.answered):
+                    return
+
+    async def _found(self, context: ServerCallContext, id_: str, action: str = "read") -> ClientTask:
+        if context.tenant:
+            raise InvalidParamsError("There are no tenants here.")
+        task = await self._tasks.find(_client(context), SessionId(id_), action)
+        task = await self._tasks.begun(task, _SETTLE_S)
+        program = self._tasks.program(task)
+        if program is not None and not exposed(program):
+            raise TaskNotFoundError
+        return task
+
+    def _skills(self, client: Client) -> Mapping[str, Skill]:
+        """The skills that a client may order."""
+        programs = {program.name: program for program, _, _ in self._tasks.orderable(client)}
+        return skills_of(programs.values())
+
+
+def _rests(task: ClientTask, answered: str | None) -> bool:
+    """Whether nothing comes of a task without the client."""
+    return task.over or (task.question is not None and task.question.ask != answered)
+
+
+def _client(context: ServerCallContext) -> Client:
+    client: Any = context.state[CLIENT]
+    assert isinstance(client, Client)
+    return client
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """What a client may not do, in the protocol's errors."""
+    try:
+        yield
+    except HTTPException as error:
+        raise _ERRORS.get(error.status_code, InvalidParamsError)(error.detail) from error

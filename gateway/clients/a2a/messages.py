@@ -1,0 +1,216 @@
+"""Tasks as the protocol writes them, and the messages of clients as orders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from a2a.types import (
+    Artifact,
+    Message,
+    Part,
+    Role,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskState,
+    TaskStatus,
+    TaskStatusUpdateEvent,
+)
+from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
+from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
+from google.protobuf.struct_pb2 import Value
+
+from gateway.clients.a2a.card import Skill
+from gateway.clients.task_service import ClientTask
+from gateway.clients.task_view import OpenQuestion, Said
+from runtime.tape import task_state
+
+Update = Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
+
+SKILL = "skill"
+"""In the metadata of a message: the id of the skill that is wanted."""
+
+RESULT = "result"
+"""The name of the artifact that a task leaves."""
+
+_STATES: Mapping[task_state.TaskStatus, TaskState] = {
+    "submitted": TaskState.TASK_STATE_SUBMITTED,
+    "working": TaskState.TASK_STATE_WORKING,
+    "input_required": TaskState.TASK_STATE_INPUT_REQUIRED,
+    "completed": TaskState.TASK_STATE_COMPLETED,
+    "failed": TaskState.TASK_STATE_FAILED,
+    "canceled": TaskState.TASK_STATE_CANCELED,
+    "rejected": TaskState.TASK_STATE_REJECTED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far somebody has been told of a task."""
+
+    seq: int
+    status: str
+    ask: str | None
+
+    @classmethod
+    def of(cls, task: ClientTask) -> Mark:
+        """Everything up to now is told."""
+        return cls(task.view.seq, task.view.status, None if task.question is None else task.question.ask)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The names of a task: its id, and what it belongs to for its client."""
+
+    task: str
+    context: str
+
+    @classmethod
+    def of(cls, task: ClientTask, context: str | None = None) -> Named:
+        """Of a task that has not begun, `context` is known to who ordered it alone."""
+        home = task.view.home
+        kept = context if home is None else home.thread
+        return cls(task.id, kept or task.id)
+
+    def message(self, id_: str, role: Role, *parts: Part) -> Message:
+        """A message of the task."""
+        return Message(message_id=id_, task_id=self.task, context_id=self.context, role=role, parts=parts)
+
+
+def task_of(task: ClientTask, named: Named) -> Task:
+    """A task with all that was said in it, and its result."""
+    found = Task(id=named.task, context_id=named.context, status=_status(task, named))
+    found.history.extend(_said(named, said) for said in task.view.said)
+    found.artifacts.extend(_artifacts(task))
+    return found
+
+
+def updates_of(task: ClientTask, named: Named, told: Mark) -> Iterator[Update]:
+    """What is new of a task since `told`, in order."""
+    now = Mark.of(task)
+    changed = (now.status, now.ask) != (told.status, told.ask)
+    if changed and now.status == "working":
+        changed = False
+        yield TaskStatusUpdateEvent(task_id=named.task, context_id=named.context, status=_status(task, named))
+    for said in task.view.said:
+        if said.own and said.seq > told.seq:
+            status = _stamped(TaskStatus(state=TaskState.TASK_STATE_WORKING, message=_said(named, said)), said.at)
+            yield TaskStatusUpdateEvent(task_id=named.task, context_id=named.context, status=status)
+    if changed:
+        for artifact in _artifacts(task):
+            yield TaskArtifactUpdateEvent(
+                task_id=named.task, context_id=named.context, artifact=artifact, last_chunk=True
+            )
+        yield TaskStatusUpdateEvent(task_id=named.task, context_id=named.context, status=_status(task, named))
+
+
+def text_of(message: Message) -> str:
+    """The words of a message, and the data that it has instead. Raises ContentTypeNotSupportedError."""
+    text, data = _content(message)
+    return text or (json.dumps(data, ensure_ascii=False) if data else "")
+
+
+def order_of(message: Message, skills: Mapping[str, Skill], within: Mapping[str, Any]) -> dict[str, Any]:
+    """The order that a message is, to one of the skills. `within` is more of the order.
+
+    Data are arguments by name; a text is the first parameter that they do not have. Raises InvalidParamsError.
+    """
+    skill = _wanted(message, skills)
+    text, arguments = _content(message)
+    if text:
+        free = next((param.name for param in skill.playbook.params if param.name not in arguments), None)
+        if free is None:
+            raise InvalidParamsError(f"{skill.id} takes no text; give its arguments as data, by their names.")
+        arguments = {**arguments, free: text}
+    return {
+        "program": skill.program,
+        "agent": skill.agent,
+        "playbook": skill.playbook.name,
+        "arguments": arguments,
+        **within,
+    }
+
+
+def _wanted(message: Message, skills: Mapping[str, Skill]) -> Skill:
+    named = MessageToDict(message.metadata).get(SKILL)
+    if named is None and len(skills) == 1:
+        return next(iter(skills.values()))
+    skill = skills.get(named) if isinstance(named, str) else None
+    if skill is None:
+        known = ", ".join(skills) or "none"
+        raise InvalidParamsError(
+            f'Name a skill as "{SKILL}" in the metadata of the message. For you there are: {known}.'
+        )
+    return skill
+
+
+def _content(message: Message) -> tuple[str, dict[str, Any]]:
+    texts: list[str] = []
+    data: dict[str, Any] = {}
+    for part in message.parts:
+        match part.WhichOneof("content"):
+            case "text":
+                texts.append(part.text)
+            case "data":
+                value = _plain(MessageToDict(part.data))
+                if not isinstance(value, dict):
+                    raise InvalidParamsError("Data is an object: arguments by their names.")
+                data |= value
+            case _:
+                raise ContentTypeNotSupportedError("Only texts and data are taken, no files.")
+    return "\n".join(texts), data
+
+
+def _plain(value: Any) -> Any:
+    """JSON data with its whole numbers, which the protocol's data has as floats."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return {name: _plain(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def _status(task: ClientTask, named: Named) -> TaskStatus:
+    status = TaskStatus(state=_STATES[task.view.status])
+    if task.question is not None:
+        status.message.CopyFrom(_asked(named, task.question))
+    elif task.view.error is not None:
+        part = Part(text=task.view.error)
+        status.message.CopyFrom(named.message(f"{named.task}.error", Role.ROLE_AGENT, part))
+    return _stamped(status, task.view.changed_at)
+
+
+def _stamped(status: TaskStatus, at: datetime | None) -> TaskStatus:
+    if at is not None:
+        status.timestamp.FromDatetime(at)
+    return status
+
+
+def _asked(named: Named, question: OpenQuestion) -> Message:
+    parts = [Part(text=question.text)]
+    if question.options:
+        parts.append(Part(data=_value({"options": list(question.options)})))
+    return named.message(question.ask, Role.ROLE_AGENT, *parts)
+
+
+def _said(named: Named, said: Said) -> Message:
+    role = Role.ROLE_AGENT if said.own else Role.ROLE_USER
+    return named.message(said.id or f"{named.task}.{said.seq}", role, Part(text=said.text))
+
+
+def _artifacts(task: ClientTask) -> list[Artifact]:
+    if task.view.status != "completed" or task.view.value is None:
+        return []
+    value = task.view.value
+    part = Part(text=value) if isinstance(value, str) else Part(data=_value(value))
+    return [Artifact(artifact_id=RESULT, name=RESULT, parts=[part])]
+
+
+def _value(data: Any) -> Value:
+    try:
+        return ParseDict(data, Value())
+    except ParseError:  # deeper than the protocol's library reads
+        return Value(string_value=json.dumps(data, ensure_ascii=False))

@@ -1,0 +1,253 @@
+"""Push notifications: what is new of a task, sent to the URLs that its client named, until it is taken."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, replace
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import anyio
+from a2a.types import AuthenticationInfo, TaskPushNotificationConfig
+from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedError
+from a2a.utils.proto_utils import to_stream_response
+from anyio.abc import TaskGroup
+from google.protobuf.json_format import MessageToDict
+
+from adapters.records import Records
+from gateway.clients.a2a.messages import Mark, Named, updates_of
+from gateway.clients.admission import Client
+from gateway.clients.feed import Feed
+from gateway.clients.task_service import ClientTask, TaskService
+from runtime.core.clock import Clock
+from runtime.core.ids import SessionId
+from runtime.stores.sessions import LeaseHolder, LeaseStore
+
+LEASE = "a2a-pushes"
+
+MAX_CONFIGS = 5
+"""URLs of one task."""
+
+GIVE_UP_S = 24 * 3600.0
+"""A notification that nobody has taken for so long is let go, with all that would follow."""
+
+_FIRST_PAUSE_S = 1.0
+_LONGEST_PAUSE_S = 300.0
+_LOOK_S = 1.0
+"""The shortest time between two looks for new URLs."""
+
+_MAX_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """One URL of a task. `told` is what the URL's server has taken."""
+
+    client: str
+    task: str
+    id: str
+    url: str
+    token: str
+    scheme: str
+    credentials: str
+    context: str
+    told: Mark
+
+    @property
+    def name(self) -> str:
+        """Its name in the table."""
+        return f"{self.task}/{self.id}"
+
+    def __str__(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def read(cls, text: str) -> Push:
+        """The inverse of `str`."""
+        data = json.loads(text)
+        return cls(**{**data, "told": Mark(**data["told"])})
+
+    def config(self) -> TaskPushNotificationConfig:
+        """As the protocol writes it, without its secrets."""
+        found = TaskPushNotificationConfig(id=self.id, task_id=self.task, url=self.url)
+        if self.scheme:
+            found.authentication.CopyFrom(AuthenticationInfo(scheme=self.scheme))
+        return found
+
+    def headers(self) -> dict[str, str]:
+        """The headers by which its server knows us."""
+        found = {"x-a2a-notification-token": self.token} if self.token else {}
+        return {**found, "authorization": f"{self.scheme} {self.credentials}"} if self.credentials else found
+
+
+class Post(Protocol):
+    """Sends JSON to a URL."""
+
+    async def __call__(self, url: str, body: object, headers: dict[str, str], /) -> bool:
+        """Whether it was taken. Raises nothing for what can go wrong on the way."""
+        ...
+
+
+class Pushes:
+    """Keeps the URLs, and sends to them while `run` runs and it is this node's turn."""
+
+    def __init__(
+        self, tasks: TaskService, feed: Feed, records: Records, hosts: Sequence[str], post: Post, clock: Clock
+    ) -> None:
+        self._tasks = tasks
+        self._feed = feed
+        self._records = records
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._post = post
+        self._clock = clock
+        self._kept = anyio.Event()
+        self._sending: dict[str, anyio.CancelScope] = {}
+
+    @property
+    def on(self) -> bool:
+        """Whether there is a host to which anything is sent."""
+        return bool(self._hosts)
+
+    def check(self, config: TaskPushNotificationConfig) -> None:
+        """Raise an error of the protocol for a URL that nothing is sent to."""
+        if not self._hosts:
+            raise PushNotificationNotSupportedError("No host for push notifications is configured.")
+        texts = (config.id, config.url, config.token, config.authentication.scheme, config.authentication.credentials)
+        if any(len(text) > _MAX_CHARS or not text.isprintable() or not text.isascii() for text in texts):
+            raise InvalidParamsError("A part of the push notification is too long, or has strange characters.")
+        try:
+            parts = urlsplit(config.url)
+            host = (parts.hostname or "").lower()
+            known = {host, f"{host}:{parts.port}"} & self._hosts
+        except ValueError:
+            known = set()
+            parts = urlsplit("")
+        if parts.scheme not in ("http", "https") or parts.username or parts.password or not known:
+            raise InvalidParamsError("Push notifications are sent to configured hosts only, by http or https.")
+
+    async def keep(
+        self, client: Client, task: ClientTask, config: TaskPushNotificationConfig
+    ) -> TaskPushNotificationConfig:
+        """Send to a URL from now on; one of the same id is replaced."""
+        push = Push(
+            client.name,
+            task.id,
+            config.id or uuid.uuid4().hex,
+            config.url,
+            config.token,
+            config.authentication.scheme,
+            config.authentication.credentials,
+            Named.of(task).context,
+            Mark.of(task),
+        )
+        others = [each for each in await self._all() if each.task == task.id and each.id != push.id]
+        if len(others) >= MAX_CONFIGS:
+            raise InvalidParamsError(f"A task has at most {MAX_CONFIGS} URLs for push notifications.")
+        await self._records.put(push.name, str(push))
+        self._stop(push.name)
+        kept, self._kept = self._kept, anyio.Event()
+        kept.set()
+        return push.config()
+
+    async def of(self, client: Client, task: ClientTask) -> list[TaskPushNotificationConfig]:
+        """The URLs that a client has named for a task."""
+        return [push.config() for push in await self._all() if (push.task, push.client) == (task.id, client.name)]
+
+    async def forget(self, client: Client, task: ClientTask, id_: str) -> None:
+        """Send no more to a URL."""
+        for push in await self._all():
+            if (push.task, push.client, push.id) == (task.id, client.name, id_):
+                await self._records.remove(push.name)
+                self._stop(push.name)
+
+    async def run(self, leases: LeaseStore, holder: LeaseHolder) -> None:
+        """Send until cancelled. One node sends for all, and another when its lease has run out."""
+        while True:
+            token = await leases.acquire(LEASE, holder)
+            if token is not None:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._send_here)
+                    while await leases.renew(LEASE, holder, token):
+                        await self._clock.sleep_until(self._clock.monotonic() + holder.ttl_s / 3)
+                    tasks.cancel_scope.cancel()
+                self._sending.clear()
+            await self._clock.sleep_until(self._clock.monotonic() + holder.ttl_s / 3)
+
+    async def _send_here(self) -> None:
+        """Send to every URL, also to those that are named on other nodes: a task that begins, or ends, is news to
+        all."""
+        async with anyio.create_task_group() as tasks:
+            while True:
+                kept, rung = self._kept, self._feed.rung
+                for push in await self._all():
+                    if push.name not in self._sending:
+                        self._begin(push, tasks)
+                await self._clock.sleep_until(self._clock.monotonic() + _LOOK_S)
+                await _first(kept.wait, rung.wait)
+
+    async def _all(self) -> list[Push]:
+        return [Push.read(text) for text in (await self._records.all()).values()]
+
+    def _begin(self, push: Push, tasks: TaskGroup) -> None:
+        self._sending[push.name] = scope = anyio.CancelScope()
+        tasks.start_soon(self._keep_sending, push, scope)
+
+    def _stop(self, name: str) -> None:
+        scope = self._sending.pop(name, None)
+        if scope is not None:
+            scope.cancel()
+
+    async def _keep_sending(self, push: Push, scope: anyio.CancelScope) -> None:
+        with scope:
+            await self._send_all(push)
+            await self._records.remove(push.name)
+        if self._sending.get(push.name) is scope:
+            del self._sending[push.name]
+
+    async def _send_all(self, push: Push) -> None:
+        """Send what is new, in order, until the task is over. What is taken is noted before more is sent."""
+        task = await self._tasks.own(SessionId(push.task))
+        if not task.program and not await self._tasks.ordered(task.id):
+            return  # it was deleted
+        if task.program:
+            task = await self._tasks.at(task, push.told.seq)
+        named = Named(push.task, push.context)
+        async with aclosing(self._tasks.changes(task)) as changes:
+            async for now in changes:
+                for update in updates_of(now, named, push.told):
+                    body = MessageToDict(to_stream_response(update))
+                    if not await self._taken(push, body):
+                        return
+                if Mark.of(now) != push.told:
+                    push = replace(push, told=Mark.of(now))
+                    if not now.over:
+                        await self._note(push)
+
+    async def _note(self, push: Push) -> None:
+        if await self._records.get(push.name) is not None:  # its client may have taken it back
+            await self._records.put(push.name, str(push))
+
+    async def _taken(self, push: Push, body: object) -> bool:
+        """Send one notification until it is taken; False when it is given up."""
+        pause_s, until = _FIRST_PAUSE_S, self._clock.monotonic() + GIVE_UP_S
+        while not await self._post(push.url, body, push.headers()):
+            if self._clock.monotonic() + pause_s > until:
+                return False
+            await self._clock.sleep_until(self._clock.monotonic() + pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        return True
+
+
+async def _first(*waits: Callable[[], Awaitable[object]]) -> None:
+    """Return when the first of them does."""
+    async with anyio.create_task_group() as tasks:
+
+        async def wait(one: Callable[[], Awaitable[object]]) -> None:
+            await one()
+            tasks.cancel_scope.cancel()
+
+        for one in waits:
+            tasks.start_soon(wait, one)

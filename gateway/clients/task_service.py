@@ -1,0 +1,295 @@
+"""What clients may do with tasks: order them, look at them, wait for them, speak to them and end them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import anyio
+from starlette.exceptions import HTTPException
+
+from gateway.clients.admission import Client
+from gateway.clients.feed import Feed
+from gateway.clients.task_view import OpenQuestion, TaskView, TaskViews
+from runtime.core.address import CLIENT, Address, address_data
+from runtime.core.clock import Clock
+from runtime.core.cloud_event import MAX_NAME_CHARS
+from runtime.core.errors import InboxFull
+from runtime.core.ids import SessionId
+from runtime.execution.calls.tasks import TaskLimits
+from runtime.language.program import AgentSpec, PlaybookSpec, Program
+from runtime.sessions.tasks.letters import Order, address_of
+from runtime.stores.inbox import TASK, TASK_CANCEL, Inbox, InboxEvent, shard_of
+from runtime.stores.sessions import SessionRecord, SessionStore
+from runtime.tape.tape import TapeReader
+
+_TASK_CHARS = 32
+
+_KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "limits", "key"})
+
+
+class TaskStore(SessionStore, TapeReader, Protocol):
+    """Where sessions are, and read."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDoor:
+    """What tasks of clients need. `known` says whether an event of an id was taken in at an address."""
+
+    programs: Mapping[str, Program]
+    store: TaskStore
+    inbox: Inbox
+    known: Callable[[Address, str], Awaitable[bool]]
+    clock: Clock
+    limits: TaskLimits
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTask:
+    """A task as its client sees it. `program` is "" while it has not begun."""
+
+    id: SessionId
+    program: str
+    view: TaskView
+    question: OpenQuestion | None = None
+    """The oldest question that waits for an answer."""
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.view.over
+
+    def data(self) -> dict[str, Any]:
+        """As JSON data: the status, and the value, the error or the question."""
+        found: dict[str, Any] = {"task": self.id, "status": self.view.status}
+        if self.view.status == "completed":
+            found["value"] = self.view.value
+        if self.question is not None:
+            found["question"] = self.question.data()
+        return found if self.view.error is None else {**found, "error": self.view.error}
+
+
+class TaskService:
+    """The tasks of clients. Raises HTTPException, with one sentence, for what a client may not do."""
+
+    def __init__(self, feed: Feed, door: TaskDoor) -> None:
+        self._feed = feed
+        self._door = door
+        self._views = TaskViews(door.store)
+
+    @property
+    def within_s(self) -> float:
+        """The time limit of a task whose order names none."""
+        return self._door.limits.within_s
+
+    def orderable(self, client: Client) -> Iterator[tuple[Program, AgentSpec, PlaybookSpec]]:
+        """The public playbooks that a client may order."""
+        for name, program in self._door.programs.items():
+            if client.scopes.may_use("write", name):
+                for agent in program.agents:
+                    yield from ((program, agent, playbook) for playbook in agent.playbooks if playbook.public)
+
+    def program(self, task: ClientTask) -> Program | None:
+        """The program of a task that has begun, if it is still there."""
+        return self._door.programs.get(task.program)
+
+    async def order(self, client: Client, order: object, *, context: str | None = None) -> tuple[SessionId, bool]:
+        """Order a task, as the JSON object `order` says; its id, and whether it is new. `context` is the client's name
+        for what the task belongs to."""
+        if not isinstance(order, Mapping) or not set(order) <= _KEYS:
+            raise HTTPException(422, f"An order is a JSON object with {', '.join(sorted(_KEYS))}.")
+        program = self._program(client, order.get("program"))
+        klass, playbook = _ordered(program, order)
+        arguments, key = order.get("arguments", {}), order.get("key")
+        if not isinstance(arguments, Mapping):
+            raise HTTPException(422, "arguments is a JSON object: values by the names of the parameters.")
+        if key is not None and not (isinstance(key, str) and 0 < len(key) <= MAX_NAME_CHARS):
+            raise HTTPException(422, f"key is a text of 1 to {MAX_NAME_CHARS} characters.")
+        task = _task_id(client, key or uuid.uuid4().hex)
+        now, place = self._door.clock.now(), address_data(Address(CLIENT, client.name))
+        home = address_data(Address(CLIENT, client.name, context))
+        due = now.timestamp() + self._seconds(order.get("within_s"))
+        tokens, dollars = _within(order.get("limits", {}), self._door.limits)
+        letter = Order(0, SessionId(""), klass, playbook, arguments, due, 1, home, place, task, tokens, dollars)
+        event = InboxEvent(
+            task, address_of(task), _person(client), client.name, str(letter), now, kind=TASK, program=program.name
+        )
+        new = await self._record(task) is None and await self._add(event)  # the inbox forgets orders after some days
+        return task, new
+
+    async def find(self, client: Client, id_: SessionId, action: str = "read") -> ClientTask:
+        """A task that a client may look at, or change ("write"). Raises HTTPException: 404 for every other, known or
+        not."""
+        record = await self._record(id_)
+        if record is None:
+            scopes = client.scopes
+            if any((scopes.tasks_read, scopes.tasks_write)) and await self._door.known(address_of(id_), id_):
+                return ClientTask(id_, "", TaskView())
+        elif client.scopes.may_use("write" if action == "write" else "read", record.program):
+            return await self._seen(record.id, record.program)
+        raise HTTPException(404, "There is no such task for you.")
+
+    async def own(self, id_: SessionId) -> ClientTask:
+        """A task that a client has just ordered, which it sees even without the scope to look at others."""
+        record = await self._record(id_)
+        return ClientTask(id_, "", TaskView()) if record is None else await self._seen(record.id, record.program)
+
+    async def ordered(self, id_: SessionId) -> bool:
+        """Whether the order of a task that has no session is known."""
+        return await self._door.known(address_of(id_), id_)
+
+    async def wait(self, task: ClientTask, wait_s: float, *, answered: str | None = None) -> ClientTask:
+        """A task once it is over, or asks something else than `answered`; as it is when the time is over first."""
+        found = task
+        with anyio.move_on_after(wait_s):
+            async with aclosing(self.changes(task)) as changes:
+                async for found in changes:
+                    if found.over or (found.question is not None and found.question.ask != answered):
+                        break
+        return found
+
+    async def heard(self, task: ClientTask, wait_s: float) -> ClientTask:
+        """The task once it has taken the answer to its oldest question; as it is when the time is over first."""
+        asked, found = task.question, task
+        with anyio.move_on_after(0 if asked is None else wait_s):
+            async with aclosing(self.changes(task)) as changes:
+                async for found in changes:
+                    if asked is None or asked.ask not in found.view.asks:
+                        break
+        return found
+
+    async def begun(self, task: ClientTask, wait_s: float) -> ClientTask:
+        """The task once a session has taken its order; as it is when the time is over first."""
+        found = task
+        with anyio.move_on_after(wait_s):
+            async with aclosing(self.changes(task)) as changes:
+                async for found in changes:
+                    if found.program:
+                        break
+        return found
+
+    async def at(self, task: ClientTask, seq: int) -> ClientTask:
+        """The task as it was at fact `seq`, from which `changes` goes on."""
+        view = TaskView()
+        async for fact in self._door.store.read_session(task.id, until=seq):
+            view.note(fact)
+        return ClientTask(task.id, task.program, view, await self._question(view))
+
+    async def changes(self, task: ClientTask) -> AsyncGenerator[ClientTask]:
+        """The task, and then the task as it is after each further fact, until it is over."""
+        found = task
+        yield found
+        while not found.program:  # no session has taken the order
+            rung = self._feed.rung
+            found = await self.own(task.id)
+            if not found.program:
+                await rung.wait()
+        if found is not task:
+            yield found
+        if found.over:
+            return
+        view = found.view
+        async with aclosing(self._door.store.follow(task.id, after=view.seq)) as facts:  # type: ignore[type-var]
+            async for fact in facts:
+                view.note(fact)
+                yield ClientTask(task.id, found.program, view, await self._question(view))
+                if view.over:
+                    return
+
+    async def cancel(self, task: ClientTask) -> None:
+        """End a task."""
+        event = InboxEvent(
+            f"cancel.{task.id}", address_of(task.id), "", "", "", self._door.clock.now(), kind=TASK_CANCEL
+        )
+        if not task.over:
+            await self._add(event)
+
+    async def speak(self, client: Client, task: ClientTask, named: object, text: object, ask: object = None) -> bool:
+        """Say something to a task, once for each id; False where the id is known. What is said answers the question
+        `ask`, or the oldest that is open."""
+        texts = isinstance(named, str) and isinstance(text, str)
+        if not texts or not text or not 0 < len(str(named)) <= MAX_NAME_CHARS:
+            raise HTTPException(422, "A message is a JSON object with an id, by which it is known, and a text.")
+        id_, address = f"{client.source}.{named}", address_of(task.id)
+        late = ask is not None and ask not in task.view.asks
+        if task.over or late:
+            if await self._door.known(address, id_):
+                return False
+            raise HTTPException(409, "The task does not ask that, or no longer." if late else "The task has ended.")
+        meant = ask if ask is not None else task.question.ask if task.question is not None else None
+        choice = None if meant is None else f"{meant}."
+        now = self._door.clock.now()
+        return await self._add(InboxEvent(id_, address, _person(client), client.name, str(text), now, choice=choice))
+
+    def _program(self, client: Client, name: object) -> Program:
+        program = self._door.programs.get(name) if isinstance(name, str) else None
+        if not isinstance(name, str) or not client.scopes.may_use("write", name):
+            raise HTTPException(403, f"{client.name} has no scope to order tasks of this program.")
+        if program is None:
+            raise HTTPException(422, f"There is no program {name!r}.")
+        return program
+
+    def _seconds(self, within_s: object) -> float:
+        if within_s is None:
+            return self._door.limits.within_s
+        if isinstance(within_s, bool) or not isinstance(within_s, int | float) or not 0 < within_s < math.inf:
+            raise HTTPException(422, "within_s is a number of seconds, more than 0.")
+        return float(within_s)
+
+    async def _add(self, event: InboxEvent) -> bool:
+        try:
+            return await self._door.inbox.add(event)
+        except InboxFull as error:
+            raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
+
+    async def _record(self, id_: SessionId) -> SessionRecord | None:
+        """The session of a task; those of conversations are none."""
+        address = address_of(id_)
+        record = await self._door.store.session(shard_of(address.key), id_)
+        return record if record is not None and record.address == address else None
+
+    async def _seen(self, id_: SessionId, program: str) -> ClientTask:
+        view = await self._views.view(id_)
+        return ClientTask(id_, program, view, await self._question(view))
+
+    async def _question(self, view: TaskView) -> OpenQuestion | None:
+        return await self._views.question(next(iter(view.asks.values()))) if view.asks else None
+
+
+def _ordered(program: Program, order: Mapping[str, Any]) -> tuple[str, str]:
+    """The class and the playbook of an order: the playbook has to be public."""
+    klass, playbook = order.get("agent"), order.get("playbook")
+    agent = program.agent(klass) if isinstance(klass, str) else None
+    spec = agent.playbook(playbook) if agent is not None and isinstance(playbook, str) else None
+    if spec is None or not spec.public:
+        raise HTTPException(422, f"{program.name} has no public playbook {playbook!r} of an agent {klass!r}.")
+    return str(klass), spec.name
+
+
+def _task_id(client: Client, key: str) -> SessionId:
+    """The id of the task that a client orders under a key."""
+    return SessionId(hashlib.sha256(f"{client.source}\0{key}".encode()).hexdigest()[:_TASK_CHARS])
+
+
+def _within(asked: object, limits: TaskLimits) -> tuple[int, float]:
+    """The tokens and dollars of an order, which are never more than the settings allow; 0 for any number."""
+    if not isinstance(asked, Mapping) or not set(asked) <= {"tokens", "dollars"}:
+        raise HTTPException(422, "limits is a JSON object with tokens, dollars, or both.")
+    numbers = {}
+    for name, of_settings in (("tokens", limits.tokens), ("dollars", limits.dollars)):
+        wanted = asked.get(name, math.inf)
+        if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not wanted > 0:
+            raise HTTPException(422, f"limits.{name} is a number, more than 0.")
+        least = min(wanted, of_settings or math.inf)
+        numbers[name] = 0 if least == math.inf else least
+    return math.ceil(numbers["tokens"]), float(numbers["dollars"])
+
+
+def _person(client: Client) -> str:
+    """A client as those know it to whom it speaks."""
+    return f"{CLIENT}:{client.name}"

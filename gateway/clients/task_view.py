@@ -1,0 +1,223 @@
+"""What a task shows to the client that ordered it: how far it is, what it says, what it asks, and how it ends."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from runtime.core.address import Address
+from runtime.core.ids import SessionId
+from runtime.tape.facts.calls import QuestionAsked, QuestionAskedAgain
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.pages import PageBegun, PageFinished
+from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.registry import KINDS
+from runtime.tape.facts.session import SessionEnded
+from runtime.tape.facts.tasks import OrderAsks, OrderOver, OrderTaken, TaskAsks, TaskOrdered, TaskOver
+from runtime.tape.tape import Fact, TapeStore
+from runtime.tape.task_state import WORKING, TaskStatus
+
+MAX_SAID = 1_000
+"""The latest utterances of a task that a client sees; the tape has all."""
+
+_KEPT = 256
+"""Tasks whose views are kept, so that looking again reads only what is new."""
+
+_NO_SPEECH = frozenset({"ask", "file", "notice"})
+"""Pages that are no utterances of an agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An utterance of a task, or of its client (`own` is False). `seq` is the number of its fact, `id` the client's own
+    name for its message."""
+
+    seq: int
+    at: datetime
+    text: str
+    own: bool
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A question that waits for an answer. `ask` is its id. `asker` is the task of the task that asks, None for the
+    task itself."""
+
+    ask: str
+    text: str = ""
+    options: tuple[str, ...] = ()
+    asker: SessionId | None = None
+
+    @property
+    def page(self) -> str:
+        """The page of the question, in the session that asks."""
+        return self.ask.partition(".")[2]
+
+    def data(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {"ask": self.ask, "text": self.text, "options": list(self.options)}
+
+
+@dataclass(slots=True)
+class TaskView:
+    """A task as its facts up to number `seq` tell it. `home` is the address of who ordered it."""
+
+    seq: int = 0
+    status: TaskStatus = "submitted"
+    changed_at: datetime | None = None
+    value: Any = None
+    error: str | None = None
+    home: Address | None = None
+    said: list[Said] = field(default_factory=list)
+    asks: dict[str, OpenQuestion] = field(default_factory=dict)
+    """The open questions, by their ids, the oldest first."""
+    pages: dict[str, OpenQuestion] = field(default_factory=dict)
+    """Every question that it has asked itself, by its page."""
+    calls: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Those pages, by the calls that asked."""
+    speech: set[str] = field(default_factory=set)
+    """The pages on which something is being said."""
+    ordered: list[SessionId] = field(default_factory=list)
+    """The tasks that it has ordered, in the order of their numbers."""
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.status not in WORKING
+
+    def copy(self) -> TaskView:
+        """The same view, which goes on by itself."""
+        return replace(
+            self,
+            said=[*self.said],
+            asks={**self.asks},
+            pages={**self.pages},
+            calls={**self.calls},
+            speech={*self.speech},
+            ordered=[*self.ordered],
+        )
+
+    def note(self, fact: Fact) -> None:
+        """Take in the next fact; one that was taken in changes nothing."""
+        if fact.seq <= self.seq:
+            return
+        self.seq, before = fact.seq, self.status
+        kind = KINDS.get(fact.kind)
+        take = None if kind is None else _TAKES.get(kind)
+        if kind is not None and take is not None:
+            take(self, fact, kind.read(fact.data))
+        if self.status in ("working", "input_required"):
+            self.status = "input_required" if self.asks else "working"
+        if self.status != before:
+            self.changed_at = fact.at
+
+
+def _taken(view: TaskView, _: Fact, content: OrderTaken) -> None:
+    view.home, view.status = content.home, "working"
+
+
+def _over(view: TaskView, _: Fact, content: OrderOver) -> None:
+    view.status, view.value, view.error = content.status, content.value, content.error
+    view.asks = {}
+
+
+def _ended(view: TaskView, _: Fact, __: SessionEnded) -> None:
+    if not view.over:  # its program has ended by itself
+        view.status, view.asks = "completed", {}
+
+
+def _begun(view: TaskView, fact: Fact, content: PageBegun) -> None:
+    if content.agent and content.to not in _NO_SPEECH:
+        view.speech.add(str(fact.seq))
+
+
+def _finished(view: TaskView, fact: Fact, content: PageFinished) -> None:
+    if content.page in view.speech:
+        view.speech.discard(content.page)
+        view.said = [*view.said[-MAX_SAID + 1 :], Said(fact.seq, fact.at, content.text, own=True)]
+
+
+def _heard(view: TaskView, fact: Fact, content: MessageHeard) -> None:
+    whose = "" if view.home is None else f"in./clients/{view.home.conversation}."
+    named = content.message.removeprefix(whose)
+    view.said = [*view.said[-MAX_SAID + 1 :], Said(fact.seq, fact.at, content.text, own=False, id=named)]
+
+
+def _asked(view: TaskView, _: Fact, content: QuestionAsked) -> None:
+    view.pages[content.page] = OpenQuestion("", content.text, tuple(content.options))
+    view.calls[content.frame, content.pos] = content.page
+
+
+def _asked_again(view: TaskView, _: Fact, content: QuestionAskedAgain) -> None:
+    before = view.pages.pop(view.calls.get((content.frame, content.pos), ""), OpenQuestion(""))
+    view.pages[content.page] = before
+    view.calls[content.frame, content.pos] = content.page
+
+
+def _asks(view: TaskView, _: Fact, content: OrderAsks) -> None:
+    if content.over:
+        view.asks.pop(content.ask, None)
+    else:
+        page = content.ask.partition(".")[2]
+        view.asks[content.ask] = replace(view.pages.get(page, OpenQuestion("")), ask=content.ask)
+
+
+def _other_asks(view: TaskView, _: Fact, content: TaskAsks) -> None:
+    if content.over:
+        view.asks.pop(content.ask, None)
+    elif 0 < content.number <= len(view.ordered):
+        view.asks[content.ask] = OpenQuestion(content.ask, asker=view.ordered[content.number - 1])
+
+
+def _other_over(view: TaskView, _: Fact, content: TaskOver) -> None:
+    if 0 < content.number <= len(view.ordered):
+        asker = view.ordered[content.number - 1]
+        view.asks = {ask: question for ask, question in view.asks.items() if question.asker != asker}
+
+
+_TAKES: Mapping[type[Content], Callable[[TaskView, Fact, Any], None]] = {
+    OrderTaken: _taken,
+    OrderOver: _over,
+    SessionEnded: _ended,
+    PageBegun: _begun,
+    PageFinished: _finished,
+    MessageHeard: _heard,
+    QuestionAsked: _asked,
+    QuestionAskedAgain: _asked_again,
+    OrderAsks: _asks,
+    TaskAsks: _other_asks,
+    TaskOver: _other_over,
+    TaskOrdered: lambda view, _, content: view.ordered.append(content.task),
+}
+
+
+class TaskViews:
+    """The views of tasks that clients have looked at lately."""
+
+    def __init__(self, tapes: TapeStore) -> None:
+        self._tapes = tapes
+        self._views: OrderedDict[SessionId, TaskView] = OrderedDict()
+
+    async def view(self, task: SessionId) -> TaskView:
+        """A task as it is now, of which the session is there. The view is the caller's own."""
+        view = self._views.setdefault(task, TaskView())
+        self._views.move_to_end(task)
+        while len(self._views) > _KEPT:
+            self._views.popitem(last=False)
+        async for fact in self._tapes.read_session(task, after=view.seq):
+            view.note(fact)
+        return view.copy()
+
+    async def question(self, asked: OpenQuestion) -> OpenQuestion:
+        """An open question with its words, which are with the task that asks it."""
+        found, asker = asked, asked.asker
+        while asker is not None:  # each is a task of the one before
+            below = (await self.view(asker)).asks.get(asked.ask)
+            if below is None:
+                break
+            found, asker = below, below.asker
+        return replace(found, ask=asked.ask)

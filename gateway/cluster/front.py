@@ -1,0 +1,38 @@
+"""The front: a process of the cluster that serves no conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from anyio.abc import TaskGroup
+
+from gateway.cluster.renewal import Renewal
+from gateway.cluster.roster import Roster
+
+
+class Front:
+    """Keeps the leases of bots' connections, and knows who serves conversations. Holds no shard."""
+
+    def __init__(self, roster: Roster, renewal: Renewal, watch: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """`watch` runs as long as the front, and begins when it knows the nodes."""
+        self._roster = roster
+        self._renewal = renewal
+        self._watch = watch
+
+    async def run(self, tasks: TaskGroup) -> None:
+        """Renew leases in `tasks` until that is cancelled. Returns when the nodes are known.
+
+        Raises StorageUnavailable.
+        """
+        tasks.start_soon(self._renewal.run)
+        await self._roster.open()
+        tasks.start_soon(self._roster.run)
+        tasks.start_soon(self._watch)
+
+    async def drain(self, _within_s: float) -> None:
+        """Nothing: a front has no shard to give back."""
+
+    def at_work(self) -> int:
+        """The number of conversations at work: none."""
+        return 0

@@ -1,0 +1,1 @@
+"""The models that the settings name: opened, and checked against programs."""

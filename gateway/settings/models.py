@@ -1,0 +1,137 @@
+"""The settings' table of models: one for each purpose, and those that programs and routes name."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import BeforeValidator, ValidationError
+
+from gateway.settings.forms import FilePath, Section
+from runtime.core.errors import ConfigError
+from runtime.llm.models import DEFAULT, PURPOSES
+
+RESERVED = ("transcription", "speech")
+"""Names of purposes that nothing has yet."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+class ModelServer(Section):
+    """One `[models.<name>]`: litellm's name of a model, the address of a server of one's own, and a file with its
+    key.
+    """
+
+    model: str
+    base_url: str | None = None
+    api_key_file: FilePath | None = None
+
+
+Entry = str | ModelServer
+"""A model: litellm's name with its provider, another name of the table, or a table of its own."""
+
+
+def _read(value: object) -> object:
+    if not isinstance(value, Mapping):
+        raise ConfigError("models must be a table; write [models] and below it names. See config/parley.toml.")
+    return {name: _entry(name, entry) for name, entry in value.items()}
+
+
+ModelTable = Annotated[dict[str, Entry], BeforeValidator(_read)]
+"""The models by name."""
+
+
+def _entry(name: str, value: object) -> Entry:
+    where = f"models.{name}"
+    if name in RESERVED:
+        raise ConfigError(f"{where}: nothing uses a model for {name} yet; leave it out.")
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"{where} cannot be the name of a model; use small letters, digits, - and _.")
+    if isinstance(value, ModelServer):
+        return value
+    if isinstance(value, str) and value.strip():
+        return value.strip()
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{where} must be a model's name, or a table with `model` and `base_url`.")
+    known = list(ModelServer.model_fields)
+    for key in value:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            advice = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(known)}."
+            raise ConfigError(f'{where}: there is no key "{key}"; {advice}')
+    try:
+        return ModelServer.model_validate(dict(value))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise ConfigError(f"{where}.{problem['loc'][0]}: {problem['msg']}. See config/parley.toml.") from error
+
+
+def known_names(models: Mapping[str, Entry]) -> tuple[str, ...]:
+    """The names that programs and routes may use, those of purposes first."""
+    return tuple(dict.fromkeys([DEFAULT, *PURPOSES.values(), *models]))
+
+
+def source_of(models: Mapping[str, Entry], name: str, *through: str) -> str:
+    """Where a name leads: to the name of a table, to litellm's name, or to DEFAULT where only the setting `model` is.
+
+    Raises ConfigError where it leads nowhere.
+    """
+    if name in through:
+        raise ConfigError(f"models.{name} leads back to itself: {' → '.join([*through, name])}.")
+    entry = models.get(name)
+    if entry is None:
+        return DEFAULT if name == DEFAULT else source_of(models, DEFAULT)
+    if isinstance(entry, ModelServer):
+        return name
+    if "/" in entry:
+        return entry
+    _check_known(models, entry, f"models.{name}")
+    return source_of(models, entry, *through, name)
+
+
+def check_models(models: Mapping[str, Entry], *, is_model_set: bool) -> None:
+    """Raise ConfigError for a name that leads nowhere, and for a default that is set twice."""
+    for name, entry in models.items():
+        source_of(models, name)
+        if isinstance(entry, ModelServer) and entry.api_key_file is not None:
+            _check_readable(name, entry)
+    if is_model_set and DEFAULT in models:
+        raise ConfigError(
+            "model and models.default are both set; keep models.default. What model_base_url and model_api_key_file "
+            'say for it belongs in a table: [models.main] with model, base_url and api_key_file, and default = "main".'
+        )
+
+
+def check_name(models: Mapping[str, Entry], name: object, where: str) -> None:
+    """Raise ConfigError for a model that a program or a route names and the settings do not have."""
+    if str(name) not in known_names(models):
+        raise ConfigError(
+            f'{where}: there is no model "{name}"; there are: {", ".join(known_names(models))}. Give it a model below '
+            f'[models], such as {_as_key(name)} = "anthropic/claude-sonnet-4-5", or leave the name out.'
+        )
+
+
+def _as_key(name: object) -> str:
+    return re.sub(r"[^a-z0-9_-]+", "-", str(name).lower()).strip("-") or "big"
+
+
+def _check_known(models: Mapping[str, Entry], name: str, where: str) -> None:
+    if name not in known_names(models):
+        raise ConfigError(
+            f'{where}: there is no model "{name}"; there are: {", ".join(known_names(models))}. A model of a provider '
+            f'has the provider in front, as in "openai/{name}"; one at a server of your own needs a table, '
+            f"[models.{name}]."
+        )
+
+
+def _check_readable(name: str, server: ModelServer) -> None:
+    assert server.api_key_file is not None
+    try:
+        server.api_key_file.open("rb").close()
+    except OSError as error:
+        raise ConfigError(
+            f"models.{name}.api_key_file: {server.api_key_file} cannot be read ({error}); check the path and its "
+            "permissions."
+        ) from error

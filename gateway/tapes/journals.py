@@ -1,0 +1,76 @@
+"""What clients ask of sessions by their journals: an event goes to the session, which does it itself."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from starlette.exceptions import HTTPException
+
+from gateway.clients.admission import Client
+from runtime.core.address import CLIENT, Address
+from runtime.core.clock import Clock
+from runtime.core.errors import InboxFull
+from runtime.core.ids import SessionId
+from runtime.stores.catalog import SessionCatalog
+from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent
+from runtime.tape.people_state import MAX_EXCHANGES
+
+
+class _Asked(Protocol):
+    def text(self, name: str, /) -> str | None: ...
+
+    def number(self, name: str, /) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Journals:
+    """Sends what is asked for into the inbox. `known` says whether an event of an id was taken in at an address."""
+
+    catalog: SessionCatalog
+    inbox: Inbox
+    known: Callable[[Address, str], Awaitable[bool]]
+    clock: Clock
+
+    async def undo(self, client: Client, session: SessionId, body: _Asked) -> dict[str, Any]:
+        """Undo the last exchanges of a session, as `/undo` does."""
+        exchanges = body.number("exchanges")
+        count = 1 if exchanges is None else exchanges
+        if not 1 <= count <= MAX_EXCHANGES:
+            raise HTTPException(422, f"exchanges is a number from 1 to {MAX_EXCHANGES}.")
+        return await self._send(client, session, "undo", str(count), body.text("key"))
+
+    async def fork(self, client: Client, session: SessionId, body: _Asked) -> dict[str, Any]:
+        """Have a session go on in a second place, as `/fork` does."""
+        return await self._send(client, session, FORK_WANTED, body.text("title") or "", body.text("key"))
+
+    async def _send(self, client: Client, session: SessionId, kind: str, text: str, key: str | None) -> dict[str, Any]:
+        known = await self.catalog.find(session)
+        if known is None:
+            raise HTTPException(404, "There is no such session.")
+        record = known.record
+        named = hashlib.sha256(f"{client.source}\0{session}\0{key or uuid.uuid4().hex}".encode()).hexdigest()[:32]
+        id_ = f"{kind}.{named}"
+        if await self.known(record.address, id_):
+            return {"accepted": 0, "known": 1}
+        if record.ended or record.replaced_by is not None:
+            raise HTTPException(409, "The session has ended, or another one goes on in its place.")
+        event = InboxEvent(
+            id_,
+            record.address,
+            f"{CLIENT}:{client.name}",
+            client.name,
+            text,
+            self.clock.now(),
+            kind=kind,
+            program=record.program,
+            by_owner=True,
+        )
+        try:
+            new = await self.inbox.add(event)
+        except InboxFull as error:
+            raise HTTPException(503, "Too much is waiting. Try again.", {"retry-after": "5"}) from error
+        return {"accepted": int(new), "known": int(not new)}

@@ -1,0 +1,207 @@
+"""`GET /tape/v1/…`: which tapes there are, their entries, and what comes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from gateway.clients.admission import Admission, Client
+from gateway.clients.requests import answer, number
+from gateway.clients.scopes import JOURNAL
+from gateway.tapes.tapes import Line, Tape, Tapes
+from runtime.core.ids import SessionId
+from runtime.stores.notebooks import MAX_ENTRIES_AT_ONCE
+
+LOOKED_AT = 10_000
+"""So many entries one answer looks at; the next one goes on from there."""
+
+ANSWER_CHARS = 4 * 1024 * 1024
+KEEP_ALIVE_S = 15.0
+LISTED = 1_000
+
+Names = list[str]
+
+_MOST = 2**53
+_JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The entries that a client asks for."""
+
+    after: int
+    until: int
+    limit: int
+    back: bool
+    kinds: frozenset[str]
+
+
+class ReadingRoutes:
+    """The requests that only read."""
+
+    def __init__(self, admission: Admission, tapes: Tapes) -> None:
+        self._admission = admission
+        self._tapes = tapes
+
+    async def list(self, request: Request) -> Response:
+        """The names of the tapes that the client may read."""
+        client = self._admission.client(request)
+        after, limit = request.query_params.get("after", ""), whole(request, "limit", 100, LISTED) or 1
+        if request.query_params.get("kind") == "journal":
+            page = await self._tapes.catalog.page(after, limit=limit)
+            names = [f"{JOURNAL}{known.record.id}" for known in page.sessions]
+            return answer({"tapes": [name for name in names if may(client, "read", name)], "next": page.next or None})
+        names = await self._readable(client, after)
+        return answer({"tapes": names[:limit], "next": names[limit - 1] if len(names) > limit else None})
+
+    async def manifest(self, request: Request) -> Response:
+        """All notebooks that the client may read: their heads, forks and branches."""
+        client = self._admission.client(request)
+        names = await self._readable(client, request.query_params.get("after", ""))
+        found = [await self._tapes.find(name, content=False) for name in names[:LISTED]]
+        tapes = {tape.name: tape.about() for tape in found if tape is not None}
+        for about in tapes.values():
+            origin = about["fork_of"]
+            if origin is not None and origin["tape"] in tapes:
+                tapes[origin["tape"]].setdefault("forks", []).append(about["tape"])
+        return answer({"version": 1, "tapes": tapes, "next": names[LISTED - 1] if len(names) > LISTED else None})
+
+    async def look(self, request: Request) -> Response:
+        """What there is to know of a tape."""
+        _, tape = await self._found(request)
+        return answer(tape.about())
+
+    async def entries(self, request: Request) -> Response:
+        """Some entries of a tape."""
+        _, tape = await self._found(request)
+        wanted = await _wanted(request, tape)
+        lines, next_ = await _some(tape, wanted)
+        body = (
+            f'{{"entries":[{",".join(line.text for line in lines)}],"head":{tape.head},"branch":{tape.branch},'
+            f'"next":{json.dumps(next_)}}}'
+        )
+        return Response(body, media_type=_JSON, headers={"cache-control": "no-store"})
+
+    async def export(self, request: Request) -> Response:
+        """All entries, one a line."""
+        _, tape = await self._found(request)
+
+        async def lines() -> AsyncIterator[bytes]:
+            async for line in tape.file_lines():
+                yield f"{line}\n".encode()
+
+        return StreamingResponse(lines(), media_type="application/x-ndjson", headers={"cache-control": "no-store"})
+
+    async def follow(self, request: Request) -> Response:
+        """A stream of entries that does not end, as server-sent events."""
+        client, tape = await self._found(request)
+        last = request.headers.get("last-event-id")
+        try:
+            branch, _, after = (last or f"{tape.branch}.{whole(request, 'after', tape.head, _MOST)}").partition(".")
+            place = int(branch), int(after)
+            await tape.shared_with(place[0])
+        except (ValueError, LookupError) as error:
+            raise HTTPException(422, "Last-Event-ID is the id of an event of this stream.") from error
+        return StreamingResponse(
+            self._stream(client, tape, place), media_type="text/event-stream", headers={"cache-control": "no-store"}
+        )
+
+    async def _stream(self, client: Client, first: Tape, place: tuple[int, int]) -> AsyncIterator[str]:
+        (branch, seen), content = place, client.scopes.content
+        async with first.following() as following:
+            yield f"id: {branch}.{seen}\n\n"
+            while (tape := await self._tapes.find(first.name, content=content)) is not None:
+                if tape.branch != branch:
+                    shared, branch = await tape.shared_with(branch), tape.branch
+                    if shared < seen:
+                        seen = shared
+                        yield f'event: rollback\nid: {branch}.{seen}\ndata: {{"head":{seen},"branch":{branch}}}\n\n'
+                async for line in tape.lines(seen, tape.head):
+                    seen = line.id
+                    yield f"id: {branch}.{seen}\ndata: {line.text}\n\n"
+                while True:
+                    with anyio.move_on_after(KEEP_ALIVE_S) as quiet:
+                        await following.news()
+                    if not quiet.cancelled_caught:
+                        break
+                    yield ": still here\n\n"
+
+    async def _readable(self, client: Client, after: str) -> Names:
+        return [name for name in await self._tapes.notebooks.names() if name > after and may(client, "read", name)]
+
+    async def _found(self, request: Request) -> tuple[Client, Tape]:
+        client = self._admission.client(request)
+        name = tape_name(client, "read", request)
+        branch = whole(request, "branch", -1, _MOST)
+        tape = await self._tapes.find(name, content=client.scopes.content, branch=None if branch < 0 else branch)
+        if tape is None:
+            raise HTTPException(404, f"There is no tape {name}.")
+        return client, tape
+
+
+def may(client: Client, action: Any, name: str) -> bool:
+    """Whether a client may do something with a tape."""
+    return client.scopes.may_tape(action, name)
+
+
+def tape_name(client: Client, action: str, request: Request) -> str:
+    """The tape of a request's path. Raises HTTPException: 403 where the client has no scope for it."""
+    return allowed(client, action, str(request.path_params["tape"]))
+
+
+def allowed(client: Client, action: str, name: str) -> str:
+    """The name, where the client may do this with the tape of that name. Raises HTTPException."""
+    if not may(client, action, name):
+        raise HTTPException(403, f"{client.name} has no scope to {action} this tape.")
+    return name
+
+
+def whole(request: Request, name: str, default: int, most: int) -> int:
+    """A whole number of the query. Raises HTTPException."""
+    return int(number(request, name, default, most))
+
+
+def journal_of(name: str) -> SessionId | None:
+    """The session whose journal has this name; None for a notebook."""
+    return SessionId(name.removeprefix(JOURNAL)) if name.startswith(JOURNAL) else None
+
+
+async def _wanted(request: Request, tape: Tape) -> _Wanted:
+    until = min(whole(request, "until", tape.head, _MOST), tape.head)
+    after, anchor = whole(request, "after", 0, _MOST), request.query_params.get("since")
+    if anchor is not None:
+        after = max(after, (await tape.since(anchor, until) or 1) - 1)
+    kinds = frozenset(filter(None, request.query_params.get("kinds", "").split(",")))
+    back = request.query_params.get("reverse", "").lower() in ("1", "true")
+    return _Wanted(after, until, whole(request, "limit", 100, MAX_ENTRIES_AT_ONCE) or 1, back, kinds)
+
+
+async def _some(tape: Tape, wanted: _Wanted) -> tuple[list[Line], int | None]:
+    """The entries of one answer, and the place where the next one goes on: its `after`, or its `until` in reverse."""
+    lines: list[Line] = []
+    after, until = _span(wanted)
+    chars = 0
+    async for line in tape.lines(after, until, back=wanted.back):
+        if not wanted.kinds or line.kind in wanted.kinds:
+            lines.append(line)
+            chars += len(line.text)
+        after, until = (after, line.id - 1) if wanted.back else (line.id, until)
+        if len(lines) == wanted.limit or chars > ANSWER_CHARS:
+            break
+    more = until > wanted.after if wanted.back else after < wanted.until
+    return lines, (until if wanted.back else after) if more else None
+
+
+def _span(wanted: _Wanted) -> tuple[int, int]:
+    """What one answer looks at: no more entries than `LOOKED_AT`, and without kinds to choose no more than it gives."""
+    most = LOOKED_AT if wanted.kinds else wanted.limit
+    if wanted.back:
+        return max(wanted.after, wanted.until - most), wanted.until
+    return wanted.after, min(wanted.until, wanted.after + most)

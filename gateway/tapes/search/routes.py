@@ -1,0 +1,74 @@
+"""`GET /tape/v1/search` and `GET /tape/v1/tapes/{tape}/search`."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway.clients.admission import Admission
+from gateway.clients.requests import answer
+from gateway.tapes.reading import journal_of, may, tape_name, whole
+from gateway.tapes.search.index import Filters
+from gateway.tapes.search.search import Found, NoIndex, Search, utc_text
+from runtime.stores.notebooks import NotebookStore
+
+MAX_HITS = 100
+MAX_QUESTION_CHARS = 1_000
+
+
+class SearchRoutes:
+    """The requests that search."""
+
+    def __init__(self, admission: Admission, notebooks: NotebookStore, search: Search) -> None:
+        self._admission = admission
+        self._notebooks = notebooks
+        self._search = search
+
+    async def in_one(self, request: Request) -> Response:
+        """Search one notebook, with what it took over from others."""
+        client = self._admission.client(request)
+        name = tape_name(client, "read", request)
+        if journal_of(name) is not None:
+            raise HTTPException(409, "Journals are not searched; read them by kinds, or follow them.")
+        notebook = await self._notebooks.find(name)
+        if notebook is None:
+            raise HTTPException(404, f"There is no tape {name}.")
+        asked, filters, limit = _asked(request)
+        try:
+            return _told(await self._search.in_notebook(notebook, asked, filters, limit))
+        except NoIndex as error:
+            raise HTTPException(503, str(error)) from error
+
+    async def in_all(self, request: Request) -> Response:
+        """Search all notebooks that the client may read, or those whose names fit `scope`."""
+        client = self._admission.client(request)
+        scope = request.query_params.get("scope", "*")
+        asked, filters, limit = _asked(request)
+
+        def among(name: str) -> bool:
+            return fnmatchcase(name, scope) and may(client, "read", name)
+
+        try:
+            return _told(await self._search.in_all(among, asked, filters, limit))
+        except NoIndex as error:
+            raise HTTPException(503, str(error)) from error
+
+
+def _asked(request: Request) -> tuple[str, Filters, int]:
+    params = request.query_params
+    asked = params.get("q", "")
+    if not 0 < len(asked) <= MAX_QUESTION_CHARS:
+        raise HTTPException(422, f"q is a text of 1 to {MAX_QUESTION_CHARS:,} characters.")
+    kinds = tuple(filter(None, params.get("kinds", "").split(",")))
+    dates = [utc_text(params[name]) if name in params else "" for name in ("from", "until")]
+    if any(name in params and not date for name, date in zip(("from", "until"), dates, strict=True)):
+        raise HTTPException(422, "from and until are dates such as 2026-11-23T09:00:00Z.")
+    return asked, Filters(kinds, *dates), whole(request, "limit", 20, MAX_HITS) or 1
+
+
+def _told(found: Found) -> Response:
+    hits = [{"tape": hit.tape, "entry": hit.entry.data()} for hit in found.hits]
+    return answer({"hits": hits, "behind": found.behind, "sealed": found.sealed})

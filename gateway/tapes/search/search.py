@@ -1,0 +1,188 @@
+"""Search in notebooks: the index is brought up to what was written, outside of every write, and then asked."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+from anyio.to_thread import run_sync
+
+from gateway.tapes.search.index import Filters, Item, SearchIndex, Shelf
+from gateway.tapes.search.words import question, texts_in, words_of
+from runtime.stores.notebooks import Entry, Notebook, NotebookStore, Stretch
+
+INDEXED_WITHIN_S = 2.0
+"""So long one search brings the index up to date before it is asked; the next one goes on."""
+
+_AT_ONCE = 500
+
+Answer = TypeVar("Answer")
+
+
+class NoIndex(Exception):
+    """This machine cannot have an index; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An entry that was found, by the tape in which it is read."""
+
+    tape: str
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found. `behind`: the index lacks entries yet. `sealed` is how many are encrypted, and not in it."""
+
+    hits: Sequence[Hit]
+    behind: bool
+    sealed: int
+
+
+class Search:
+    """Searches the notebooks of a store. The file of the index is opened with the first search."""
+
+    def __init__(self, store: NotebookStore, path: Path) -> None:
+        self._store = store
+        self._path = path
+        self._index: SearchIndex | None = None
+        self._thread = anyio.CapacityLimiter(1)
+        self._known: dict[str, tuple[int, Notebook]] = {}
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._index is not None:
+            self._index.close()
+
+    async def in_notebook(self, notebook: Notebook, asked: str, filters: Filters, limit: int) -> Found:
+        """Search everything that is seen in a notebook, with what it took over from others. Raises NoIndex."""
+        view = notebook.view()
+        homes = [notebook] + [found for found in await self._others(notebook, view) if found is not None]
+        return await self._find(homes, [(notebook.name, one) for one in view], asked, filters, limit)
+
+    async def in_all(self, may: Callable[[str], bool], asked: str, filters: Filters, limit: int) -> Found:
+        """Search all notebooks that may be read, each for what was written to it. Raises NoIndex."""
+        names = {name: change for name, change in (await self._store.names()).items() if may(name)}
+        homes: list[Notebook] = []
+        for name, change in names.items():
+            known = self._known.get(name)
+            if known is None or known[0] != change:
+                found = await self._store.find(name)
+                if found is None:
+                    continue
+                known = self._known[name] = change, found
+            homes.append(known[1])
+        own = [(home.name, one) for home in homes for one in home.view() if one.notebook == home.name]
+        return await self._find(homes, own, asked, filters, limit)
+
+    async def _others(self, notebook: Notebook, view: Iterable[Stretch]) -> list[Notebook | None]:
+        names = dict.fromkeys(one.notebook for one in view if one.notebook != notebook.name)
+        return [await self._store.find(name) for name in names]
+
+    async def _find(
+        self,
+        homes: Sequence[Notebook],
+        seen: Sequence[tuple[str, Stretch]],
+        asked: str,
+        filters: Filters,
+        limit: int,
+    ) -> Found:
+        index = await self._opened()
+        behind = await self._catch_up(index, homes)
+        shelves = {home.name: _shelf(home) for home in homes}
+        places = [
+            (shelves[one.notebook], one.first - one.offset, one.last - one.offset)
+            for _, one in seen
+            if one.notebook in shelves
+        ]
+
+        def ask() -> tuple[list[tuple[str, int]], int]:
+            match = question(asked, index.spellings)
+            return [] if match is None else index.search(match, places, filters, limit), index.sealed(shelves.values())
+
+        found, sealed = await self._in_thread(ask)
+        hits: list[Hit | None] = [None] * len(found)
+        async with anyio.create_task_group() as tasks:
+            for number, (name, place) in enumerate(found):
+                tasks.start_soon(self._read, hits, number, seen, name, place)
+        return Found([hit for hit in hits if hit is not None], behind, sealed)
+
+    async def _read(
+        self, hits: list[Hit | None], number: int, seen: Sequence[tuple[str, Stretch]], name: str, place: int
+    ) -> None:
+        """The entry itself: the index only leads to it."""
+        for tape, one in seen:
+            if one.notebook == name and one.first <= place + one.offset <= one.last:
+                only = Stretch(name, place + one.offset, place + one.offset, one.offset)
+                async for entry in self._store.read([only]):
+                    hits[number] = Hit(tape, entry)
+                return
+
+    async def _catch_up(self, index: SearchIndex, homes: Sequence[Notebook]) -> bool:
+        """Index what is new in these notebooks; whether there is more than there was time for."""
+        shelves = [(_shelf(home), home.written) for home in homes if home.written]
+        waiting = await self._in_thread(lambda: [(s, index.indexed(s), last) for s, last in shelves])
+        until = anyio.current_time() + INDEXED_WITHIN_S
+        for shelf, indexed, last in waiting:
+            at = indexed
+            while at < last:
+                if anyio.current_time() > until:
+                    return True
+                at = await self._index_some(index, shelf, at, last)
+        return False
+
+    async def _index_some(self, index: SearchIndex, shelf: Shelf, after: int, last: int) -> int:
+        """Index some entries after a place; the last one that was looked at."""
+        upto = min(last, after + _AT_ONCE)
+        entries = [entry async for entry in self._store.read([Stretch(shelf.name, after + 1, upto, 0)])]
+        await self._in_thread(lambda: index.add(shelf, [_item(entry) for entry in entries]))
+        return upto if entries else last
+
+    async def _opened(self) -> SearchIndex:
+        if self._index is None:
+            try:
+                opened = await self._in_thread(partial(SearchIndex, self._path))
+            except (sqlite3.Error, OSError) as error:
+                raise NoIndex(f"Nothing can be searched: {self._path} cannot be an index ({error}).") from error
+            self._index, other = opened, self._index  # which somebody else may have opened meanwhile
+            if other is not None:
+                other.close()
+        return self._index
+
+    async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
+        try:
+            return await run_sync(work, limiter=self._thread)
+        except sqlite3.DatabaseError as error:
+            index = self._index
+            if index is not None and not isinstance(error, sqlite3.OperationalError):  # which is one that passes
+                self._index = None
+                index.discard()
+            raise NoIndex(f"Nothing can be searched: {self._path} cannot be read ({error}). Try again.") from error
+
+
+def utc_text(date: Any) -> str:
+    """A date as it is compared: ISO 8601 in UTC; "" for what is none."""
+    try:
+        found = datetime.fromisoformat(str(date))
+    except ValueError:
+        return ""
+    return (found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)).isoformat()
+
+
+def _shelf(notebook: Notebook) -> Shelf:
+    return Shelf(notebook.name, notebook.created_ms)
+
+
+def _item(entry: Entry) -> Item:
+    if entry.sealed:
+        return Item(entry.id, entry.kind, "", None)
+    data = entry.data()
+    words = [word for text in texts_in(data["payload"]) for word in words_of(text)]
+    return Item(entry.id, entry.kind, utc_text(data["date"]), words)

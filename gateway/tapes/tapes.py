@@ -1,0 +1,212 @@
+"""Tapes as clients read them: notebooks, and the journals of sessions, by one interface."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gateway.clients.scopes import JOURNAL
+from runtime.core.ids import SessionId
+from runtime.stores.catalog import SessionCatalog
+from runtime.stores.notebooks import Notebook, NotebookStore, common, cut, no_branch
+from runtime.stores.sessions import SessionRecord
+from runtime.tape.tape import ANCHORS, Fact, Following, TapeReader
+
+ANY_ANCHOR = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An entry of a tape: its number, its kind, and all of it as JSON text."""
+
+    id: int
+    kind: str
+    text: str
+
+
+class Tape(Protocol):
+    """A tape as it was when it was looked up; what is on it never changes."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def head(self) -> int:
+        """The number of the last entry; 0 for none."""
+        ...
+
+    @property
+    def branch(self) -> int:
+        """The number of the branch that is read."""
+        ...
+
+    def about(self) -> dict[str, Any]:
+        """What there is to know of it, JSON data."""
+        ...
+
+    def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[Line]:
+        """The entries after number `after`, up to `until`, in order or in reverse."""
+        ...
+
+    def file_lines(self) -> AsyncIterator[str]:
+        """All entries as the lines of a file."""
+        ...
+
+    async def since(self, anchor: str, until: int) -> int | None:
+        """The number of the last anchor of this name, of any for `*`, not above `until`."""
+        ...
+
+    def following(self) -> AbstractAsyncContextManager[Following]:
+        """News of it."""
+        ...
+
+    async def shared_with(self, branch: int) -> int:
+        """The number of entries that it shares with another branch of it. Raises LookupError where there is none."""
+        ...
+
+
+class Tapes:
+    """Finds tapes by their names. `content`: with the words of sessions."""
+
+    def __init__(self, notebooks: NotebookStore, catalog: SessionCatalog, reader: TapeReader) -> None:
+        self.notebooks = notebooks
+        self.catalog = catalog
+        self._reader = reader
+
+    async def find(self, name: str, *, content: bool, branch: int | None = None) -> Tape | None:
+        """A tape as it is now. Raises NotebookGone where it has no such branch."""
+        if name.startswith(JOURNAL):
+            record = await self.record(name)
+            return None if record is None else JournalTape(self._reader, record, content)
+        notebook = await self.notebooks.find(name)
+        return None if notebook is None else NotebookTape(self.notebooks, notebook, branch)
+
+    async def record(self, name: str) -> SessionRecord | None:
+        """The session of a journal."""
+        known = await self.catalog.find(SessionId(name.removeprefix(JOURNAL)))
+        return None if known is None else known.record
+
+
+class NotebookTape:
+    """A notebook, or one of its branches."""
+
+    def __init__(self, store: NotebookStore, notebook: Notebook, branch: int | None = None) -> None:
+        self.name = notebook.name
+        self.branch = notebook.branch if branch is None else branch
+        self._store = store
+        self._notebook = notebook
+        try:
+            self.head = notebook.head_of(self.branch)
+            self._view = notebook.view(branch)
+        except LookupError as error:
+            raise no_branch(self.name, branch) from error
+
+    def about(self) -> dict[str, Any]:
+        notebook = self._notebook
+        left = [
+            {"branch": number, "from": one.parent, "at": one.at, "head": notebook.head_of(number)}
+            for number, one in sorted(notebook.branches.items())
+        ]
+        origin = None if notebook.parent is None else {"tape": notebook.parent, "at": notebook.at}
+        return {
+            "tape": self.name,
+            "kind": "notebook",
+            "head": notebook.head,
+            "branch": notebook.branch,
+            "fork_of": origin,
+            "branches": left,
+            "merged": {
+                name: {"branch": merged.branch, "last": merged.last} for name, merged in notebook.merged.items()
+            },
+        }
+
+    async def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[Line]:
+        async for entry in self._store.read(cut(self._view, until, after=after), back=back):
+            text = json.dumps(entry.data(), ensure_ascii=False) if entry.raw else entry.exported()
+            yield Line(entry.id, entry.kind, text)
+
+    async def file_lines(self) -> AsyncIterator[str]:
+        async for entry in self._store.read(self._view):
+            yield entry.exported()
+
+    async def since(self, anchor: str, until: int) -> int | None:
+        async for number in self._store.anchors(cut(self._view, until)):
+            if anchor == ANY_ANCHOR:
+                return number
+            async for entry in self._store.read(cut(self._view, number, after=number - 1)):
+                payload = entry.data()["payload"]
+                if isinstance(payload, dict) and payload.get("name") == anchor:
+                    return number
+        return None
+
+    def following(self) -> AbstractAsyncContextManager[Following]:
+        return self._store.following(self.name)
+
+    async def shared_with(self, branch: int) -> int:
+        return common(self._view, self._notebook.view(branch))
+
+
+class JournalTape:
+    """The facts of a session. Without `content` they come without what they say."""
+
+    branch = 0
+
+    def __init__(self, reader: TapeReader, record: SessionRecord, content: bool) -> None:
+        self.name = f"{JOURNAL}{record.id}"
+        self.head = record.seq
+        self._reader = reader
+        self._record = record
+        self._content = content
+
+    def about(self) -> dict[str, Any]:
+        record, parent = self._record, self._record.parent
+        return {
+            "tape": self.name,
+            "kind": "journal",
+            "head": record.seq,
+            "branch": 0,
+            "fork_of": None if parent is None else {"tape": f"{JOURNAL}{parent.session}", "at": parent.seq},
+            "program": record.program,
+            "ended": record.ended,
+            "replaced_by": None if record.replaced_by is None else f"{JOURNAL}{record.replaced_by}",
+        }
+
+    async def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[Line]:
+        if not back:
+            async for fact in self._reader.read_session(self._record.id, after=after, until=until):
+                yield self._line(fact)
+            return
+        if self._record.archived:  # it comes back from the archive when it is read from its beginning
+            async for _ in self._reader.read_session(self._record.id, until=1):
+                break
+        async for fact in self._reader.read_back(self._record.id, before=until + 1):
+            if fact.seq <= after:
+                return
+            yield self._line(fact)
+
+    async def file_lines(self) -> AsyncIterator[str]:
+        async for line in self.lines(0, self.head):
+            yield line.text
+
+    async def since(self, anchor: str, until: int) -> int | None:
+        kinds = ANCHORS if anchor == ANY_ANCHOR else ANCHORS & {anchor}
+        found = [await self._reader.last_anchor(self._record.id, kind, until=until) for kind in sorted(kinds)]
+        return max((number for number in found if number is not None), default=None)
+
+    def following(self) -> AbstractAsyncContextManager[Following]:
+        return self._reader.following(self._record.id)
+
+    async def shared_with(self, branch: int) -> int:
+        if branch != 0:
+            raise LookupError(branch)
+        return self.head
+
+    def _line(self, fact: Fact) -> Line:
+        data: dict[str, Any] = {"id": fact.seq, "kind": fact.kind}
+        if self._content:
+            data["payload"] = fact.data
+        data |= {"meta": {"tape": fact.tape.rpartition("/")[2]}, "date": fact.at.isoformat()}
+        return Line(fact.seq, fact.kind, json.dumps(data, ensure_ascii=False))

@@ -1,0 +1,245 @@
+"""`POST /tape/v1/…` about notebooks: append, anchors, compact, fork, roll back, import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from gateway.clients.admission import Admission, Client
+from gateway.clients.requests import answer, body_of
+from gateway.tapes.journals import Journals
+from gateway.tapes.notebook_file import BadLine, ReadFile, portions
+from gateway.tapes.reading import allowed, journal_of, tape_name
+from gateway.tapes.tapes import ANY_ANCHOR, NotebookTape
+from runtime.core.clock import Clock
+from runtime.core.cloud_event import MAX_NAME_CHARS
+from runtime.core.errors import HeadMoved
+from runtime.stores.notebooks import (
+    ANCHOR,
+    MAX_ENTRIES_AT_ONCE,
+    MAX_ENTRY_BYTES,
+    NOTEBOOK_NAME,
+    Draft,
+    Notebook,
+    NotebookStore,
+    entry_line,
+)
+
+MAX_IMPORT_BYTES = 256 * 1024 * 1024
+COMPACTED = "compact"
+"""The name of the anchor that a compaction leaves, unless it is given another."""
+
+_TRIES = 3
+_ENTRY_KEYS = frozenset({"kind", "payload", "meta", "date"})
+
+
+class Body:
+    """A JSON object with some of these keys. Raises HTTPException for anything else."""
+
+    def __init__(self, data: Any, *keys: str) -> None:
+        if not isinstance(data, Mapping) or not set(data) <= set(keys):
+            raise HTTPException(422, f"A request is a JSON object with {', '.join(keys)}.")
+        self._data = data
+
+    def text(self, name: str, most: int = MAX_NAME_CHARS) -> str | None:
+        """A text of 1 to `most` characters, if there is one."""
+        value = self._data.get(name)
+        if value is not None and not (isinstance(value, str) and 0 < len(value) <= most):
+            raise HTTPException(422, f"{name} is a text of 1 to {most} characters.")
+        return value
+
+    def number(self, name: str) -> int | None:
+        """A whole number from 0, if there is one."""
+        value = self._data.get(name)
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+            raise HTTPException(422, f"{name} is the number of an entry.")
+        return value
+
+    def expect(self) -> int | None:
+        """The head that is expected; None for any."""
+        value = self._data.get("expect", "any")
+        if value in ("any", "none"):
+            return 0 if value == "none" else None
+        if isinstance(value, str):
+            raise HTTPException(422, 'expect is the number of the last entry, "any" or "none".')
+        return self.number("expect")
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._data.get(name, default)
+
+    def one_of(self, name: str, *values: str) -> str:
+        """One of these words, the first one by default."""
+        value = self._data.get(name, values[0])
+        if value not in values:
+            raise HTTPException(422, f"{name} is one of {', '.join(values)}.")
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Writers:
+    """What requests that write share."""
+
+    admission: Admission
+    notebooks: NotebookStore
+    journals: Journals
+    clock: Clock
+
+    async def notebook(self, client: Client, name: str, *, action: str = "write") -> Notebook:
+        """A notebook that is there. Raises HTTPException."""
+        found = await self.notebooks.find(allowed(client, action, name))
+        if found is None:
+            raise HTTPException(404, f"There is no notebook {name}.")
+        return found
+
+    def now(self) -> str:
+        return self.clock.now().isoformat()
+
+
+class WritingRoutes:
+    """The requests that change one notebook, or make one."""
+
+    def __init__(self, writers: Writers) -> None:
+        self._writers = writers
+        self._store = writers.notebooks
+
+    async def append(self, request: Request) -> Response:
+        """Append entries: 201, or 200 where the key is known."""
+        client = self._writers.admission.client(request)
+        name = new_name(tape_name(client, "write", request))
+        body = Body(await body_of(request), "expect", "key", "entries")
+        drafts = self._drafts(body.get("entries"))
+        done = await self._store.append(name, drafts, expect=body.expect(), key=body.text("key"))
+        return answer({"first": done.first, "last": done.last}, 200 if done.known else 201)
+
+    async def compact(self, request: Request) -> Response:
+        """Leave an anchor with a summary of what is before it; who reads since the anchor has the summary."""
+        client = self._writers.admission.client(request)
+        name = tape_name(client, "write", request)
+        _refuse_journal(name, "Sessions are compacted by Parley itself.")
+        body = Body(await body_of(request), "summary", "name", "state", "expect", "key")
+        summary, state = body.text("summary", MAX_ENTRY_BYTES), body.get("state", {})
+        if summary is None or not isinstance(state, Mapping):
+            raise HTTPException(422, "A compaction has a summary, a text; and state, if any, is a JSON object.")
+        for tried in range(_TRIES):
+            notebook = await self._writers.notebook(client, name)
+            last = await NotebookTape(self._store, notebook).since(ANY_ANCHOR, notebook.head)
+            covers = [(last or 0) + 1, notebook.head]
+            payload = {"name": body.text("name") or COMPACTED, "state": {**state, "summary": summary, "range": covers}}
+            draft = Draft(ANCHOR, _line(ANCHOR, payload, {}, self._writers.now()))
+            expect = body.expect()
+            try:
+                guard = notebook.head if expect is None else expect
+                done = await self._store.append(name, [draft], expect=guard, key=body.text("key"))
+            except HeadMoved:
+                if expect is not None or tried == _TRIES - 1:
+                    raise
+                continue
+            break
+        return answer({"anchor": done.first, "range": covers}, 200 if done.known else 201)
+
+    async def fork(self, request: Request) -> Response:
+        """Make a notebook that goes on from this one; a fork of a session is asked for where it lives."""
+        client = self._writers.admission.client(request)
+        name = tape_name(client, "read", request)
+        session = journal_of(name)
+        data = await body_of(request)
+        if session is not None:
+            allowed(client, "write", name)
+            return answer(await self._writers.journals.fork(client, session, Body(data, "title", "key")), 202)
+        body = Body(data, "name", "at", "branch")
+        notebook = await self._writers.notebook(client, name, action="read")
+        to = body.text("name")
+        if to is None:
+            raise HTTPException(422, "A fork needs a name.")
+        new_name(allowed(client, "write", to))
+        branch, at = body.number("branch"), body.number("at")
+        head = NotebookTape(self._store, notebook, branch).head
+        new = await self._store.fork(to, notebook, head if at is None else at, branch=branch)
+        return answer({"tape": to, "head": head if at is None else at}, 201 if new else 200)
+
+    async def rollback(self, request: Request) -> Response:
+        """Move the head back; in a session, undo exchanges."""
+        client = self._writers.admission.client(request)
+        name = tape_name(client, "write", request)
+        session = journal_of(name)
+        data = await body_of(request)
+        if session is not None:
+            return answer(await self._writers.journals.undo(client, session, Body(data, "exchanges", "key")), 202)
+        body = Body(data, "to", "expect")
+        to = body.number("to")
+        if to is None:
+            raise HTTPException(422, "to is the number of the entry that is to be the last one.")
+        branch = await self._store.rollback(name, to, expect=body.expect())
+        return answer({"head": to, "branch": branch})
+
+    async def load(self, request: Request) -> Response:
+        """Make a notebook of a file of JSON lines. What is sent again goes on where it was cut off."""
+        client = self._writers.admission.client(request)
+        name = new_name(allowed(client, "write", request.query_params.get("tape", "")))
+        found, last = ReadFile(), 0
+        try:
+            async for portion in portions(_bounded(request), found):
+                done = await self._store.append(name, portion.drafts, expect=last, key=portion.key)
+                last = done.last
+        except ClientDisconnect:
+            return Response(status_code=400)  # which nobody hears; what was taken is known
+        except BadLine as error:
+            raise HTTPException(422, f"Not all was taken: {error}. {last} entries are kept.") from error
+        torn = None if found.torn is None else {"line": found.torn[0], "bytes": found.torn[1]}
+        if not last:
+            raise HTTPException(422, "The file has no whole line.")
+        return answer({"tape": name, "last": last, "unreadable": found.unreadable, "torn": torn}, 201)
+
+    def _drafts(self, entries: Any) -> Sequence[Draft]:
+        if not isinstance(entries, list) or not 0 < len(entries) <= MAX_ENTRIES_AT_ONCE:
+            raise HTTPException(422, f"entries is a list of 1 to {MAX_ENTRIES_AT_ONCE:,}.")
+        now = self._writers.now()
+        return [draft_of(entry, now) for entry in entries]
+
+
+def draft_of(entry: Any, now: str) -> Draft:
+    """An entry as a client sends it. Raises HTTPException."""
+    if not isinstance(entry, Mapping) or not set(entry) <= _ENTRY_KEYS:
+        raise HTTPException(422, f"An entry is a JSON object with {', '.join(sorted(_ENTRY_KEYS))}.")
+    kind, meta, date = entry.get("kind"), entry.get("meta", {}), entry.get("date", now)
+    if not isinstance(kind, str) or not 0 < len(kind) <= MAX_NAME_CHARS:
+        raise HTTPException(422, f"kind is a text of 1 to {MAX_NAME_CHARS} characters.")
+    if not isinstance(meta, Mapping) or not isinstance(date, str):
+        raise HTTPException(422, "meta is a JSON object, and date a text.")
+    return Draft(kind, _line(kind, entry.get("payload", {}), meta, date))
+
+
+def new_name(name: str) -> str:
+    """A name that a notebook may have. Raises HTTPException."""
+    _refuse_journal(
+        name, "A session is not appended to. Send an event to it: POST /bus/v1/events, or a task's messages."
+    )
+    if not NOTEBOOK_NAME.fullmatch(name):
+        raise HTTPException(422, "A notebook's name has letters, digits, and . _ - inside; at most 128.")
+    return name
+
+
+def _refuse_journal(name: str, why: str) -> None:
+    if journal_of(name) is not None:
+        raise HTTPException(409, why)
+
+
+def _line(kind: str, payload: Any, meta: Any, date: str) -> str:
+    line = entry_line(kind, payload, meta, date)
+    if len(line.encode(errors="replace")) > MAX_ENTRY_BYTES:
+        raise HTTPException(413, f"An entry has at most {MAX_ENTRY_BYTES:,} bytes.")
+    return line
+
+
+async def _bounded(request: Request) -> Any:
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > MAX_IMPORT_BYTES:
+            raise HTTPException(413, f"A file has at most {MAX_IMPORT_BYTES:,} bytes.")
+        yield chunk

@@ -1,0 +1,38 @@
+"""`/healthz`, `/readyz` and `/metrics`: what monitoring asks of every process, whatever its role."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from gateway.web.guard import METRICS, Guard, allowed_hosts
+from gateway.web.scrape import Scrape
+
+NotReady = Callable[[], Sequence[str]]
+"""The reasons why the service is not ready, one line each; empty when it is."""
+
+
+def health_routes(not_ready: NotReady, scrape: Scrape | None) -> list[Route]:
+    """The routes; without `scrape` there are no metrics."""
+
+    async def healthz(_: Request) -> Response:
+        return JSONResponse({"status": "alive"})
+
+    async def readyz(_: Request) -> Response:
+        reasons = list(not_ready())
+        status = {"status": "waiting" if reasons else "ready", "reasons": reasons}
+        return JSONResponse(status, status_code=503 if reasons else 200)
+
+    numbers = [] if scrape is None else [Route(METRICS, scrape.answer)]
+    return [Route("/healthz", healthz), Route("/readyz", readyz), *numbers]
+
+
+def build_health(not_ready: NotReady, scrape: Scrape | None, bind_host: str, hosts: Sequence[str] = ()) -> Starlette:
+    """The application of a process that nobody talks with; serve it with gateway.web.server.serve."""
+    guard = Middleware(Guard, hosts=allowed_hosts(bind_host, hosts))
+    return Starlette(routes=health_routes(not_ready, scrape), middleware=[guard])

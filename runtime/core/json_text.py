@@ -1,0 +1,53 @@
+"""JSON of others, and for others: only what every reader of JSON takes."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
+"""Where half a character may be, which UTF-8 cannot encode: most often it is one of two halves that belong together."""
+
+
+def read_json(written: str | bytes) -> Any:
+    """The data in a JSON text, which can be stored as it is.
+
+    Raises ValueError for what is no JSON, for NaN and infinite numbers, for half a character and for deep nesting.
+    """
+    text = written.decode("utf-8-sig") if isinstance(written, bytes) else written
+    try:
+        data = json.loads(text, parse_constant=_finite, parse_float=_finite)
+        if _HALF.search(text):
+            json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("it contains half a character") from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return data
+
+
+def write_json(data: Any) -> str:
+    """Data as a JSON text in one line. NaN and infinite numbers are null, as browsers write them."""
+    try:
+        return json.dumps(data, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        return json.dumps(_without_infinities(data), allow_nan=False, separators=(",", ":"))
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not a finite number")
+    return number
+
+
+def _without_infinities(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _without_infinities(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinities(item) for item in value]
+    return value

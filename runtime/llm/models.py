@@ -1,0 +1,58 @@
+"""Several models behind one client: each request goes to the one that its program, its route or its purpose names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+
+from runtime.llm.client import DESCRIBE, Completion, CompletionRequest, KnowsSight, LLMClient, warm_up
+from runtime.llm.local import NoModelClient
+
+DEFAULT = "default"
+VISION = "vision"
+PURPOSES: Mapping[str, str] = {"decide": "fast", "summarize": "summary", "compile": "compile", DESCRIBE: VISION}
+"""The names in the settings by the purposes of requests; all others are answered by the default."""
+
+
+class Models:
+    """Models by their names in the settings."""
+
+    def __init__(self, clients: Mapping[str, LLMClient]) -> None:
+        """One of the names is DEFAULT."""
+        self._clients = clients
+
+    @property
+    def model(self) -> str:
+        """The default's name."""
+        return self._clients[DEFAULT].model
+
+    @property
+    def clients(self) -> Mapping[str, LLMClient]:
+        """The models by their names in the settings."""
+        return self._clients
+
+    def name_for(self, purpose: str, model: str, /) -> str:
+        """The name in the settings of what answers a request of this purpose that asks for `model`."""
+        name = model or PURPOSES.get(purpose, DEFAULT)
+        return DEFAULT if name in PURPOSES.values() and name not in self._clients else name
+
+    def client_for(self, purpose: str) -> LLMClient | None:
+        """The model for requests of this purpose; None where there is none."""
+        client = self._clients[self.name_for(purpose, "")]
+        return None if isinstance(client, NoModelClient) else client
+
+    async def sees(self, purpose: str = "execute", model: str = "", /) -> bool | None:
+        """See `runtime.llm.client.KnowsSight`."""
+        client = self._clients.get(self.name_for(purpose, model))
+        return await client.sees() if isinstance(client, KnowsSight) else None
+
+    async def warm_up(self) -> None:
+        for client in self._clients.values():
+            await warm_up(client)
+
+    def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]:
+        name = self.name_for(request.purpose, request.model)
+        client = self._clients.get(name)
+        if client is None:  # the program was compiled elsewhere, for other settings
+            client = NoModelClient(f'The settings have no model "{name}".')
+        return client.stream(request)

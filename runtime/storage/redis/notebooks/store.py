@@ -1,0 +1,277 @@
+"""Notebooks on Redis: each lies in the shard of its name. Implements `runtime.stores.notebooks.NotebookStore`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+from redis.asyncio import Redis
+
+from runtime.core.errors import ContentLocked
+from runtime.core.ids import SessionId
+from runtime.storage.encoding.sealing import notebook_binding
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.keys import NotebookKeys, ShardKeys
+from runtime.storage.redis.client.script import load_script
+from runtime.storage.redis.sessions.tape_news import Follower, TapeNews
+from runtime.stores.inbox import shard_of
+from runtime.stores.notebooks import (
+    ANCHOR,
+    KEY_KEPT_MS,
+    MAX_BRANCHES,
+    Appended,
+    Draft,
+    Entry,
+    Merged,
+    Merging,
+    Notebook,
+    NotebookBranch,
+    Stretch,
+    entry_line,
+    head_moved,
+    name_taken,
+    no_entry,
+    no_room_for,
+    no_room_in,
+    rolled_back_too_often,
+    view_up_to,
+)
+from runtime.stores.sessions import SHARDS
+
+_APPEND = load_script("notebook_append")
+_FORK = load_script("notebook_fork")
+_MOVE = load_script("notebook_move")
+
+_PAGE = 500
+_ATTEMPT_KEPT_MS = 600_000
+"""How long an append without a key is known to its own repetitions."""
+
+_COUNTED_FOR_S = 10.0
+"""After so long it is counted again how many notebooks there are: other nodes make some."""
+
+_MERGED = "merged:"
+
+Fields = Mapping[str, str]
+
+
+class RedisNotebooks:
+    """`notebooks` is how many there may be, and `entries` how many places each may have. `news` reads for everybody who
+    follows something on this node.
+    """
+
+    def __init__(
+        self, connection: RedisConnection, news: TapeNews, *, notebooks: int = 10_000, entries: int = 1_000_000
+    ) -> None:
+        self._connection = connection
+        self._news = news
+        self._notebooks = notebooks
+        self._entries = entries
+        self._counted: int | None = None
+        self._counted_at = 0.0
+
+    async def find(self, name: str, /) -> Notebook | None:
+        keys = keys_of(name)
+
+        async def call(client: Redis) -> Any:
+            async with client.pipeline(transaction=True) as batch:
+                batch.hgetall(keys.notebook)
+                batch.hgetall(keys.branches)
+                return await batch.execute()
+
+        row, branches = await self._connection.retrying(call, keys.notebook)
+        return _notebook(name, row, branches) if row else None
+
+    async def names(self) -> Mapping[str, int]:
+        found = await self._connection.each(_lists(), lambda batch, key: batch.zrange(key, 0, -1, withscores=True))
+        return dict(sorted((name, int(score)) for names in found for name, score in names))
+
+    async def append(
+        self,
+        name: str,
+        drafts: Sequence[Draft],
+        /,
+        *,
+        expect: int | None = None,
+        key: str | None = None,
+        merging: Merging | None = None,
+    ) -> Appended:
+        keys, mark = keys_of(name), uuid.uuid4().hex
+        if not await self._connection.ask("EXISTS", keys.notebook):
+            await self._make_room()
+        arguments: list[str | int] = [name, mark, _ATTEMPT_KEPT_MS if key is None else KEY_KEPT_MS]
+        arguments += ["" if expect is None else expect, self._entries, *_merged_fields(merging)]
+        for number, draft in enumerate(drafts):
+            arguments += self._entry_fields(name, draft, f"{mark}.{number}")
+        kind, first, *last = await self._connection.run(
+            _APPEND,
+            [
+                keys.notebook,
+                keys.branches,
+                keys.entries,
+                keys.anchors,
+                keys.append(mark if key is None else f"key {_digest(key)}"),
+                keys.all,
+                keys.news,
+            ],
+            arguments,
+        )
+        if kind == "full":
+            raise no_room_in(name, self._entries)
+        if kind in ("head", "merged"):
+            raise head_moved(name, first)
+        return Appended(first, last[0], kind == "known")
+
+    async def fork(self, name: str, origin: Notebook, at: int, /, *, branch: int | None = None) -> bool:
+        view = view_up_to(origin, at, branch)
+        keys = keys_of(name)
+        if not await self._connection.ask("EXISTS", keys.notebook):
+            await self._make_room()
+        taken_over = _origin_text(view)
+        kind = await self._connection.run(
+            _FORK,
+            [keys.notebook, keys.branches, keys.all, keys.news],
+            [name, uuid.uuid4().hex, origin.name, at, taken_over],
+        )
+        if kind == "exists":
+            raise name_taken(name)
+        return bool(kind == "ok")
+
+    async def rollback(self, name: str, to: int, /, *, expect: int | None = None) -> int:
+        return await self._move(name, to, expect, "")
+
+    async def rebase(self, name: str, origin: Notebook, /, *, expect: int) -> int:
+        return await self._move(name, origin.head, expect, _origin_text(origin.view()))
+
+    async def _move(self, name: str, to: int, expect: int | None, taken_over: str) -> int:
+        keys = keys_of(name)
+        kind, found = await self._connection.run(
+            _MOVE,
+            [keys.notebook, keys.branches, keys.all, keys.news],
+            [name, uuid.uuid4().hex, to, "" if expect is None else expect, MAX_BRANCHES, taken_over],
+        )
+        if kind == "head":
+            raise head_moved(name, found)
+        if kind == "full":
+            raise rolled_back_too_often(name)
+        if kind in ("gone", "beyond"):
+            raise no_entry(name, to)
+        return int(found)
+
+    async def read(self, view: Sequence[Stretch], /, *, back: bool = False) -> AsyncIterator[Entry]:
+        for stretch in reversed(view) if back else view:
+            async for entry in self._read_stretch(stretch, back):
+                yield entry
+
+    async def anchors(self, view: Sequence[Stretch], /) -> AsyncIterator[int]:
+        for stretch in reversed(view):
+            key, offset = keys_of(stretch.notebook).anchors, stretch.offset
+            last, first = stretch.last - offset, stretch.first - offset
+            while last >= first:
+                found = await self._connection.ask("ZREVRANGEBYSCORE", key, last, first, "LIMIT", 0, _PAGE)
+                for place in map(int, found):
+                    yield place + offset
+                last = int(found[-1]) - 1 if len(found) == _PAGE else first - 1
+
+    @asynccontextmanager
+    async def following(self, name: str, /) -> AsyncIterator[Follower]:
+        follower = await self._news.follower(SessionId(name), keys_of(name).news)
+        try:
+            yield follower
+        finally:
+            self._news.leave(follower)
+
+    async def _make_room(self) -> None:
+        """Raises NotebookFull where another notebook would be one too many. Those that begin at the same time may pass
+        the bound together.
+        """
+        now = anyio.current_time()
+        if self._counted is None or self._counted >= self._notebooks or now - self._counted_at > _COUNTED_FOR_S:
+            counts = await self._connection.each(_lists(), lambda batch, key: batch.zcard(key))
+            self._counted, self._counted_at = sum(counts), now
+        if self._counted >= self._notebooks:
+            raise no_room_for(self._notebooks)
+        self._counted += 1
+
+    def _entry_fields(self, name: str, draft: Draft, mark: str) -> list[str | int]:
+        line = self._connection.sealing.shared.seal(notebook_binding(name, mark), draft.line)
+        return [int(draft.kind == ANCHOR), draft.kind, line, int(draft.raw), "" if line == draft.line else mark]
+
+    async def _read_stretch(self, stretch: Stretch, back: bool) -> AsyncIterator[Entry]:
+        key, offset = keys_of(stretch.notebook).entries, stretch.offset
+        first, last = stretch.first - offset, stretch.last - offset
+        while first <= last:
+            command = (
+                ("XREVRANGE", key, f"{last}-0", f"{first}-0") if back else ("XRANGE", key, f"{first}-0", f"{last}-0")
+            )
+            page = await self._connection.ask(*command, "COUNT", min(_PAGE, last - first + 1))
+            for entry_id, fields in page:
+                place = int(entry_id.partition("-")[0])
+                first, last = (first, place - 1) if back else (place + 1, last)
+                yield self._entry(stretch.notebook, place + offset, dict(zip(fields[::2], fields[1::2], strict=True)))
+            if len(page) < _PAGE:
+                return
+
+    def _entry(self, name: str, number: int, fields: Fields) -> Entry:
+        kind, raw = fields["k"], "r" in fields
+        try:
+            line = self._connection.sealing.open(notebook_binding(name, fields.get("m", "")), fields["d"])
+        except ContentLocked as error:
+            line, raw = entry_line(kind, {"locked": str(error)}, {}, ""), False
+        return Entry(number, kind, line, raw, "m" in fields)
+
+
+def keys_of(name: str) -> NotebookKeys:
+    """The keys of a notebook."""
+    return NotebookKeys(ShardKeys(shard_of(f"notebook:{name}")), name)
+
+
+def _lists() -> list[str]:
+    return [ShardKeys(shard).notebooks for shard in range(SHARDS)]
+
+
+def _notebook(name: str, row: Fields, branches: Fields) -> Notebook:
+    merged = {key.removeprefix(_MERGED): value.split() for key, value in row.items() if key.startswith(_MERGED)}
+    return Notebook(
+        name,
+        int(row["head"]),
+        int(row["branch"]),
+        int(row["last"]),
+        row.get("parent"),
+        int(row["at"]),
+        {int(number): _branch(text, row.get(f"origin:{number}", "[]")) for number, text in branches.items()},
+        int(row["created"]),
+        {other: Merged(*map(int, numbers)) for other, numbers in merged.items()},
+    )
+
+
+def _branch(text: str, origin: str) -> NotebookBranch:
+    at, offset, parent, head = text.split()
+    return NotebookBranch(
+        int(at),
+        int(offset),
+        None if parent == "-" else int(parent),
+        None if head == "-" else int(head),
+        tuple(Stretch(*each) for each in json.loads(origin)),
+    )
+
+
+def _origin_text(view: Sequence[Stretch]) -> str:
+    return json.dumps([[one.notebook, one.first, one.last, one.offset] for one in view])
+
+
+def _merged_fields(merging: Merging | None) -> tuple[str, str, str]:
+    if merging is None:
+        return "", "", ""
+    was = merging.before
+    before = "" if was is None else f"{was.branch} {was.last} {was.head}"
+    return f"{_MERGED}{merging.notebook}", before, f"{merging.branch} {merging.last}"
+
+
+def _digest(text: str) -> str:
+    """A short name for a text of any length."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,200 @@
+"""The official client of the Agent2Agent protocol at a gateway, over kills."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from a2a.client import Client, ClientConfig, ClientFactory
+from a2a.types import (
+    CancelTaskRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    Message,
+    Part,
+    Role,
+    SendMessageConfiguration,
+    SendMessageRequest,
+    StreamResponse,
+    SubscribeToTaskRequest,
+    Task,
+    TaskState,
+)
+from a2a.utils.constants import TransportProtocol
+from a2a.utils.errors import TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError
+from a2a.utils.proto_utils import validate_proto_required_fields
+from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.struct_pb2 import Struct, Value
+
+from tests.e2e.gateway_process import ROOT, Gateway, gateway
+from tests.fakes.ports import free_port
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+
+PARCELS = ROOT / "tests" / "e2e" / "programs" / "parcels.pb"
+TOKEN = "a-token-of-the-partner-in-tests"
+DONE, ASKS = TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_INPUT_REQUIRED
+
+
+def settings(folder: Path, port: int, **more: str) -> dict[str, str]:
+    (folder / "partner").write_text(TOKEN)
+    return {
+        "PARLEY_WEB__PORT": str(port),
+        "PARLEY_A2A__ON": "true",
+        "PARLEY_CLIENTS__PARTNER__TOKEN_FILE": str(folder / "partner"),
+        "PARLEY_CLIENTS__PARTNER__SCOPES": "tasks:write:parcels,tasks:read:parcels",
+        **more,
+    }
+
+
+@asynccontextmanager
+async def connected(port: int, binding: TransportProtocol, token: str = TOKEN) -> AsyncIterator[Client]:
+    """The official client, which finds its way by the agent card."""
+    headers = {"authorization": f"Bearer {token}"}
+    async with httpx.AsyncClient(headers=headers, timeout=60, trust_env=False) as http:
+        config = ClientConfig(httpx_client=http, supported_protocol_bindings=[binding.value])
+        async with await ClientFactory(config).create_from_url(f"http://127.0.0.1:{port}") as client:
+            yield client
+
+
+def message(id_: str, skill: str = "", *, text: str = "", task: str = "", context: str = "", **data: Any) -> Message:
+    made = Message(message_id=id_, role=Role.ROLE_USER, task_id=task, context_id=context)
+    if skill:
+        made.metadata.CopyFrom(ParseDict({"skill": f"parcels.Courier.{skill}"}, Struct()))
+    made.parts.extend([Part(text=text)] if text else [])
+    made.parts.extend([Part(data=ParseDict(data, Value()))] if data or not text else [])
+    return made
+
+
+async def sent(client: Client, wanted: Message, *, at_once: bool = False) -> list[StreamResponse]:
+    """What comes of a message, each answer complete by the protocol's own definition."""
+    request = SendMessageRequest(message=wanted, configuration=SendMessageConfiguration(return_immediately=at_once))
+    return [checked(one) async for one in client.send_message(request)]
+
+
+def checked(response: StreamResponse) -> StreamResponse:
+    validate_proto_required_fields(response)
+    return response
+
+
+def shown(updates: list[StreamResponse]) -> list[Any]:
+    """The updates of a stream, in short, without those that say no more than that the task works."""
+    found: list[Any] = []
+    for one in updates:
+        match one.WhichOneof("payload"):
+            case "task":
+                found.append(TaskState.Name(one.task.status.state))
+            case "status_update":
+                status = one.status_update.status
+                words = [part.text for part in status.message.parts if part.text]
+                found.append((TaskState.Name(status.state).removeprefix("TASK_STATE_"), *words))
+            case "artifact_update":
+                found.append(MessageToDict(one.artifact_update.artifact)["parts"])
+    return [one for one in found if one != ("WORKING",)]
+
+
+async def again(running: Gateway) -> None:
+    running.kill()
+    await running.gone()
+    await running.start()
+
+
+@contextmanager
+def refused(kind: type[Exception]) -> Iterator[None]:
+    with pytest.raises(kind):
+        yield
+
+
+@pytest.mark.parametrize("binding", [TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON])
+async def test_skills_are_tasks_that_are_told_of_and_outlive_kills(tmp_path: Path, binding: TransportProtocol) -> None:
+    port = free_port()
+    async with gateway(tmp_path, PARCELS, settings(tmp_path, port)) as running:
+        async with connected(port, binding) as client:
+            updates = await sent(client, message("1", "Bring", text="a box", times=2))
+            assert shown(updates)[1:] == [
+                ("WORKING", "I fetch a box."),
+                ("WORKING", "I bring a box."),
+                [{"data": {"brought": ["a box", "a box"]}}],
+                ("COMPLETED",),
+            ]
+            lost = await sent(client, message("2", "Lose"))
+            assert shown(lost)[-1] == ("FAILED", "it is gone")
+            slow = (await sent(client, message("3", "Bring", text="a tree", context="garden"), at_once=True))[0].task
+            asking = (await sent(client, message("4", "Choose", what="it")))[-1].status_update
+            assert asking.status.state == ASKS
+            idle = updates_task(await first(client, message("5", "Idle")))
+        await again(running)
+        async with connected(port, binding) as client:
+            repeated = await sent(client, message("3", "Bring", text="a tree"))
+            assert repeated[0].task.id == slow.id
+            done = await got(client, slow.id)
+            assert (done.context_id, done.status.state) == ("garden", DONE)
+            assert [each.parts[0].text for each in done.history] == ["I fetch a tree.", "I bring a tree."]
+            with refused(UnsupportedOperationError):
+                await anext(client.subscribe(SubscribeToTaskRequest(id=slow.id)))
+            question = (await got(client, asking.task_id)).status.message
+            assert question.parts[0].text == "Where does it go?"
+            assert MessageToDict(question.parts[1].data) == {"options": ["left", "right"]}
+            follower = client.subscribe(SubscribeToTaskRequest(id=asking.task_id))
+            seen = checked(await anext(follower)).task
+            assert [each.parts[0].text for each in seen.history] == ["I have it."]
+            answered = await sent(client, message("6", text="right", task=asking.task_id))
+            assert shown(answered)[-1] in (("COMPLETED",), "TASK_STATE_COMPLETED")
+            rest = shown([checked(one) async for one in follower])
+            assert rest == [("WORKING", "I go right."), [{"text": "it went right"}], ("COMPLETED",)]
+            assert (await sent(client, message("6", text="right", task=asking.task_id)))[0].task.status.state == DONE
+            ended = await client.cancel_task(CancelTaskRequest(id=idle.id))
+            assert ended.status.state == TaskState.TASK_STATE_CANCELED
+            with refused(TaskNotCancelableError):
+                await client.cancel_task(CancelTaskRequest(id=idle.id))
+            with refused(TaskNotFoundError):
+                await client.get_task(GetTaskRequest(id="nobodys"))
+            listed = await client.list_tasks(ListTasksRequest(page_size=2))
+            assert (len(listed.tasks), listed.total_size, listed.next_page_token) == (2, 5, "2")
+            garden = await client.list_tasks(ListTasksRequest(context_id="garden"))
+            assert [task.id for task in garden.tasks] == [slow.id]
+
+
+async def first(client: Client, wanted: Message) -> StreamResponse:
+    async for one in client.send_message(SendMessageRequest(message=wanted)):
+        return checked(one)
+    raise AssertionError("no answer")
+
+
+def updates_task(response: StreamResponse) -> Task:
+    assert response.HasField("task")
+    return response.task
+
+
+async def got(client: Client, task: str) -> Task:
+    found = await client.get_task(GetTaskRequest(id=task))
+    validate_proto_required_fields(found)
+    return found
+
+
+async def test_who_is_no_client_reads_the_card_alone(tmp_path: Path) -> None:
+    port = free_port()
+    async with (
+        gateway(tmp_path, PARCELS, settings(tmp_path, port)),
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http,
+    ):
+        card = (await http.get("/.well-known/agent-card.json")).json()
+        assert {skill["id"] for skill in card["skills"]} == {
+            f"parcels.Courier.{name}" for name in ("Bring", "Choose", "Lose", "Idle")
+        }
+        assert [each["protocolBinding"] for each in card["supportedInterfaces"]] == ["JSONRPC", "HTTP+JSON"]
+        known = {"authorization": f"Bearer {TOKEN}", "a2a-version": "1.0"}
+        for headers, status in (
+            ({}, 401),
+            ({**known, "origin": "https://evil.example"}, 403),
+            ({**known, "host": "evil.example"}, 421),
+        ):
+            for path in ("/a2a/jsonrpc", "/a2a/v1/message:send"):
+                assert (await http.post(path, json={}, headers=headers)).status_code == status
+        big = await http.post("/a2a/jsonrpc", content=b" " * 1_100_000, headers=known)
+        assert big.json()["error"]["message"] == "Payload too large"
+        assert (await http.get("/a2a/v1/tasks", headers=known)).json()["tasks"] == []

@@ -1,0 +1,46 @@
+"""Notices to owners: in private, once, and to those alone who are owners still."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateway.access.owner_notices import OwnerNotices
+from gateway.access.roles import Role
+from runtime.core.address import Address
+from runtime.core.texts import english
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
+from runtime.stores.inbox import NOTICE, shard_of
+from tests.fakes.clock import FakeClock
+from tests.fakes.records import MemoryRecords
+from tests.unit.gateway.inbound.arrivals import Door, event, opened, people
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_owner_is_known_by_the_place_where_they_last_wrote_in_private() -> None:
+    store = people(_42=Role.OWNER, _7=Role.MEMBER)
+    door = Door(await opened(store=store), store=store)
+    await door.take(
+        event(chat="1"),
+        event(chat="2", id="b"),
+        event(chat="3", private=False, id="c"),
+        event(chat="7", person="7", id="d"),
+    )
+    assert await door.owner_places.all() == {"test:42": '["test", "2", null]'}
+
+
+async def test_a_notice_comes_once_to_those_who_are_owners_now() -> None:
+    inbox, places = MemoryInbox(MemoryLeaseStore()), MemoryRecords()
+
+    async def is_owner(person: str) -> bool:
+        return person != "test:gone"
+
+    notices = OwnerNotices(places, is_owner, inbox, {"test": english()}, FakeClock())
+    for person, chat in (("test:42", "2"), ("test:gone", "3"), ("off:1", "4")):
+        await notices.seen(person, Address(person.partition(":")[0], chat))
+    for _ in range(2):
+        await notices.tell("n1", "owners.failing", schedule="standup", count=3, error="ValueError")
+    shards = {shard_of(f"{platform}:{chat}"): "0" for platform, chat in (("test", "2"), ("test", "3"), ("off", "4"))}
+    (entry,) = await inbox.read(shards, wait_s=0)
+    assert (entry.event.address, entry.event.kind) == (Address("test", "2"), NOTICE)
+    assert entry.event.text.startswith("🗓 The schedule standup has failed 3 times in a row, the last time with ValueE")

@@ -1,0 +1,208 @@
+"""What is new of a task reaches the URLs of its client, until it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from a2a.types import AuthenticationInfo, TaskPushNotificationConfig
+from a2a.utils.errors import InvalidParamsError, PushNotificationNotSupportedError
+
+from gateway.clients.a2a.posting import HttpPost, http_client
+from gateway.clients.a2a.push import GIVE_UP_S, MAX_CONFIGS, Pushes
+from runtime.stores.sessions import LeaseHolder
+from runtime.tape.facts.tasks import OrderOver
+from tests.fakes.clock import FakeClock
+from tests.fakes.records import MemoryRecords
+from tests.unit.gateway.clients.a2a.stand import PARTNER, TASK, TaskStand
+
+pytestmark = pytest.mark.anyio
+
+URL = "https://hooks.example.org/parley"
+HERE = LeaseHolder("here", 10.0)
+
+
+class Server:
+    """The server of the URL: takes notifications, or not."""
+
+    def __init__(self) -> None:
+        self.takes = True
+        self.asked: list[tuple[str, Any, dict[str, str]]] = []
+        self.taken: list[Any] = []
+
+    async def __call__(self, url: str, body: object, headers: dict[str, str], /) -> bool:
+        self.asked.append((url, body, headers))
+        if self.takes:
+            self.taken.append(body)
+        return self.takes
+
+    @property
+    def words(self) -> list[str]:
+        """What it was told, in short."""
+        return [word for body in self.taken for word in _words(body)]
+
+
+def _words(body: Any) -> list[str]:
+    if "artifactUpdate" in body:
+        return ["result"]
+    status = body["statusUpdate"]["status"]
+    texts = [part["text"] for part in status.get("message", {}).get("parts", [])]
+    return texts or [status["state"].removeprefix("TASK_STATE_").lower()]
+
+
+class World:
+    """A task, its server, and a node that sends."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.stand = TaskStand(self.clock)
+        self.server = Server()
+        self.records = MemoryRecords()
+
+    def pushes(self, *hosts: str) -> Pushes:
+        own = hosts or ("hooks.example.org",)
+        return Pushes(self.stand.service, self.stand.feed, self.records, own, self.server, self.clock)
+
+    @asynccontextmanager
+    async def node(self) -> AsyncIterator[Pushes]:
+        """A node that sends until it is killed."""
+        pushes = self.pushes()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(pushes.run, self.stand.leases, HERE)
+            await self.clock.settle()
+            yield pushes
+            tasks.cancel_scope.cancel()
+
+    async def keep(self, pushes: Pushes, **parts: Any) -> TaskPushNotificationConfig:
+        config = TaskPushNotificationConfig(url=URL, task_id=TASK, **parts)
+        pushes.check(config)
+        return await pushes.keep(PARTNER, await self.stand.service.own(TASK), config)
+
+
+async def test_everything_new_is_sent_in_order_and_then_no_more_is_kept() -> None:
+    world = World()
+    await world.stand.begin()
+    await world.stand.say("before")
+    async with world.node() as pushes:
+        auth = AuthenticationInfo(scheme="Bearer", credentials="secret")
+        config = await world.keep(pushes, token="mine", authentication=auth)
+        assert (config.url, config.authentication.scheme, config.authentication.credentials) == (URL, "Bearer", "")
+        await world.clock.advance(2)
+        await world.stand.say("after")
+        await world.stand.note(OrderOver("completed", [1]))
+        await world.clock.advance(2)
+        assert world.server.words == ["after", "result", "completed"]
+        assert world.server.asked[0][2] == {"x-a2a-notification-token": "mine", "authorization": "Bearer secret"}
+        assert await world.records.all() == {}
+
+
+async def test_what_is_not_taken_is_sent_again_with_growing_pauses_also_by_the_next_node() -> None:
+    world = World()
+    await world.stand.begin()
+    world.server.takes = False
+    async with world.node() as pushes:
+        await world.keep(pushes)
+        await world.stand.say("first")
+        await world.clock.advance(8)
+        assert len(world.server.asked) == 4  # at 0, 1, 3 and 7 s
+    await world.stand.say("second")
+    await world.stand.note(OrderOver("failed", error="it broke"))
+    world.server.takes = True
+    async with world.node():
+        await world.clock.advance(2)
+        assert world.server.words == ["first", "second", "it broke"]
+        assert await world.records.all() == {}
+
+
+async def test_what_was_taken_is_not_sent_again_by_the_next_node() -> None:
+    world = World()
+    await world.stand.begin()
+    async with world.node() as pushes:
+        await world.keep(pushes)
+        await world.stand.say("first")
+        await world.clock.advance(2)
+    async with world.node():
+        await world.stand.say("second")
+        await world.clock.advance(2)
+    assert world.server.words == ["first", "second"]
+
+
+async def test_a_server_that_never_takes_anything_is_given_up() -> None:
+    world = World()
+    await world.stand.begin()
+    world.server.takes = False
+    async with world.node() as pushes:
+        await world.keep(pushes)
+        await world.stand.say("first")
+        await world.clock.advance(GIVE_UP_S + 10)
+        assert await world.records.all() == {}
+        assert len(world.server.asked) < 400
+
+
+async def test_a_url_that_is_taken_back_hears_no_more() -> None:
+    world = World()
+    await world.stand.begin()
+    async with world.node() as pushes:
+        config = await world.keep(pushes)
+        await world.clock.advance(2)
+        task = await world.stand.service.own(TASK)
+        assert [each.id for each in await pushes.of(PARTNER, task)] == [config.id]
+        await pushes.forget(PARTNER, task, config.id)
+        await world.stand.say("first")
+        await world.clock.advance(2)
+        assert (world.server.asked, await pushes.of(PARTNER, task)) == ([], [])
+
+
+async def test_only_one_node_sends() -> None:
+    world = World()
+    await world.stand.begin()
+    assert await world.stand.leases.acquire("a2a-pushes", LeaseHolder("there", 10.0)) is not None
+    async with world.node() as pushes:
+        await world.keep(pushes)
+        await world.stand.say("first")
+        await world.clock.advance(5)
+        assert world.server.asked == []
+        await world.clock.advance(10)
+        assert world.server.words == ["first"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.example/",
+        "https://hooks.example.org.evil.example/",
+        "https://hooks.example.org@evil.example/",
+        "https://user:word@hooks.example.org/",
+        "ftp://hooks.example.org/",
+        "file:///etc/passwd",
+        "https://hooks.example.org:bad/",
+        "https://hooks.example.org/\nx",
+        "https://hooks.example.org/" + "x" * 3_000,
+    ],
+)
+async def test_other_hosts_and_strange_urls_are_refused(url: str) -> None:
+    with pytest.raises(InvalidParamsError):
+        World().pushes().check(TaskPushNotificationConfig(url=url, task_id=TASK))
+
+
+async def test_a_task_has_a_bounded_number_of_urls_and_without_hosts_there_are_none() -> None:
+    world = World()
+    await world.stand.begin()
+    pushes = world.pushes()
+    for number in range(MAX_CONFIGS):
+        await world.keep(pushes, id=str(number))
+    await world.keep(pushes, id="0")
+    with pytest.raises(InvalidParamsError):
+        await world.keep(pushes, id="more")
+    none = Pushes(world.stand.service, world.stand.feed, world.records, (), world.server, world.clock)
+    with pytest.raises(PushNotificationNotSupportedError):
+        none.check(TaskPushNotificationConfig(url=URL, task_id=TASK))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "[::1]", "[::ffff:10.0.0.1]", "0.0.0.0"])
+async def test_nothing_is_sent_to_a_private_address(host: str) -> None:
+    async with http_client() as http:
+        assert not await HttpPost(http, private=False)(f"http://{host}:9/", {}, {})

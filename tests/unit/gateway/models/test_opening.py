@@ -1,0 +1,84 @@
+"""The models of the settings, opened by one process, and the names that programs and routes use for them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway.models.opening import check_programs, named_clients, open_model, open_models
+from gateway.probes import probes
+from gateway.settings.routes import RouteSettings
+from gateway.settings.tree import Settings
+from runtime.core.errors import ConfigError, LLMUnavailable
+from runtime.llm.client import ChatMessage, CompletionRequest
+from runtime.llm.models import Models
+from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.unit.runtime.execution.processor.walking import compiled, main
+
+pytestmark = pytest.mark.anyio
+
+
+def server_of(server: OpenAIServer, model: str) -> dict[str, str]:
+    return {"model": model, "base_url": server.base_url}
+
+
+async def answer(models: Models, purpose: str, model: str = "") -> tuple[str, str]:
+    """What is answered, and by whom."""
+    async with models.stream(CompletionRequest((ChatMessage("user", "go"),), purpose, model)) as completion:
+        text = "".join([piece async for piece in completion])
+        return text, completion.usage.model
+
+
+async def test_requests_go_to_the_model_of_their_name_or_purpose_at_its_own_server() -> None:
+    async with OpenAIServer([Reply("words")] * 2) as one, OpenAIServer([Reply("choice")]) as other:
+        settings = Settings(models={"default": "a", "fast": "b", "a": server_of(one, "x"), "b": server_of(other, "y")})
+        async with open_models(settings) as (models, line):
+            assert await answer(models, "execute") == ("words", "openai/x")
+            assert await answer(models, "decide") == ("choice", "openai/y")
+            assert await answer(models, "decide", model="a") == ("words", "openai/x")
+            assert list(named_clients(models).values()) == [["default", "a"], ["fast", "b"]]
+    assert line.startswith("openai/x (the settings name it); fast: openai/y")
+    assert [request["model"] for request in one.requests] == ["x", "x"]
+
+
+async def test_what_needs_no_model_works_where_the_default_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    file = tmp_path / "m.gguf"
+    file.write_bytes(b"GGUF")
+    async with OpenAIServer([Reply("choice")]) as server:
+        settings = Settings(model_file=file, models={"fast": server_of(server, "y")})
+        async with open_models(settings) as (models, line):
+            assert await answer(models, "decide") == ("choice", "openai/y")
+            assert models.client_for("compile") is None
+        with pytest.raises(LLMUnavailable, match="needs the extra 'local'"):
+            async with open_model(settings):
+                pass
+    assert line.startswith("none. A GGUF file needs the extra 'local'")
+
+
+async def test_a_program_that_names_an_unknown_model_is_refused_with_the_place() -> None:
+    settings = Settings(models={"big": "openai/x"})
+    check_programs(settings, [await compiled(main("- Greet the user", head="# Host\nmodel: big"))])
+    unknown = await compiled(main("- Greet the user", more="## Help\nmodel: huge\n### Steps\n- Greet the user"))
+    with pytest.raises(
+        ConfigError, match=r'test\.pb:\d+:\d+: Host\.Help: there is no model "huge"; there are: default'
+    ):
+        check_programs(settings, [unknown])
+    with pytest.raises(ConfigError, match=r'\[\[route\]\] 1: there is no model "huge"'):
+        check_programs(Settings(route=(RouteSettings(program=("a.pb",), model="huge"),)), [])
+
+
+async def test_parley_check_asks_each_model_once_and_says_which_does_not_answer() -> None:
+    async with OpenAIServer([Reply("yes")]) as one, OpenAIServer([Reply(status=401)]) as other:
+        settings = Settings(models={"default": "a", "fast": "b", "a": server_of(one, "x"), "b": server_of(other, "y")})
+        ask = next(probe.ask for probe in await probes(settings) if probe.name == "model")
+        assert ask is not None
+        with pytest.raises(LLMUnavailable, match=r"openai/x answers \(default, a\)\nfast, b: .*refuses its key"):
+            await ask()
+    assert (len(one.requests), len(other.requests)) == (1, 1)

@@ -1,0 +1,1 @@
+"""Tests of the tape service that need no server."""

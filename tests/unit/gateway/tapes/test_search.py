@@ -1,0 +1,220 @@
+"""Search in notebooks over a real index."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gateway.tapes.search import search as searching
+from gateway.tapes.search.index import Filters, SearchIndex
+from gateway.tapes.search.search import Search
+from gateway.tapes.search.words import distance, question, words_of
+from runtime.stores.notebooks import Draft, Entry, Stretch, entry_line
+from tests.fakes.memory.notebooks import MemoryNotebooks
+
+pytestmark = pytest.mark.anyio
+
+
+def draft(text: str, kind: str = "message", date: str = "2026-11-23T09:00:00+00:00") -> Draft:
+    return Draft(kind, entry_line(kind, {"role": "user", "parts": [{"text": text}]}, {}, date))
+
+
+class Desk:
+    """A store, and a search in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.store = MemoryNotebooks()
+        self.path = path / "index"
+        self.search = Search(self.store, self.path)
+
+    def close(self) -> None:
+        self.search.close()
+
+    async def write(self, *texts: str, name: str = "plan") -> None:
+        await self.store.append(name, [draft(text) for text in texts])
+
+    async def find(self, asked: str, name: str = "plan", filters: Filters | None = None, limit: int = 20) -> list[int]:
+        notebook = await self.store.find(name)
+        assert notebook is not None
+        found = await self.search.in_notebook(notebook, asked, filters or Filters(), limit)
+        assert {hit.tape for hit in found.hits} <= {name}
+        return sorted(hit.entry.id for hit in found.hits)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with closing(Desk(tmp_path)) as made:
+        yield made
+
+
+async def test_all_words_have_to_be_there_in_any_letters_and_without_accents(desk: Desk) -> None:
+    await desk.write("The Café opens", "A cafe closes; nothing opens.", "nothing")
+    assert await desk.find("cafe OPENS") == [1, 2]
+    assert await desk.find("nothing café") == [2]
+    assert await desk.find("user") == [1, 2, 3]
+    assert await desk.find("role") == []
+    assert await desk.find("...") == []
+
+
+async def test_words_with_typing_errors_are_found(desk: Desk) -> None:
+    await desk.write("the database migration failed", "databases", "the data base")
+    assert await desk.find("databse migraton") == [1]
+    assert await desk.find("dtaabase") == [1]
+    assert await desk.find("databose") == [1]
+    assert await desk.find("teh") == []
+    assert await desk.find("database") == [1]
+    assert await desk.find("dotobose") == []
+
+
+async def test_chinese_is_found_by_two_characters_by_one_and_by_many(desk: Desk) -> None:
+    await desk.write("数据库迁移完成", "据说数字库存", "GPU数据 ready", "データベース")
+    assert await desk.find("数据") == [1, 3]
+    assert await desk.find("据库") == [1]
+    assert await desk.find("数据库") == [1]
+    assert await desk.find("库") == [1, 2]
+    assert await desk.find("据") == [1, 2, 3]
+    assert await desk.find("数据 ready") == [3]
+    assert await desk.find("ベース") == [4]
+    assert await desk.find("库迁") == [1]
+
+
+async def test_a_phrase_is_found_as_it_stands(desk: Desk) -> None:
+    await desk.write("move the table to the left", "the left table", "把 数据库 移走")
+    assert await desk.find("the left") == [1, 2]
+    assert await desk.find('"the left"') == [1, 2]
+    assert await desk.find('"the table"') == [1]
+    assert await desk.find('"left table" the') == [2]
+    assert await desk.find('"数据库 移走"') == [3]
+    assert await desk.find('"table to') == [1]
+
+
+async def test_kinds_and_dates_are_filters_and_the_latest_come_first(desk: Desk) -> None:
+    dates = ["2026-11-20T12:00:00+02:00", "2026-11-21T00:30:00+01:00", "2026-11-22"]
+    await desk.store.append("plan", [draft("word", date=date) for date in dates])
+    await desk.store.append("plan", [draft("word", "error")])
+    assert await desk.find("word", filters=Filters(("error",))) == [4]
+    assert await desk.find("word", filters=Filters(first="2026-11-21T00:00:00+00:00")) == [3, 4]
+    assert await desk.find("word", filters=Filters(last="2026-11-20T23:30:00+00:00")) == [1, 2]
+    assert await desk.find("word", limit=2) == [3, 4]
+
+
+async def test_a_fork_is_searched_with_what_it_took_over_and_nothing_behind_a_rollback_is_found(desk: Desk) -> None:
+    await desk.write("one word", "two words", "three word")
+    origin = await desk.store.find("plan")
+    assert origin is not None
+    await desk.store.fork("try", origin, 2)
+    await desk.write("own word", name="try")
+    assert await desk.find("word", "try") == [1, 3]
+    await desk.store.rollback("plan", 1)
+    await desk.write("new word")
+    assert await desk.find("word") == [1, 2]
+    assert await desk.find("three") == []
+    found = await desk.search.in_all(lambda _: True, "word", Filters(), 20)
+    assert sorted((hit.tape, hit.entry.id) for hit in found.hits) == [("plan", 1), ("plan", 2), ("try", 3)]
+
+
+async def test_an_index_that_is_gone_spoilt_or_of_another_version_is_made_anew(desk: Desk) -> None:
+    await desk.write("one word")
+    assert await desk.find("word") == [1]
+    desk.close()
+    desk.path.write_bytes(b"this is no database, " * 1_000)
+    desk.search = Search(desk.store, desk.path)
+    assert await desk.find("word") == [1]
+    desk.close()
+    with closing(sqlite3.connect(desk.path)) as base:
+        base.execute("PRAGMA user_version = 99")
+    desk.search = Search(desk.store, desk.path)
+    assert await desk.find("word") == [1]
+
+
+async def test_a_notebook_of_the_same_name_in_another_database_is_another_one(desk: Desk) -> None:
+    await desk.write("old word")
+    assert await desk.find("old") == [1]
+    desk.store = MemoryNotebooks(begun_ms=7)
+    desk.search.close()
+    desk.search = Search(desk.store, desk.path)
+    await desk.write("new word")
+    assert await desk.find("old") == []
+    assert await desk.find("new") == [1]
+
+
+class Sealed(MemoryNotebooks):
+    """A store in which everything is encrypted."""
+
+    async def read(self, view: Sequence[Stretch], /, *, back: bool = False) -> AsyncIterator[Entry]:
+        async for entry in super().read(view, back=back):
+            yield replace(entry, sealed=True)
+
+
+async def test_what_is_encrypted_is_not_in_the_index(tmp_path: Path) -> None:
+    with closing(Desk(tmp_path)) as desk:
+        desk.store = Sealed()
+        desk.search = Search(desk.store, desk.path)
+        await desk.write("secretword")
+        notebook = await desk.store.find("plan")
+        assert notebook is not None
+        found = await desk.search.in_notebook(notebook, "secretword", Filters(), 20)
+        assert (list(found.hits), found.sealed) == ([], 1)
+        desk.search.close()
+        assert b"secretword" not in _content(tmp_path)
+
+
+def _content(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.iterdir())
+
+
+async def test_what_there_is_no_time_to_index_is_indexed_by_the_next_searches(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "INDEXED_WITHIN_S", -1.0)
+    await desk.write(*["word"] * 3)
+    notebook = await desk.store.find("plan")
+    assert notebook is not None
+    found = await desk.search.in_notebook(notebook, "word", Filters(), 20)
+    assert (list(found.hits), found.behind) == ([], True)
+    monkeypatch.undo()
+    assert await desk.find("word") == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "most", "mistakes"),
+    [
+        ("abcd", "abcd", 0, 0),
+        ("abcd", "abdc", 1, 1),
+        ("abcd", "acd", 1, 1),
+        ("abcd", "axcy", 2, 2),
+        ("a", "xyz", 1, None),
+    ],
+)
+def test_mistakes_are_counted(one: str, other: str, most: int, mistakes: int | None) -> None:
+    assert distance(one, other, most) == mistakes
+
+
+def test_nothing_that_is_asked_can_break_the_question(tmp_path: Path) -> None:
+    with closing(SearchIndex(tmp_path / "index")) as index:
+        for asked in (
+            '"',
+            '""',
+            "a AND",
+            "NEAR(",
+            "text:x",
+            "n1 -x",
+            "'; DROP",
+            "* ^ ( )",
+            '"a "" b',
+            "\x00",
+            "🙂",
+            "ß",
+        ):
+            match = question(asked, index.spellings)
+            if match is not None:
+                index._base.execute("SELECT rowid FROM words WHERE words MATCH ?", (f"text : ({match})",)).fetchall()
+
+
+def test_words_are_cut_where_no_spaces_are() -> None:
+    assert words_of("Das Große_Ganze: v2.0 数据库x") == ["das", "grosse", "ganze", "v2", "0", "数据", "据库", "库", "x"]

@@ -1,0 +1,216 @@
+"""Runs of schedules: each has one end, whatever dies meanwhile."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from runtime.core.ids import SessionId
+from runtime.language.program import Program
+from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.schedules.runs import RunRules, Runs
+from runtime.sessions.schedules.schedules import ScheduleLimits
+from runtime.stores.inbox import InboxEvent
+from runtime.stores.schedule_runs import ScheduleRun, kept_key, run_of
+from tests.fakes.clock import FakeClock
+from tests.fakes.crash_world import ADDRESS, World
+from tests.fakes.memory.schedule_runs import MemoryRuns
+from tests.fakes.sleepers import Sleepers
+from tests.unit.runtime.sessions.programs import agent, program, python
+
+pytestmark = pytest.mark.anyio
+
+KEY = f"{ADDRESS.key} schedule.1"
+
+
+def worker() -> Program:
+    """Does what it is told: fails, asks, takes its time, or answers."""
+    code = """
+async def Main():
+    await Do(variables.get("startup_message") or "-")
+    await Listen()
+
+async def Listen():
+    for message in await WaitForMessage("user"):
+        await Do(message["text"])
+    return Again()
+
+async def Do(text):
+    if text == "fail":
+        raise ValueError("no such cake")
+    if text == "sleep":
+        await Sleep(3000)
+    await Say("user", "done: " + text)
+"""
+    main = python("Main", trigger="BGN When program starts")
+    return program(agent("Worker", main, python("Listen"), python("Do", "text"), code=code))
+
+
+async def of(sleepers: Sleepers, key: str = KEY) -> list[tuple[str, str]]:
+    return [(run.status, run.why) for run in await sleepers.runs.of(key)]
+
+
+async def rang(sleepers: Sleepers, count: int, *, pass_s: float = 300) -> list[tuple[str, str]]:
+    """What has become of the runs once so many have ended."""
+    runs = sleepers.runs
+
+    def ended() -> bool:
+        return sum(run.over for run in runs._kept.get(KEY, {}).values()) >= count
+
+    while not await sleepers.live(ended, pass_s=pass_s):
+        pass
+    return await of(sleepers)
+
+
+async def test_a_run_that_is_answered_says_so_with_its_session_and_how_long_it_took(sandbox: MontySandbox) -> None:
+    sleepers = Sleepers(worker(), sandbox)
+    await sleepers.post("1", "in 10 minutes hello", "schedule")
+    assert await rang(sleepers, 1) == [("answered", "")]
+    (run,) = await sleepers.runs.of(KEY)
+    assert run.seq > 0
+    assert run.ended_s is not None
+    assert run.ended_s >= run.at_s
+    assert "done: hello" in sleepers.chat
+
+
+async def test_a_run_whose_work_waits_for_a_time_ends_with_it(sandbox: MontySandbox) -> None:
+    sleepers = Sleepers(worker(), sandbox)
+    await sleepers.post("1", "in 10 minutes sleep", "schedule")
+    assert await rang(sleepers, 1) == [("answered", "")]
+
+
+async def test_a_failure_that_nobody_catches_is_the_end_of_the_run(sandbox: MontySandbox) -> None:
+    sleepers = Sleepers(worker(), sandbox)
+    await sleepers.post("1", "in 10 minutes fail", "schedule")
+    assert await rang(sleepers, 1) == [("failed", "ValueError")]
+    (run,) = await sleepers.runs.of(KEY)
+    facts = [fact async for fact in sleepers.store.read_session(SessionId(run.session))]
+    (failed,) = [fact for fact in facts if fact.seq == run.seq]
+    assert failed.kind == "ret"
+    assert failed.data["exc"] == ["ValueError", "no such cake"]
+
+
+async def test_three_failures_in_a_row_are_told_once(sandbox: MontySandbox) -> None:
+    sleepers = Sleepers(worker(), sandbox)
+    await sleepers.post("1", "every 10 minutes fail", "schedule")
+    assert await rang(sleepers, 4) == [("failed", "ValueError")] * 4
+    assert [failing.schedule for failing in sleepers.failing] == [KEY]
+    assert sleepers.failing[0].run.id.endswith("00:30:00+00:00")
+
+
+async def test_crashes_anywhere_leave_a_run_with_one_end(sandbox: MontySandbox) -> None:
+    point, deaths = 0, 0
+    while point <= deaths:
+        point += 1
+        sleepers = Sleepers(worker(), sandbox, World((), crashes=[point]))
+        await sleepers.post("1", "in 10 minutes fail", "schedule")
+        assert await rang(sleepers, 1) == [("failed", "ValueError")], f"killed at point {point}"
+        while not await sleepers.live(lambda: True):
+            pass
+        deaths += sleepers.world.deaths
+        (run,) = await sleepers.runs.of(KEY)
+        facts = [fact async for fact in sleepers.store.read_session(SessionId(run.session))]
+        assert [fact.kind for fact in facts].count("run_over") == 1, f"killed at point {point}"
+    assert deaths > 20
+
+
+async def test_a_run_that_goes_on_has_the_next_one_skipped_where_the_settings_say_so(sandbox: MontySandbox) -> None:
+    for overlap, expected in (("queue", ["working", "working"]), ("skip", ["working", "skipped"])):
+        limits = ScheduleLimits(rules=RunRules(overlap=overlap))  # type: ignore[arg-type]
+        sleepers = Sleepers(worker(), sandbox, limits=limits)
+        await sleepers.post("1", "every 20 minutes sleep", "schedule")
+        kept = sleepers.runs._kept
+        assert await sleepers.live(lambda kept=kept: len(kept.get(KEY, {})) == 2, pass_s=300)  # type: ignore[misc]
+        assert await sleepers.live(lambda: True)
+        assert [status for status, _ in await of(sleepers)] == expected
+    assert await rang(sleepers, 3) == [("answered", ""), ("skipped", "overlap"), ("skipped", "overlap")]
+
+
+class Desk:
+    """Runs on a store in memory."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.store = MemoryRuns()
+        self.told: list[str] = []
+        self.runs = Runs(self.store, self.clock, self._tell)
+
+    async def _tell(self, failing: object) -> None:
+        self.told.append(failing.run.id)  # type: ignore[attr-defined]
+
+    def event(self) -> InboxEvent:
+        due = self.clock.now()
+        return InboxEvent(f"schedule:standup.{due.isoformat()}", ADDRESS, "schedule:standup", "standup", "x", due)
+
+    async def ends(self, status: str) -> None:
+        event = self.event()
+        if await self.runs.admit(event, RunRules()):
+            await self.runs.ended(event.id, ADDRESS, status)  # type: ignore[arg-type]
+        await self.clock.advance(3600)
+
+    async def statuses(self) -> list[tuple[str, str]]:
+        return [(run.status, run.why) for run in await self.store.of("schedule:standup")]
+
+
+async def test_a_missed_time_is_made_up_for_or_skipped() -> None:
+    for missed, expected in (("once", ("waiting", "")), ("skip", ("skipped", "missed"))):
+        desk = Desk()
+        event = desk.event()
+        await desk.clock.advance(timedelta(minutes=5).total_seconds())
+        assert await desk.runs.admit(event, RunRules(missed=missed)) is (missed == "once")  # type: ignore[arg-type]
+        assert await desk.statuses() == [expected]
+
+
+async def test_what_was_decided_about_a_time_stays_so_when_it_is_asked_again() -> None:
+    desk = Desk()
+    event = desk.event()
+    assert await desk.runs.admit(event, RunRules("skip", "skip"))
+    await desk.clock.advance(3600)  # its node died, and the next one rings again
+    assert await desk.runs.admit(event, RunRules("skip", "skip"))
+    assert await desk.statuses() == [("waiting", "")]
+
+
+async def test_a_paused_schedule_skips_its_times_until_it_goes_on() -> None:
+    desk = Desk()
+    await desk.store.pause("schedule:standup", paused=True)
+    await desk.ends("answered")
+    await desk.store.pause("schedule:standup", paused=False)
+    await desk.ends("answered")
+    assert await desk.statuses() == [("skipped", "paused"), ("answered", "")]
+
+
+async def test_a_success_between_failures_begins_the_count_again_and_a_skipped_time_does_not() -> None:
+    desk = Desk()
+    for status in ("failed", "failed", "answered", "failed", "failed"):
+        await desk.ends(status)
+    await desk.store.pause("schedule:standup", paused=True)
+    await desk.ends("failed")
+    await desk.store.pause("schedule:standup", paused=False)
+    assert not desk.told
+    await desk.ends("failed")
+    await desk.ends("failed")
+    assert len(desk.told) == 1
+
+
+async def test_a_run_without_an_end_keeps_the_next_one_away_for_a_day_at_most() -> None:
+    desk = Desk()
+    assert await desk.runs.admit(desk.event(), RunRules(overlap="skip"))
+    await desk.clock.advance(3600)
+    assert not await desk.runs.admit(desk.event(), RunRules(overlap="skip"))
+    await desk.clock.advance(86_400)
+    assert await desk.runs.admit(desk.event(), RunRules(overlap="skip"))
+
+
+def test_an_event_names_its_schedule_and_its_time_and_others_name_none() -> None:
+    of_settings = run_of("schedule:stand.up.2026-11-23T08:00:00.250000+00:00", ADDRESS)
+    assert of_settings is not None
+    assert (of_settings.schedule, of_settings.due.microsecond) == ("schedule:stand.up", 250_000)
+    event = InboxEvent("telegram.17", ADDRESS, "test:ada", "Ada", "", of_settings.due)
+    of_people = run_of("schedule.telegram.17.2026-11-23T08:00:00+00:00", ADDRESS)
+    assert of_people is not None
+    assert of_people.schedule == kept_key(event)
+    assert run_of("telegram.17", ADDRESS) is None
+    assert run_of("telegram.17.2026-11-23T08:00:00+00:00", ADDRESS) is None
+    assert run_of("schedule:x.2026-99-99T08:00:00", ADDRESS) is None
+    assert not ScheduleRun("a", 0.0, "working", 0.0).over
