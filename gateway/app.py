@@ -25,7 +25,6 @@ from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
 from gateway.announcement import door_lines, host_for_people, listed_under, role_lines, start_lines
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
-from gateway.clients.bus import ClientBus
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
 from gateway.foundation import (
@@ -33,13 +32,13 @@ from gateway.foundation import (
     Foundation,
     bus_of,
     cluster_of,
-    desk_of,
     jobs_of,
     limits_of,
     node_context_of,
-    runs_of,
+    reporting_of,
     schedules_of,
     tapes_of,
+    web_options_of,
 )
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
@@ -48,7 +47,7 @@ from gateway.inbound.router import Entrance, InboundRouter, Kept, unheard
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules, check_places
-from gateway.models.opening import check_programs
+from gateway.models.opening import COOLDOWNS_TABLE, check_programs
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -57,18 +56,25 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import Engine, front_gauges, gauges_of, open_archive, open_engine, open_storage, people_in, plain
+from gateway.parts import (
+    Engine,
+    decisions_of,
+    front_gauges,
+    gauges_of,
+    keeping_of,
+    open_archive,
+    open_engine,
+    open_storage,
+    people_in,
+)
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
+from gateway.reports.desk import FailureDesk
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
-from gateway.tapes.service import TapeService
-from gateway.web.app import WebOptions, build_web
+from gateway.web.app import build_web
 from gateway.web.health import build_health
-from gateway.web.identity import persistent_secret
-from gateway.web.names import ReservedNames
-from gateway.web.scrape import Scrape
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
@@ -77,7 +83,6 @@ from runtime.language.auto_lowering import AutoLowerer
 from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.lowering.model import ModelLowerer
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.program import AgentKind
 from runtime.sessions.registry import Registry
 from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Attend
@@ -127,6 +132,8 @@ async def serve(
         settings.participants.check(compiled.values())
         check_programs(settings, compiled.values())
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
+        if engine is not None and engine.llm.cooldowns is not None:
+            engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         foundation = Foundation(
             settings,
@@ -141,6 +148,7 @@ async def serve(
             data_dir,
             texts,
             None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus),
+            masking,
         )
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
@@ -183,10 +191,10 @@ async def _start(
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
-    runs = runs_of(foundation, notices)
+    reporting = reporting_of(foundation, notices)
     entrance = _entrance(foundation, inbox, outbound, people, limits, notices)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
-    member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, runs, tasks)
+    member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
     platforms |= await _platforms(chosen, people, clock, replace(entrance, kept=heard_of))
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
@@ -195,12 +203,12 @@ async def _start(
     app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
     if settings.nodes.people_come:
         clients = bus_of(foundation, tasks), tapes_of(foundation, inbox, stack)
-        options = await _web_options(web, foundation, scrape, *clients)
+        options = await web_options_of(web, foundation, scrape, *clients)
         app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
     port = await _open_web(web, app, settings.web, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
     if foundation.engine is not None:
-        tasks.start_soon(jobs_of(foundation, inbox, runs, cluster.patient).run)
+        tasks.start_soon(jobs_of(foundation, inbox, reporting[1], cluster.patient).run)
 
     on_ready(
         _ready(foundation, port, cluster.roster.nodes, heard, partial(_drain, foundation, service, cluster.schedulers))
@@ -215,7 +223,7 @@ def _member(  # noqa: PLR0913 - the parts of a node
     files: Files,
     limits: Limits,
     attend: Attend,
-    runs: Runs,
+    reporting: tuple[FailureDesk, Runs],
     tasks: TaskGroup,
 ) -> tuple[Member, Gauges, Kept]:
     """What this process is to the others, its gauges, and who hears of each event that is kept."""
@@ -223,8 +231,10 @@ def _member(  # noqa: PLR0913 - the parts of a node
     if engine is None:
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
         return Front(cluster.roster, cluster.renewal, absence.run), front_gauges(connection), absence.note
+    reports, runs = reporting
     schedules = schedules_of(foundation, inbox, attend, runs, tasks)
-    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, runs, tasks)
+    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, tasks)
+    around = replace(around, runs=runs, reports=reports)
     registry = Registry(around, inbox, tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
@@ -313,6 +323,7 @@ def _entrance(
         limits=limits,
         people=people,
         owners=owners,
+        decisions=decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive)),
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),
     )
@@ -367,22 +378,6 @@ async def _outbound(
 async def _closed(adapter: HoldsConnections) -> None:
     with anyio.move_on_after(_CLOSE_LIMIT_S, shield=True):
         await adapter.aclose()
-
-
-async def _web_options(
-    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None, tapes: TapeService | None
-) -> WebOptions:
-    own = foundation.settings.web
-    records = RedisRecords(foundation.connection, web.name)
-    secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
-    agents = {
-        agent.name
-        for program in foundation.programs.values()
-        for agent in program.agents
-        if agent.kind is not AgentKind.HUMAN
-    }
-    desk, reserved = desk_of(foundation), ReservedNames(agents)
-    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
 
 
 def _lowerer(settings: Settings, engine: Engine | None) -> Lowerer:

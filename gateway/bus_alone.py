@@ -38,7 +38,8 @@ async def serve_bus(
         raise ConfigError("There is no client whom the bus would serve. Write one under [clients.<name>].")
     clock = SystemClock()
     bus = Bus(clock)
-    Logs(LogOptions(settings.logs.level, settings.logs.format), Masking(secrets(settings))).attach(bus)
+    masking = Masking(secrets(settings))
+    Logs(LogOptions(settings.logs.level, settings.logs.format), masking).attach(bus)
     async with AsyncExitStack() as stack:
         routes = routes_of(settings, programs)
         foundation = Foundation(
@@ -54,6 +55,7 @@ async def serve_bus(
             data_dir=settings.data_dir,
             texts=load_texts(settings.language, settings.texts_dir),
             debugger=None,
+            masking=masking,
         )
         async with anyio.create_task_group() as tasks:
             clients = bus_of(foundation, tasks)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from anyio.abc import TaskGroup
 
+from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Owners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.catalog import platform_names
@@ -29,13 +30,16 @@ from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
 from gateway.observability.debugger.server import Debugger
+from gateway.observability.masking import Masking
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, keeping_of
+from gateway.parts import Engine, keeping_of, plain
 from gateway.programs.tool_servers import remote_servers
+from gateway.reports.account import Accounts
+from gateway.reports.desk import FailureDesk
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings, process_environment
 from gateway.standards import PUSHES_TABLE, Shared, doors_of
@@ -43,6 +47,10 @@ from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
 from gateway.tapes.service import TapeService
 from gateway.tapes.tapes import Tapes
+from gateway.web.app import WebOptions
+from gateway.web.identity import persistent_secret
+from gateway.web.names import ReservedNames
+from gateway.web.scrape import Scrape
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
@@ -51,14 +59,15 @@ from runtime.core.texts import Texts
 from runtime.events.service import ScheduleFailing
 from runtime.files.process import WorkerReader
 from runtime.files.reading import ReadLimits
-from runtime.language.program import Program
+from runtime.language.program import AgentKind, Program
 from runtime.llm.models import VISION
 from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
 from runtime.sessions.alarm import Alarm
+from runtime.sessions.failures import Failure
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
-from runtime.sessions.schedules.runs import FAILURES, Failing, Runs
+from runtime.sessions.schedules.runs import Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.redis.client.connection import RedisConnection
@@ -72,6 +81,7 @@ from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.notebooks.store import RedisNotebooks
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.reports import RedisReports
 from runtime.storage.redis.schedule_runs import RedisRuns
 from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.store import RedisSessionStore
@@ -108,6 +118,7 @@ class Foundation:
     data_dir: Path
     texts: Texts
     debugger: Debugger | None
+    masking: Masking
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,15 +183,28 @@ def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *
     return Renewal(opened, holder, clock, runner=in_thread, announces=announces)
 
 
-def runs_of(foundation: Foundation, owners: OwnerNotices) -> Runs:
-    """The runs of all schedules; the owners are told of one that fails again and again."""
+def reporting_of(foundation: Foundation, owners: OwnerNotices) -> tuple[FailureDesk, Runs]:
+    """The desk for failures that nobody catches, and the runs of schedules, which turn to it."""
+    desk = _failure_desk(foundation, owners)
+    return desk, _runs(foundation, desk)
 
+
+def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> FailureDesk:
+    tapes = RedisSessionStore(foundation.connection, foundation.archive)
+    accounts = Accounts(tapes, foundation.masking, foundation.texts)
+    store, own = RedisReports(foundation.connection), foundation
+    return FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus)
+
+
+def _runs(foundation: Foundation, desk: FailureDesk) -> Runs:
     async def tell(failing: Failing) -> None:
-        name = failing.schedule.removeprefix(schedule_id(""))
+        name, run = failing.schedule.removeprefix(schedule_id("")), failing.run
         shown = failing.address.key if name == failing.schedule else name
-        times = {"schedule": shown, "count": FAILURES, "error": failing.run.why}
-        foundation.bus.publish(ScheduleFailing(failing.schedule, failing.address.key, failing.run.why))
-        await owners.tell(f"failing.{failing.run.id}", "owners.failing", **times)
+        foundation.bus.publish(ScheduleFailing(failing.schedule, failing.address.key, run.why))
+        failure = Failure(
+            *("schedule", run.session, run.seq, failing.address, "", "", "", shown, "", run.why, run.id),
+        )
+        await desk.take(failure)
 
     return Runs(RedisRuns(foundation.connection), foundation.clock, tell)
 
@@ -201,7 +225,6 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     files: Files,
     limits: Limits,
     schedules: Schedules,
-    runs: Runs,
     tasks: TaskGroup,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
@@ -223,7 +246,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         foundation.bus,
         files=files,
         intake=_intake(foundation, outbound, files),
-        sight=Sight(foundation.engine.llm, settings.files.sees),
+        sight=Sight(engine.llm, settings.files.sees),
         describes=VISION in settings.models,
         texts=foundation.texts,
         texts_on=outbound.texts,
@@ -248,7 +271,6 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         calls=extensions.calls,
         seen=bool(settings.clients),
         schedules=schedules,
-        runs=runs,
     )
 
 
@@ -321,3 +343,20 @@ def desk_of(foundation: Foundation) -> Desk | None:
     chars = foundation.settings.limits.message_chars
     office = Office(_mailboxes(foundation), RedisInbox(foundation.connection), foundation.clock, foundation.bus, chars)
     return Desk(tokens, office) if tokens else None
+
+
+async def web_options_of(
+    web: WebAdapter, foundation: Foundation, scrape: Scrape | None, bus: ClientBus | None, tapes: TapeService | None
+) -> WebOptions:
+    """The options of the web server."""
+    own = foundation.settings.web
+    records = RedisRecords(foundation.connection, web.name)
+    secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
+    agents = {
+        agent.name
+        for program in foundation.programs.values()
+        for agent in program.agents
+        if agent.kind is not AgentKind.HUMAN
+    }
+    desk, reserved = desk_of(foundation), ReservedNames(agents)
+    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)

@@ -28,6 +28,7 @@ from runtime.stores.catalog import SessionCatalog
 from runtime.stores.dead_letters import DeadLetters
 from runtime.stores.inbox import NOTICE, InboxEvent
 from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.reports import ReportStore
 from runtime.stores.schedule_runs import RunStore
 from runtime.stores.schedules import ScheduleStore
 from runtime.tape.tape import TapeReader
@@ -35,6 +36,7 @@ from runtime.tape.tape import TapeReader
 if TYPE_CHECKING:
     from gateway.cluster.node import Node
     from gateway.observability.gauges import Gauges
+    from gateway.reports.again import Decisions
     from runtime.llm.models import Models
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.registry import Registry
@@ -186,6 +188,7 @@ class Keeping:
     schedules: ScheduleStore
     runs: RunStore
     inbox: RedisInbox
+    reports: ReportStore
 
 
 def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
@@ -194,6 +197,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     from runtime.storage.redis.files import RedisFileStore
     from runtime.storage.redis.inbox import RedisInbox
     from runtime.storage.redis.places import RedisPlaceStore
+    from runtime.storage.redis.reports import RedisReports
     from runtime.storage.redis.schedule_runs import RedisRuns
     from runtime.storage.redis.schedules import RedisSchedules
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
@@ -208,8 +212,15 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
     return Keeping(
         *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, places),
-        *(RedisSchedules(connection), RedisRuns(connection), RedisInbox(connection)),
+        *(RedisSchedules(connection), RedisRuns(connection), RedisInbox(connection), RedisReports(connection)),
     )
+
+
+def decisions_of(keeping: Keeping) -> Decisions:
+    """What owners decide about reports."""
+    from gateway.reports.again import Decisions
+
+    return Decisions(keeping.reports, keeping.catalog, keeping.tapes, keeping.inbox, SystemClock())
 
 
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 
 from adapters.records import Records
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import InboxFull
+from runtime.core.message import Choice
 from runtime.core.texts import Texts
 from runtime.stores.inbox import NOTICE, Inbox, InboxEvent
 
@@ -41,8 +42,9 @@ class OwnerNotices:
             await self._places.put(person_id, place)
             self._known[person_id] = place
 
-    async def tell(self, notice: str, key: str, **values: object) -> None:
+    async def tell(self, notice: str, key: str, choices: Sequence[Choice] = (), **values: object) -> None:
         """Tell them a text, by its key. A notice of the same id is said once, however often it is told."""
+        offered = tuple({"id": choice.id, "label": choice.label} for choice in choices)
         for person_id, place in (await self._places.all()).items():
             address = Address(*json.loads(place))
             texts = self._texts.get(address.platform)
@@ -50,4 +52,4 @@ class OwnerNotices:
                 continue
             text, now = texts(key, **values), self._clock.now()
             with suppress(InboxFull):  # the log says it too
-                await self._inbox.add(InboxEvent(notice, address, person_id, "", text, now, kind=NOTICE))
+                await self._inbox.add(InboxEvent(notice, address, person_id, "", text, now, NOTICE, offered))

@@ -11,6 +11,7 @@ from gateway.cli.bus import bus
 from gateway.cli.check import check
 from gateway.cli.compile import compile_programs
 from gateway.cli.cron import app as cron
+from gateway.cli.debug import app as debug
 from gateway.cli.discord import app as discord
 from gateway.cli.dlq import app as dlq
 from gateway.cli.exec import exec_program
@@ -60,6 +61,7 @@ app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
 app.add_typer(tasks, name="tasks")
 app.add_typer(cron, name="cron")
+app.add_typer(debug, name="debug")
 app.add_typer(dlq, name="dlq")
 app.add_typer(keys, name="keys")
 app.add_typer(slack, name="slack")

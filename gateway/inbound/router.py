@@ -24,6 +24,8 @@ from gateway.inbound.origins import Origins
 from gateway.inbound.routing import Routes
 from gateway.inbound.sanitizing import tidied
 from gateway.inbound.usage_limits import Limits
+from gateway.reports.again import Decisions
+from gateway.reports.desk import AGAIN, LEAVE
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.errors import ConversationFull, InboxFull
@@ -86,6 +88,7 @@ class Entrance:
     limits: Limits
     people: People
     owners: OwnerNotices
+    decisions: Decisions
     message_chars: int
     places: PlaceStore
     kept: Kept = unheard
@@ -201,8 +204,19 @@ class InboundRouter:
             await self._begin(event, event.program, role)
         elif event.act == "choice" and (event.choice or "").startswith(PROGRAM_CHOICE):
             await self._choose(event, role)
+        elif event.act == "choice" and (event.choice or "").startswith((AGAIN, LEAVE)):
+            await self._decide(event, role)
         else:
             await self._keep(event, role)
+
+    async def _decide(self, event: Inbound, role: Role) -> None:
+        """Do what an owner chose below a report about a failure."""
+        chosen, number = (event.choice or ""), (event.choice or "").rpartition(".")[2]
+        if role is not Role.OWNER or not number.isdecimal():
+            await self._tell(event, "debug.owners_only")
+            return
+        decide = self._entrance.decisions.again if chosen.startswith(AGAIN) else self._entrance.decisions.leave
+        await self._tell(event, f"debug.is_{await decide(int(number))}", number=number)
 
     async def _command(self, event: Inbound, name: str, role: Role) -> None:
         command = COMMANDS.get(name)

@@ -14,6 +14,7 @@ from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import ArchiveUnavailable, SessionBusy
 from runtime.events.service import ArchiveFailed, SessionsRetired
+from runtime.sessions.tasks.letters import session_of
 from runtime.stores.archive import PutsAway
 from runtime.stores.catalog import KnownSession, SessionCatalog
 
@@ -113,6 +114,8 @@ class Retention:
             return None
         if _over(idle, rules.delete_after_days):
             return Step(known, "delete", "retention.delete_after_days")
+        if known.record.ended and session_of(known.record.address) is not None and _over(idle, rules.tasks_days):
+            return Step(known, "delete", "retention.tasks_days")
         if known.record.replaced_by is not None:
             over = _over(idle, rules.replaced_days)
             return Step(known, "delete", "retention.replaced_days") if over else None

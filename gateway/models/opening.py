@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys
-from gateway.settings.models import ModelServer, check_name, source_of
+from gateway.settings.models import ModelServer, check_name, sources_of
 from gateway.settings.tree import Settings, environment_keys, model_environment
 from runtime.core.clock import SystemClock
 from runtime.core.errors import LLMUnavailable, NotInstalled
 from runtime.events.happening import Tell, unheard
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
+from runtime.llm.answering import AnsweringClient
+from runtime.llm.chain import Link, ModelChain
 from runtime.llm.choice import ModelChoice, ModelSettings, NoModel, choose_model, find_ollama
 from runtime.llm.client import LLMClient
+from runtime.llm.cooldowns import Cooldowns
 from runtime.llm.local import NoModelClient
 from runtime.llm.models import DEFAULT, Models
 
@@ -25,15 +28,20 @@ if TYPE_CHECKING:
     from runtime.llm.options import ModelOptions
 
 
+COOLDOWNS_TABLE = "cooldowns"
+"""The records of models that have failed and are not asked for a while."""
+
+
 async def choices(settings: Settings) -> dict[str, ModelChoice | NoModel]:
     """What each name of the settings leads to, by the name of a table, by litellm's name, or by DEFAULT."""
-    sources = dict.fromkeys(source_of(settings.models, name) for name in [DEFAULT, *settings.models])
+    names = [DEFAULT, *settings.models]
+    sources = dict.fromkeys(source for name in names for source in sources_of(settings.models, name))
     return {source: await _choice(settings, source) for source in sources}
 
 
 async def default_model(settings: Settings) -> ModelChoice | NoModel:
-    """The model for everything that has none of its own."""
-    return (await choices(settings))[source_of(settings.models, DEFAULT)]
+    """The first model for everything that has none of its own."""
+    return (await choices(settings))[sources_of(settings.models, DEFAULT)[0]]
 
 
 async def _choice(settings: Settings, source: str) -> ModelChoice | NoModel:
@@ -60,17 +68,22 @@ async def open_models(settings: Settings, *, on_event: Tell = unheard) -> AsyncI
     GGUF file."""
     found = await choices(settings)
     async with AsyncExitStack() as stack:
-        clients: dict[str, LLMClient] = {}
+        absent: dict[str, NoModelClient] = {}
         options: dict[str, ModelOptions] = {}
         for source, choice in found.items():
             try:
                 options[source] = await _options(choice, settings, stack)
             except (LLMUnavailable, NotInstalled) as error:
-                clients[source] = NoModelClient(str(error))
-        if options:
-            clients |= await _clients(options, stack, on_event)
-        named = {name: clients[source_of(settings.models, name)] for name in [DEFAULT, *settings.models]}
-        models = Models(named)
+                absent[source] = NoModelClient(str(error))
+        present = await _clients(options, stack, on_event) if options else {}
+        cooldowns = Cooldowns(SystemClock())
+        named: dict[str, LLMClient] = {}
+        for name in [DEFAULT, *settings.models]:
+            sources = sources_of(settings.models, name)
+            links = [Link(source, present[source]) for source in sources if source in present]
+            chain = ModelChain(links, cooldowns, on_event) if len(links) > 1 else None
+            named[name] = chain or next((link.client for link in links), None) or absent[sources[0]]
+        models = Models(named, cooldowns)
         yield models, _line(settings, models, found)
 
 
@@ -99,9 +112,10 @@ async def _options(choice: ModelChoice | NoModel, settings: Settings, stack: Asy
     )
 
 
-async def _clients(options: Mapping[str, ModelOptions], stack: AsyncExitStack, on_event: Tell) -> dict[str, LLMClient]:
+async def _clients(
+    options: Mapping[str, ModelOptions], stack: AsyncExitStack, on_event: Tell
+) -> dict[str, AnsweringClient]:
     """A client for each, all of one process."""
-    from runtime.llm.answering import AnsweringClient
     from runtime.llm.process import ModelProcess
 
     clock = SystemClock()
@@ -115,15 +129,21 @@ async def _clients(options: Mapping[str, ModelOptions], stack: AsyncExitStack, o
 
 def _line(settings: Settings, models: Models, found: Mapping[str, ModelChoice | NoModel]) -> str:
     """The models for people: the default and why it is that one, then those of other names."""
-    default = found[source_of(settings.models, DEFAULT)]
+    default = found[sources_of(settings.models, DEFAULT)[0]]
     client = models.clients[DEFAULT]
     if isinstance(client, NoModelClient):
         line = f"none. {client.reason}"
-    else:
-        assert isinstance(default, ModelChoice)
+    elif isinstance(client, AnsweringClient) and isinstance(default, ModelChoice):
         line = f"{default.name} ({default.reason})"
-    others = [f"{name}: {client.model}" for name, client in models.clients.items() if name != DEFAULT]
-    return "; ".join([line, *others])
+    else:
+        line = _in_words(client)
+    return "; ".join([line, *(f"{name}: {_in_words(one)}" for name, one in models.clients.items() if name != DEFAULT)])
+
+
+def _in_words(client: LLMClient) -> str:
+    if isinstance(client, ModelChain):
+        return ", else ".join(link.client.model for link in client.links)
+    return client.model
 
 
 @asynccontextmanager
@@ -142,7 +162,9 @@ def named_clients(models: Models) -> dict[LLMClient, list[str]]:
     """Each model once, with all its names."""
     found: dict[LLMClient, list[str]] = {}
     for name, client in models.clients.items():
-        found.setdefault(client, []).append(name)
+        each = [link.client for link in client.links] if isinstance(client, ModelChain) else [client]
+        for one in each:
+            found.setdefault(one, []).append(name)
     return found
 
 

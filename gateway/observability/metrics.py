@@ -31,7 +31,7 @@ from runtime.events.frames import (
 )
 from runtime.events.happening import Happening
 from runtime.events.remote import RemoteLost, RemoteUnreachable
-from runtime.events.service import ArchiveFailed, JobFailed, StorageLost, TracingFailed
+from runtime.events.service import ArchiveFailed, JobFailed, ModelFellBack, StorageLost, TracingFailed
 from runtime.events.sessions import (
     ContentIsLocked,
     PlaybookFailed,
@@ -201,6 +201,8 @@ class Metrics:
 
         self._hear(LLMRequested, lambda what, _: requests.labels(self._label("model", what.model)).inc())
         self._hear(LLMAnswered, on_answered)
+        fell_back = self._counter("model_fallbacks", "Failures of models that others stand in for.", "model")
+        self._hear(ModelFellBack, lambda what, _: fell_back.labels(self._label("model", what.model)).inc())
 
     def _count_faults(self) -> None:
         rejections = self._counter("rejections", "Answers and statements of models that were refused.", "rule")

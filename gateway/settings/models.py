@@ -29,8 +29,9 @@ class ModelServer(Section):
     api_key_file: FilePath | None = None
 
 
-Entry = str | ModelServer
-"""A model: litellm's name with its provider, another name of the table, or a table of its own."""
+Entry = tuple[str, ...] | ModelServer
+"""Models in the order of preference, or a table of its own. A model is written by litellm's name with its provider, or
+is another name of the table."""
 
 
 def _read(value: object) -> object:
@@ -51,10 +52,12 @@ def _entry(name: str, value: object) -> Entry:
         raise ConfigError(f"{where} cannot be the name of a model; use small letters, digits, - and _.")
     if isinstance(value, ModelServer):
         return value
-    if isinstance(value, str) and value.strip():
-        return value.strip()
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if isinstance(value, list | tuple) and value and all(isinstance(one, str) and one.strip() for one in value):
+        return tuple(value)
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{where} must be a model's name, or a table with `model` and `base_url`.")
+        raise ConfigError(f"{where} must be a model's name, a list of names, or a table with `model` and `base_url`.")
     known = list(ModelServer.model_fields)
     for key in value:
         if key not in known:
@@ -73,8 +76,9 @@ def known_names(models: Mapping[str, Entry]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([DEFAULT, *PURPOSES.values(), *models]))
 
 
-def source_of(models: Mapping[str, Entry], name: str, *through: str) -> str:
-    """Where a name leads: to the name of a table, to litellm's name, or to DEFAULT where only the setting `model` is.
+def sources_of(models: Mapping[str, Entry], name: str, *through: str) -> tuple[str, ...]:
+    """Where a name leads, in the order of preference: to names of tables, to litellm's names, or to DEFAULT where only
+    the setting `model` is.
 
     Raises ConfigError where it leads nowhere.
     """
@@ -82,19 +86,21 @@ def source_of(models: Mapping[str, Entry], name: str, *through: str) -> str:
         raise ConfigError(f"models.{name} leads back to itself: {' → '.join([*through, name])}.")
     entry = models.get(name)
     if entry is None:
-        return DEFAULT if name == DEFAULT else source_of(models, DEFAULT)
+        return (DEFAULT,) if name == DEFAULT else sources_of(models, DEFAULT)
     if isinstance(entry, ModelServer):
-        return name
-    if "/" in entry:
-        return entry
-    _check_known(models, entry, f"models.{name}")
-    return source_of(models, entry, *through, name)
+        return (name,)
+    found: list[str] = []
+    for one in entry:
+        if "/" not in one:
+            _check_known(models, one, f"models.{name}")
+        found += [one] if "/" in one else sources_of(models, one, *through, name)
+    return tuple(dict.fromkeys(found))
 
 
 def check_models(models: Mapping[str, Entry], *, is_model_set: bool) -> None:
     """Raise ConfigError for a name that leads nowhere, and for a default that is set twice."""
     for name, entry in models.items():
-        source_of(models, name)
+        sources_of(models, name)
         if isinstance(entry, ModelServer) and entry.api_key_file is not None:
             _check_readable(name, entry)
     if is_model_set and DEFAULT in models:

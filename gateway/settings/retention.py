@@ -20,6 +20,7 @@ class RetentionSettings(Section):
     archive_after_days: float = Field(default=30, ge=0)
     delete_after_days: float = Field(default=0, ge=0)
     replaced_days: float = Field(default=14, ge=0)
+    tasks_days: float = Field(default=30, ge=0)
 
     @field_validator("archive_url")
     @classmethod

@@ -43,11 +43,13 @@ ParleyError
 │   └── AuthFailed               the token or the rights are wrong
 ├── LLMError
 │   ├── LLMUnavailable           it cannot be reached
-│   │   └── NoModelSet           no model is configured; the text says what to set
+│   │   ├── NoModelSet           no model is configured; the text says what to set
+│   │   └── LLMProcessLost       the process that asks models has ended; it is started again
 │   ├── LLMRateLimited
 │   ├── LLMTimeout
 │   ├── LLMRefused               the provider rejects the request (model, content)
-│   │   └── LLMKeyRefused        the provider rejects the key
+│   │   ├── LLMKeyRefused        the provider rejects the key
+│   │   └── LLMQuotaSpent        the account has no credit left
 │   └── ContextTooLong
 └── StorageError
     ├── TapeConflict             the tape's head is not where the writer thought
@@ -220,6 +222,9 @@ class LLMUnavailable(LLMError): ...
 class NoModelSet(LLMUnavailable): ...
 
 
+class LLMProcessLost(LLMUnavailable): ...
+
+
 class LLMRateLimited(LLMError):
     """The provider asks for a pause; None when it does not say how long."""
 
@@ -235,6 +240,9 @@ class LLMRefused(LLMError): ...
 
 
 class LLMKeyRefused(LLMRefused): ...
+
+
+class LLMQuotaSpent(LLMRefused): ...
 
 
 class ContextTooLong(LLMError): ...

@@ -61,6 +61,24 @@ class ModelLost(Happening):
     reason: str
 
 
+@happening("model.fell_back", "warning")
+class ModelFellBack(Happening):
+    """A model has failed. `following` is asked in its place; None where the answer had begun, or no other is ready."""
+
+    model: str
+    following: str | None
+    error: str
+
+
+@happening("model.key_refused", "error")
+class ModelKeyRefused(Happening):
+    """The provider of a model that others stand in for refuses its key. `entry` is its name in the settings."""
+
+    model: str
+    entry: str
+    error: str
+
+
 @happening("sandbox.unjailed", "warning")
 class SandboxUnjailed(Happening):
     """The processes that run code from models have no jail."""
@@ -135,6 +153,16 @@ class JobFailed(Happening):
 
     job: str
     error: str
+
+
+@happening("failure.reported", "warning")
+class FailureReported(Happening):
+    """A failure that nobody caught is the first of a new report."""
+
+    report: int
+    conversation: str
+    raised_at: str
+    error_type: str
 
 
 @happening("schedule.failing", "warning")

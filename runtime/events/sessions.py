@@ -70,6 +70,14 @@ class OfPlaybook(Happening):
     playbook: str
 
 
+@happening("report.failed", "error")
+class ReportFailed(Happening):
+    """A report about a failure could not be made."""
+
+    session_id: str
+    error: str
+
+
 @happening("playbook.started")
 class PlaybookStarted(OfPlaybook):
     """A call started."""

@@ -71,18 +71,19 @@ class Compaction:
         messages = (ChatMessage("system", _ASKED), ChatMessage("user", told))
         request = self._calls.addressed(CompletionRequest(messages, purpose="summarize"))
         text = ""
-        self._calls.time()
+        self._calls.time(request)
         try:
             async with self._llm.stream(request) as completion:
                 async for piece in completion:
+                    self._calls.heard(piece, completion.usage)
                     text += piece
                     if len(text) > self._summary_chars:
                         break
                 usage = completion.usage
         except LLMError as error:
-            self._calls.broke_off(error, "summarize")
+            self._calls.broke_off(error)
             return beginnings(past, self._summary_chars)
-        self._calls.end(usage, "summarize")
+        self._calls.end(usage)
         text = text.strip()[: self._summary_chars]
         return f"{_HEAD}\n{text}" if text else beginnings(past, self._summary_chars)
 

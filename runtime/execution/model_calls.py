@@ -9,7 +9,8 @@ from runtime.events.frames import AtWork, LLMAnswered, LLMBrokeOff, LLMRequested
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.events import Place, at_work
 from runtime.execution.frames.frame import Frame
-from runtime.llm.client import CompletionRequest, Usage, name_for
+from runtime.llm.client import CompletionRequest, Usage, model_for, name_for
+from runtime.tape.facts.session import ModelAnswered
 
 
 class ModelCalls:
@@ -23,6 +24,8 @@ class ModelCalls:
         self._waited_s = 0.0
         self._first_text_s: float | None = None
         self._pieces: list[str] = []
+        self._purpose = "execute"
+        self._model = context.llm.model
 
     @property
     def _asks_for(self) -> str:
@@ -56,16 +59,20 @@ class ModelCalls:
         refused = await self._context.may_ask(self._person)
         if refused is not None:
             raise PlaybookError(refused)
-        self.time()
-        self.publish(LLMRequested(*self.at, self._context.llm.model, request.messages))
+        self.time(request)
+        self.publish(LLMRequested(*self.at, self._model, request.messages))
 
-    def time(self) -> None:
+    def time(self, request: CompletionRequest) -> None:
         """From now on the answer is waited for."""
+        self._purpose, self._model = request.purpose, model_for(self._context.llm, request)
         self._asked_s, self._first_text_s, self._pieces = self._context.clock.monotonic(), None, []
         self._read_on_s, self._waited_s = self._asked_s, 0.0
 
-    def heard(self, piece: str) -> None:
-        """A piece of the answer has come."""
+    def heard(self, piece: str, usage: Usage) -> None:
+        """A piece of the answer has come. `usage` names the model that answers."""
+        if not self._pieces and usage.model:
+            self._model = usage.model
+            self._note_model()
         now = self._context.clock.monotonic()
         self._waited_s += now - self._read_on_s
         self._read_on_s = now
@@ -73,17 +80,22 @@ class ModelCalls:
             self._first_text_s = now - self._asked_s
         self._pieces.append(piece)
 
+    def _note_model(self) -> None:
+        journal = self._context.journal
+        if journal.state.answered_by.get(self._purpose) != self._model:
+            journal.note(ModelAnswered(self._purpose, self._model))
+
     def reads_on(self) -> None:
         """The statements that a piece completed have been executed; from now on the model is waited for again."""
         self._read_on_s = self._context.clock.monotonic()
 
-    def end(self, usage: Usage, purpose: str = "execute") -> None:
+    def end(self, usage: Usage) -> None:
         """It has answered."""
         order = self._context.journal.state.order
         answered = LLMAnswered(
             *self.at,
-            self._context.llm.model,
-            purpose,
+            self._model,
+            self._purpose,
             reply="".join(self._pieces),
             seconds=self._seconds,
             first_text_s=self._first_text_s,
@@ -97,10 +109,10 @@ class ModelCalls:
         )
         self.publish(answered)
 
-    def broke_off(self, error: LLMError, purpose: str = "execute") -> None:
+    def broke_off(self, error: LLMError) -> None:
         """It has not answered, or not to the end; it is asked again, or done without."""
         text = f"{type(error).__name__}: {error}"
-        self.publish(LLMBrokeOff(*self.at, self._context.llm.model, purpose, text, self._seconds))
+        self.publish(LLMBrokeOff(*self.at, self._model, self._purpose, text, self._seconds))
 
     @property
     def _seconds(self) -> float:
@@ -114,7 +126,7 @@ class ModelCalls:
         with self._context.pages.presence.working(self._frame.state.agent, None):
             async with self._context.llm.stream(request) as completion:
                 async for piece in completion:
-                    self.heard(piece)
+                    self.heard(piece, completion.usage)
                 usage = completion.usage
         text = "".join(self._pieces)
         self.end(usage)

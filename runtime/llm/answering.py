@@ -43,10 +43,15 @@ class AnsweringClient:
         """See `runtime.llm.client.KnowsSight`."""
         return await self._provider.sees() if isinstance(self._provider, KnowsSight) else None
 
+    def answer(self, request: CompletionRequest, max_retries: int | None = None) -> Answer:
+        """The answer to `request`, which whoever takes it closes. `max_retries` goes before the options."""
+        options = self._options if max_retries is None else replace(self._options, max_retries=max_retries)
+        return Answer(self._provider, request, options, self._clock)
+
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Answer]:
         """The answer to `request`. The request is made when the answer is iterated."""
-        answer = Answer(self._provider, request, self._options, self._clock)
+        answer = self.answer(request)
         try:
             yield answer
         finally:

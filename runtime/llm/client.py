@@ -128,6 +128,15 @@ class ChoosesModels(Protocol):
         """The name in the settings of what answers a request of this purpose that asks for `model`."""
         ...
 
+    def model_for(self, request: CompletionRequest, /) -> str:
+        """The model that is asked first; another one may answer."""
+        ...
+
+
+def model_for(client: LLMClient, request: CompletionRequest) -> str:
+    """The model that is asked first."""
+    return client.model_for(request) if isinstance(client, ChoosesModels) else client.model
+
 
 def name_for(client: LLMClient, purpose: str, model: str) -> str:
     """The name in the settings of what answers such a request; "" for a client of one model."""

@@ -10,16 +10,23 @@ from typing import Any
 from anyio.abc import AnyByteStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from runtime.core.errors import ContextTooLong, LLMError, LLMKeyRefused, LLMRateLimited, LLMRefused, LLMUnavailable
+from runtime.core.errors import (
+    ContextTooLong,
+    LLMError,
+    LLMKeyRefused,
+    LLMQuotaSpent,
+    LLMRateLimited,
+    LLMRefused,
+    LLMUnavailable,
+)
 from runtime.llm.client import ChatMessage, CompletionRequest, Picture, Usage
 from runtime.llm.options import ModelOptions, ModelTimeouts
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 
 _LENGTH = struct.Struct(">I")
-_KINDS: dict[str, type[LLMError]] = {
-    kind.__name__: kind for kind in (LLMUnavailable, LLMRateLimited, LLMRefused, LLMKeyRefused, ContextTooLong)
-}
+_ERRORS = (LLMUnavailable, LLMRateLimited, LLMRefused, LLMKeyRefused, LLMQuotaSpent, ContextTooLong)
+_KINDS: dict[str, type[LLMError]] = {kind.__name__: kind for kind in _ERRORS}
 
 Frame = Mapping[str, Any]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 
 from runtime.llm.client import DESCRIBE, Completion, CompletionRequest, KnowsSight, LLMClient, warm_up
+from runtime.llm.cooldowns import Cooldowns
 from runtime.llm.local import NoModelClient
 
 DEFAULT = "default"
@@ -17,9 +18,10 @@ PURPOSES: Mapping[str, str] = {"decide": "fast", "summarize": "summary", "compil
 class Models:
     """Models by their names in the settings."""
 
-    def __init__(self, clients: Mapping[str, LLMClient]) -> None:
-        """One of the names is DEFAULT."""
+    def __init__(self, clients: Mapping[str, LLMClient], cooldowns: Cooldowns | None = None) -> None:
+        """One of the names is DEFAULT. `cooldowns` are those of all chains."""
         self._clients = clients
+        self.cooldowns = cooldowns
 
     @property
     def model(self) -> str:
@@ -50,9 +52,15 @@ class Models:
         for client in self._clients.values():
             await warm_up(client)
 
+    def model_for(self, request: CompletionRequest, /) -> str:
+        """The model that is asked first; another one may answer."""
+        return self._client(request).model
+
     def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[Completion]:
+        return self._client(request).stream(request)
+
+    def _client(self, request: CompletionRequest) -> LLMClient:
         name = self.name_for(request.purpose, request.model)
         client = self._clients.get(name)
-        if client is None:  # the program was compiled elsewhere, for other settings
-            client = NoModelClient(f'The settings have no model "{name}".')
-        return client.stream(request)
+        # where there is none, the session began with other settings
+        return NoModelClient(f'The settings have no model "{name}".') if client is None else client

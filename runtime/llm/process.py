@@ -30,7 +30,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 
 from runtime.core.background import beside
 from runtime.core.clock import Clock
-from runtime.core.errors import LLMError, LLMUnavailable
+from runtime.core.errors import LLMError, LLMProcessLost
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ModelLost, ModelReady
 from runtime.llm.client import CompletionRequest, Provider, Usage
@@ -302,7 +302,7 @@ class _Link:
         self.is_over = True
         self.settled.set()
         for answer in self._answers.values():
-            answer.fail(LLMUnavailable(f"The model's process has ended ({why}) and is started again."))
+            answer.fail(LLMProcessLost(f"The model's process has ended ({why}) and is started again."))
         self._outgoing.close()
         self._waiting.close()
         return why

@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage, name_for
+from runtime.llm.client import Completion, CompletionRequest, LLMClient, Usage, model_for, name_for
 
 MAX_PIECES = 100_000
 """The most pieces of one answer that may wait; reading continues once they are taken."""
@@ -32,6 +32,10 @@ class ReadingAhead:
     def name_for(self, purpose: str, model: str, /) -> str:
         """See `ChoosesModels`."""
         return name_for(self._client, purpose, model)
+
+    def model_for(self, request: CompletionRequest, /) -> str:
+        """See `ChoosesModels`."""
+        return model_for(self._client, request)
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_Ahead]:

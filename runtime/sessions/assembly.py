@@ -55,6 +55,7 @@ from runtime.sessions.commands.merge import Merge
 from runtime.sessions.commands.schedule_commands import ScheduleCommands
 from runtime.sessions.commands.session_commands import Carry, SessionCommands
 from runtime.sessions.commands.undo import Undo
+from runtime.sessions.failures import Failures
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.participants import Participants
@@ -192,6 +193,7 @@ def assembled(
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
         *(task_calls.noted, task_orders.noted, task_work.noted, task_questions.noted),
+        Failures(record, journal, tasks, around.reports).noted,
     )
     return Assembly(
         pages,

@@ -26,6 +26,7 @@ from runtime.core.signals import Signal
 from runtime.events.service import ArchiveFailed
 from runtime.events.sessions import ContentIsLocked, SessionFailed, SessionFenced
 from runtime.sessions.commands.fork import forked, why_lost
+from runtime.sessions.failures import report_dead_letter
 from runtime.sessions.inbound.backlog import Backlog, Stop
 from runtime.sessions.meetings.places import UNANSWERED_IN_PLACES, given_back
 from runtime.sessions.node_context import NodeContext
@@ -310,6 +311,9 @@ class Conversation:
             await self._inbox.discard(entry, self._lease().token, reason=reason)
             if self._around.runs is not None:
                 await self._around.runs.ended(entry.event.id, entry.event.address, "failed", why="DeadLetter")
+            if self._around.reports is not None:
+                record = await self._around.store.session(self._shard, session.record.id) or session.record
+                await report_dead_letter(self._around.reports, entry.event, record, self._cause)
             if entry.event.kind != TASK:
                 await self._tell(entry, "session.not_taken")
 

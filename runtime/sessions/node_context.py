@@ -26,6 +26,7 @@ from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
+from runtime.sessions.failures import ReportDesk
 from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import Runs
@@ -102,6 +103,8 @@ class NodeContext:
     """Those of conversations; None where nobody can make any."""
     runs: Runs | None = None
     """Those of all schedules; None where nobody keeps how they end."""
+    reports: ReportDesk | None = None
+    """Takes failures that nobody catches; None where nobody is to hear of any."""
     mailboxes: Mailboxes = field(default_factory=NoMailboxes)
     transcript_chars: int = TRANSCRIPT_CHARS
     questions_alone: bool = False

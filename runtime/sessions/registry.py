@@ -16,6 +16,7 @@ from runtime.channels.outbox import PageSpec
 from runtime.core.address import GATEWAY, platform_in
 from runtime.core.errors import AdapterError, LeaseLost
 from runtime.core.ids import SessionId
+from runtime.core.message import Choice
 from runtime.core.signals import Signal
 from runtime.events.sessions import ContentIsLocked
 from runtime.sessions.comebacks import Comebacks
@@ -141,7 +142,8 @@ class Registry:
         """Say a notice. A crash before it is put aside says it again, in the same page: a platform that recognises
         repetitions shows it once."""
         id_ = hashlib.sha256(f"{entry.event.address.key} {entry.event.id}".encode()).hexdigest()[:_PAGE_CHARS]
-        page = self._around.outbox.page(PageSpec(id_, entry.event.address, GATEWAY), UNRECORDED)
+        choices = tuple(Choice(one["id"], one["label"]) for one in entry.event.attachments)
+        page = self._around.outbox.page(PageSpec(id_, entry.event.address, GATEWAY, choices=choices), UNRECORDED)
         with suppress(AdapterError):  # nobody can be told there
             await page.finish(entry.event.text)
         with suppress(LeaseLost):  # then the next node says it

@@ -15,7 +15,8 @@ from runtime.core.message import Quote
 from runtime.stores.sessions import SHARDS
 
 NOTICE = "notice"
-"""The kind of an event that no session takes: its text is said."""
+"""The kind of an event that no session takes: its text is said, with its attachments, each an `id` and a `label`, as
+choices below."""
 
 FORK = "fork"
 """The kind of an event that begins a session where another goes on from; `text` is what `Origin` writes."""

@@ -18,6 +18,7 @@ from runtime.tape.facts.agents import (
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.registry import KINDS, content_of
 from runtime.tape.facts.session import (
+    ModelAnswered,
     NewsTold,
     ProgramAdopted,
     ProgramBroken,
@@ -25,7 +26,7 @@ from runtime.tape.facts.session import (
     SessionEnded,
     SessionLoaded,
 )
-from runtime.tape.rules import course, lineage, participants, people, schedules, tasks, turns  # noqa: F401 - their rules
+from runtime.tape.rules import course, failures, lineage, participants, people, schedules, tasks, turns  # noqa: F401 - their rules
 from runtime.tape.rules.frames import prune, take_messages
 from runtime.tape.rules.meetings import close_meeting
 from runtime.tape.rules.registry import RULES, rule
@@ -85,6 +86,11 @@ def _adopted(state: SessionState, _: int, fact: ProgramAdopted) -> None:
 @rule(NewsTold)
 def _told(state: SessionState, _: int, __: NewsTold) -> None:
     state.news = {}
+
+
+@rule(ModelAnswered)
+def _answered(state: SessionState, _: int, fact: ModelAnswered) -> None:
+    state.answered_by[fact.purpose] = fact.model
 
 
 @rule(SessionEnded)

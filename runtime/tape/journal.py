@@ -238,7 +238,7 @@ class Journal:
         state = self.state
         if state.ended:
             return state.restless()
-        return state.runs_to_end() or state.owes_tasks() or (state.broken is None and self.at_work())
+        return state.owes_word() or state.owes_tasks() or (state.broken is None and self.at_work())
 
     def at_work(self) -> bool:
         """Whether something is being done now."""

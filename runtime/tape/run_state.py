@@ -1,4 +1,4 @@
-"""The state of runs of schedules that a session has taken and that have not ended."""
+"""The state of what others are to hear of: runs of schedules that have not ended, failures that nobody caught."""
 
 from __future__ import annotations
 
@@ -14,3 +14,15 @@ class RunState:
     since: float
     error: tuple[str, str] | None = None
     failed: int = 0
+
+
+@dataclass(slots=True)
+class FailureState:
+    """A failure that is in no report yet. `seq` is the fact that says how; it was raised in this place of an agent's
+    playbook."""
+
+    seq: int
+    error_type: str
+    agent: str
+    playbook: str
+    step: str

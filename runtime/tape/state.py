@@ -23,7 +23,7 @@ from runtime.tape.people_state import (
     SaidState,
     ThreadState,
 )
-from runtime.tape.run_state import RunState
+from runtime.tape.run_state import FailureState, RunState
 from runtime.tape.task_state import OrderState, TaskState
 
 MAX_HISTORY = 100
@@ -234,6 +234,8 @@ class SessionState:
     """The latest last; the oldest are forgotten beyond `MAX_EXCHANGES`."""
     threads: dict[str, ThreadState] = field(default_factory=dict)
     """By the id of the event that asked for each."""
+    answered_by: dict[str, str] = field(default_factory=dict)
+    """The models that answered last, by the purposes of requests."""
     home: HomeState | None = None
     """Of a fork, until its result was given back."""
     ordered: int = 0
@@ -244,6 +246,7 @@ class SessionState:
     """Of a task: what it is to do."""
     runs: dict[str, RunState] = field(default_factory=dict)
     """Runs of schedules that have not ended, by the ids of their events."""
+    failures: list[FailureState] = field(default_factory=list)
 
     def people_named(self, text: str) -> list[PersonId]:
         """The ids of the people whom `text` names, in any case.
@@ -319,8 +322,8 @@ class SessionState:
     def restless(self) -> bool:
         """Whether there is work to do now: a frame waits neither for people nor for a time, or a result is to come."""
         if self.ended:
-            return self.home is not None or self.unposted() or self.owes_tasks() or bool(self.runs)
-        return self.runs_to_end() or self.owes_tasks() or (self.broken is None and self.at_work())
+            return self.home is not None or self.unposted() or self.owes_tasks() or bool(self.runs or self.failures)
+        return self.owes_word() or self.owes_tasks() or (self.broken is None and self.at_work())
 
     def unposted(self) -> bool:
         """Whether something that was said to an agent in another process is still to go there."""
@@ -340,6 +343,10 @@ class SessionState:
         answers = self.order is not None and (self.order.over or self.ended) and not self.order.answered
         tells = self.order is not None and not self.ended and bool(self.order.to_tell)
         return answers or tells or any(task.to_post for task in self.tasks.values())
+
+    def owes_word(self) -> bool:
+        """Whether others are to hear of a failure, or how a run ended if no work goes on."""
+        return bool(self.failures) or self.runs_to_end()
 
     def runs_to_end(self) -> bool:
         """Whether there are runs of schedules for which nothing waits that comes by itself: a time, or a task."""

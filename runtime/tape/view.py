@@ -10,6 +10,7 @@ from runtime.core.ids import ScheduleId
 from runtime.tape.facts.agents import AgentCreated
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import Content
+from runtime.tape.facts.failures import FailureReported
 from runtime.tape.facts.frames import FrameReturned, TranscriptCompacted
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import content_of
@@ -26,8 +27,18 @@ AGENT_ERROR = "agent.error"
 AGENT_COMPACTED = "agent.compacted"
 CRON_TRIGGER = "cron.trigger"
 TOOL_RESULT = "tool.result"
+DEBUG_REPORT = "debug.report"
 
-SESSION_EVENTS = (HUMAN_MESSAGE, AGENT_SPAWN, AGENT_DONE, AGENT_ERROR, AGENT_COMPACTED, CRON_TRIGGER, TOOL_RESULT)
+SESSION_EVENTS = (
+    HUMAN_MESSAGE,
+    AGENT_SPAWN,
+    AGENT_DONE,
+    AGENT_ERROR,
+    AGENT_COMPACTED,
+    CRON_TRIGGER,
+    TOOL_RESULT,
+    DEBUG_REPORT,
+)
 """The types of all events of sessions."""
 
 _Said = tuple[str | None, dict[str, Any], dict[str, Any]]
@@ -78,6 +89,7 @@ _TYPES: Mapping[type[Content], Callable[[Any, SessionState], str | None]] = {
     ProgramBroken: lambda _fact, _: AGENT_ERROR,
     TranscriptCompacted: lambda _fact, _: AGENT_COMPACTED,
     CallReturned: _of_call,
+    FailureReported: lambda _fact, _: DEBUG_REPORT,
 }
 
 
@@ -113,4 +125,5 @@ _SAID: Mapping[type[Content], Callable[[Any], _Said]] = {
     ProgramBroken: lambda fact: (None, {}, {"error": fact.why}),
     TranscriptCompacted: lambda fact: (None, {"turns": fact.turns}, {"summary": fact.summary}),
     CallReturned: _called,
+    FailureReported: lambda fact: (None, {"report": fact.report, "count": fact.count, "fact": fact.seq}, {}),
 }

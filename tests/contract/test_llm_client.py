@@ -21,6 +21,7 @@ from runtime.core.errors import (
     ContextTooLong,
     LLMError,
     LLMKeyRefused,
+    LLMQuotaSpent,
     LLMRateLimited,
     LLMRefused,
     LLMTimeout,
@@ -267,6 +268,19 @@ async def test_rejected_request_is_not_tried_again(client: AnsweringClient, serv
 async def test_refused_key_is_said_to_be_that(client: AnsweringClient, server: OpenAIServer) -> None:
     server.add(Reply(status=401, error={"message": "no such key"}, repeat=True))
     with pytest.raises(LLMKeyRefused, match=r"openai/test refuses its key; set another one: no such key$"):
+        await ask(client)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(402, "pay first"), (429, "insufficient_quota: check your plan"), (400, "Your credit balance is too low")],
+)
+async def test_a_spent_quota_is_told_apart_and_not_tried_again(
+    client: AnsweringClient, server: OpenAIServer, status: int, message: str
+) -> None:
+    server.add(Reply(status=status, error={"message": message}, repeat=True))
+    with pytest.raises(LLMQuotaSpent, match="no credit left"):
         await ask(client)
     assert len(server.requests) == 1
 

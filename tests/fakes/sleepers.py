@@ -14,6 +14,7 @@ from runtime.core.clock import Clock
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
+from runtime.sessions.failures import ReportDesk
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.registry import Registry
 from runtime.sessions.schedules.runs import Failing, Runs
@@ -33,6 +34,9 @@ _NODE = LeaseHolder("node")
 _ROUNDS = 400
 
 
+_MORTAL = frozenset({"commit", "set", "cancel", "done", "add", "remove", "set_zone", "passed", "begin", "put", "take"})
+
+
 class Mortal:
     """A store at whose calls the process may die: before and after each of them."""
 
@@ -42,7 +46,7 @@ class Mortal:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
-        if name not in ("commit", "set", "cancel", "done", "add", "remove", "set_zone", "passed", "begin", "put"):
+        if name not in _MORTAL:
             return found
         return self._dying(found)
 
@@ -73,6 +77,7 @@ class Sleepers:
     idle_s: float = 0.0
     limits: ScheduleLimits = field(default_factory=ScheduleLimits)
     attend: Attend = nobody_asks
+    reports: ReportDesk | None = None
 
     def __post_init__(self) -> None:
         self.leases = MemoryLeaseStore(self.clock)
@@ -135,6 +140,7 @@ class Sleepers:
             alarm=alarm,
             schedules=schedules,
             runs=runs,
+            reports=None if self.reports is None else Mortal(self.reports, self.world),
         )
         async with anyio.create_task_group() as tasks:
             self.world.tasks = tasks

@@ -208,6 +208,7 @@ class Spans:
             began = datetime.fromtimestamp(at.timestamp() - what.seconds, UTC)
             known.chat = self._chat(key, known, began)
         known.chat.set_attribute(names.PURPOSE, what.purpose)
+        known.chat.set_attribute(names.ANSWERED_BY, what.model)
         return known.chat
 
     def _mark(self, key: Key, known: OpenFrame, what: InFrame, at: datetime) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from runtime.core.errors import (
     LLMKeyRefused,
+    LLMProcessLost,
+    LLMQuotaSpent,
     LLMRateLimited,
     LLMRefused,
     LLMTimeout,
@@ -31,10 +33,12 @@ _TOLD_BARE = frozenset({PlaybookError.__name__, VerificationError.__name__, NoUs
 
 _OF_MODELS = {
     LLMUnavailable.__name__: "session.model_unreachable",
+    LLMProcessLost.__name__: "session.model_unreachable",
     LLMTimeout.__name__: "session.model_slow",
     LLMRateLimited.__name__: "session.model_busy",
     LLMRefused.__name__: "session.model_refused",
     LLMKeyRefused.__name__: "session.model_key_refused",
+    LLMQuotaSpent.__name__: "session.model_quota_spent",
 }
 """The text for people when the model gave no answer; the log has the provider's words."""
 

@@ -258,7 +258,7 @@ class Interpreter:
             with context.pages.presence.working(self._agent_id, self._doing()):
                 async with context.llm.stream(request) as completion:
                     async for piece in completion:
-                        self._calls.heard(piece)
+                        self._calls.heard(piece, completion.usage)
                         await run.feed(piece)
                         self._calls.reads_on()
                         if run.over:

@@ -19,7 +19,16 @@ from runtime.core.files import FILE_URL
 from runtime.core.message import Attachment, FilePart
 from runtime.execution.prompt.file_names import referred
 from runtime.files.reading import PICTURE_TYPE
-from runtime.llm.client import ChatMessage, Completion, CompletionRequest, LLMClient, Picture, Usage, name_for
+from runtime.llm.client import (
+    ChatMessage,
+    Completion,
+    CompletionRequest,
+    LLMClient,
+    Picture,
+    Usage,
+    model_for,
+    name_for,
+)
 from runtime.llm.sight import Sight
 from runtime.tape.journal import Journal
 
@@ -66,6 +75,10 @@ class WithFiles:
     def name_for(self, purpose: str, model: str, /) -> str:
         """See `runtime.llm.client.ChoosesModels`."""
         return name_for(self._client, purpose, model)
+
+    def model_for(self, request: CompletionRequest, /) -> str:
+        """See `runtime.llm.client.ChoosesModels`."""
+        return model_for(self._client, request)
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Completion]:

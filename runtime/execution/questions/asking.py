@@ -175,7 +175,7 @@ class Asking:
 
     async def _heard(self, completion: Completion) -> AsyncGenerator[str, None]:
         async for piece in completion:
-            self.calls.heard(piece)
+            self.calls.heard(piece, completion.usage)
             yield piece
             self.calls.reads_on()
 

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.core.errors import ContextTooLong, LLMError, LLMKeyRefused, LLMRateLimited, LLMRefused, LLMUnavailable
+from runtime.core.errors import (
+    ContextTooLong,
+    LLMError,
+    LLMKeyRefused,
+    LLMQuotaSpent,
+    LLMRateLimited,
+    LLMRefused,
+    LLMUnavailable,
+)
 
 _UNAUTHORIZED = 401
+_PAYMENT_REQUIRED = 402
 _MAY_PASS = frozenset({408, 409, 425})
+
+_NO_CREDIT = ("insufficient_quota", "credit balance is too low", "insufficient balance", "insufficient credits")
+"""Phrases by which OpenAI, Anthropic, DeepSeek and OpenRouter report an account without credit."""
 
 _TOO_LONG = (
     "context_length_exceeded",
@@ -39,11 +51,25 @@ def failure_of(status: object, text: str, model: str, headers: Mapping[str, Any]
 
     Everything not known to be final may be retried: time-outs of the connection, 5xx, a stream that broke off.
     """
+    if no_credit(status, said):
+        return quota_spent(text, model)
     if status == 429:
         return rate_limited(text, retry_after_s(headers), model)
     if is_final(status):
         return prompt_too_long(text, model) if too_long(said) else refused(status, text, model)
     return unreachable(text, model)
+
+
+def no_credit(status: object, text: str) -> bool:
+    """Whether the account is to be paid first, judging by the status and the server's text."""
+    lowered = text.lower()
+    refused = status == 429 or is_final(status)
+    return status == _PAYMENT_REQUIRED or (refused and any(words in lowered for words in _NO_CREDIT))
+
+
+def quota_spent(text: str, model: str) -> LLMQuotaSpent:
+    """The account has no credit left."""
+    return LLMQuotaSpent(f"The account for {model} has no credit left: {text}")
 
 
 def rate_limited(text: str, pause_s: float | None, model: str) -> LLMRateLimited:

@@ -154,11 +154,13 @@ def _translated(error: Exception, model: str) -> LLMError:
     names = {kind.__name__ for kind in type(error).__mro__}
     said = _PREFIX.sub("", str(error).strip())
     text = said.splitlines()[0][:500] if said else type(error).__name__
+    status = getattr(error, "status_code", None)
+    if failures.no_credit(status, said):
+        return failures.quota_spent(text, model)
     if "RateLimitError" in names:
         return failures.rate_limited(text, _retry_after_s(error), model)
     if "ContextWindowExceededError" in names:
         return failures.prompt_too_long(text, model)
-    status = getattr(error, "status_code", None)
     if "BudgetExceededError" in names or failures.is_final(status):
         return failures.refused(status, text, model)
     return failures.unreachable(text, model)

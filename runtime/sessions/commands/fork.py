@@ -135,12 +135,15 @@ async def why_lost(event: InboxEvent, store: SessionStore) -> str:
 
 
 def forked(record: SessionRecord, event: InboxEvent, around: NodeContext) -> Succession:
-    """The session that an event of kind FORK starts."""
+    """The session that an event of kind FORK starts. One that goes on in the same conversation has no home to give a
+    result to."""
     origin, quote = Origin.read(event.text), event.quote
     key = "fork_begins" if quote is None else "fork_begins_after"
     said = {} if quote is None else {"name": name_within(quote.author), "text": words_within(quote.text)}
     told = [around.texts(f"session.{key}", **said)]
+    begun = replace(record, seq=origin.branch.seq, parent=origin.branch)
+    if origin.home == record.address:
+        return Succession(begun, around.texts("session.tried_again"))
     if origin.link:
         told.append(around.texts("session.fork_link", link=origin.link))
-    begun = replace(record, seq=origin.branch.seq, parent=origin.branch)
     return Succession(begun, " ".join(told), home=origin.home)

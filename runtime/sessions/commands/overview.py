@@ -18,7 +18,10 @@ _STEPS_S = ((86_400, "days"), (3_600, "hours"), (60, "minutes"))
 
 
 def status_of(state: SessionState, program: str, model: str, texts: Texts) -> str:
-    """The state of each agent, under the program and its model."""
+    """The state of each agent, under the program, its model, and those that answered last."""
+    answered = dict.fromkeys(state.answered_by.values())
+    if answered and list(answered) != [model]:
+        model = texts("session.status_answered", model=model, models=", ".join(answered))
     lines = [texts("session.status", program=program, model=model)]
     for agent in state.agents.values():
         stack = [f.playbook for f in state.frames.values() if f.agent == agent.id]

@@ -8,6 +8,7 @@ from typing import Any
 from runtime.tape.facts import (  # noqa: F401 - their kinds
     agents,
     calls,
+    failures,
     frames,
     meetings,
     pages,

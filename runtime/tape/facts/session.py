@@ -50,6 +50,14 @@ class NewsTold(Content):
     """People were told what changed in the program."""
 
 
+@fact("model", session=True)
+class ModelAnswered(Content):
+    """Another model than before answers requests of a purpose; `model` is its name."""
+
+    purpose: str = key("purpose")
+    model: str = key("model")
+
+
 @fact("ended", session=True)
 class SessionEnded(Content):
     """The program has ended."""

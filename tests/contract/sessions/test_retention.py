@@ -16,6 +16,7 @@ from runtime.core.address import Address
 from runtime.core.errors import ArchiveUnavailable
 from runtime.core.ids import SessionId
 from runtime.events.happening import Event
+from runtime.sessions.tasks.letters import PLATFORM
 from runtime.storage.archive.sqlite import SqliteArchive, open_sqlite
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.leases import RedisLeaseStore
@@ -42,9 +43,12 @@ class House:
         self.store = RedisSessionStore(connection, archive)
         self.catalog = RedisSessionCatalog(connection, archive)
 
-    async def session(self, name: str, *, day: int, awake: bool = False, of: str | None = None) -> None:
-        """A session whose last fact is of that day; `of`: it replaces another from its first fact on."""
-        address = Address("telegram", of or name)
+    async def session(
+        self, name: str, *, day: int, awake: bool = False, of: str | None = None, task: bool | None = None
+    ) -> None:
+        """A session whose last fact is of that day; `of`: it replaces another from its first fact on; `task`: it is
+        one, which has ended or not."""
+        address = Address("telegram" if task is None else PLATFORM, of or name)
         lease = await shard_lease(RedisLeaseStore(self.connection), shard=shard_of(address.key))
         parent = None if of is None else Branch(SessionId(of), 1)
         seq = 1 if of is None else 2
@@ -52,11 +56,15 @@ class House:
         fact = Fact(session_tape(SessionId(name)), seq, "noted", at, {"text": name})
         begin = SessionRecord(SessionId(name), address, "greeter", at, seq - 1, parent=parent)
         replaces = None if of is None else SessionId(of)
-        commit = Commit(lease, SessionId(name), seq - 1, (fact,), awake=awake, begin=begin, replaces=replaces)
+        commit = Commit(
+            lease, SessionId(name), seq - 1, (fact,), awake=awake, begin=begin, end=bool(task), replaces=replaces
+        )
         await self.store.commit(commit)
 
     def retention(self, *, archiving: bool = True, **rules: float) -> Retention:
-        all_rules = {"archive_after_days": 0, "delete_after_days": 0, "replaced_days": 0} | rules
+        all_rules = (
+            dict.fromkeys(("archive_after_days", "delete_after_days", "replaced_days", "tasks_days"), 0.0) | rules
+        )
         erasure = Erasure(
             self.catalog, self.store, RedisTraces(self.connection), RedisPlaceStore(self.connection), lambda _: False
         )
@@ -117,6 +125,19 @@ async def test_what_undo_replaced_goes_and_what_went_on_from_it_stays_whole(hous
     assert await retention.apply() == Done(deleted=1)
     facts = [fact.data["text"] async for fact in house.store.read_session(SessionId("after"))]
     assert facts == ["before", "after"]
+
+
+async def test_tasks_that_have_ended_are_deleted_in_their_time_and_no_others(house: House) -> None:
+    await house.session("done", day=0, task=True)
+    await house.session("waits", day=0, task=False)
+    await house.session("owes", day=0, task=True, awake=True)
+    await house.session("lately", day=20, task=True)
+    await house.session("talk", day=0)
+    await house.clock.advance(timedelta(days=40).total_seconds())
+    retention = house.retention(tasks_days=30)
+    assert await planned(retention) == {"done": ("delete", "retention.tasks_days")}
+    assert await retention.apply() == Done(deleted=1)
+    assert (await house.states()).keys() == {"waits", "owes", "lately", "talk"}
 
 
 async def test_zero_days_are_never(house: House) -> None:

@@ -7,6 +7,7 @@ import pytest
 from gateway.access.owner_notices import OwnerNotices
 from gateway.access.roles import Role
 from runtime.core.address import Address
+from runtime.core.message import Choice
 from runtime.core.texts import english
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import NOTICE, shard_of
@@ -39,8 +40,9 @@ async def test_a_notice_comes_once_to_those_who_are_owners_now() -> None:
     for person, chat in (("test:42", "2"), ("test:gone", "3"), ("off:1", "4")):
         await notices.seen(person, Address(person.partition(":")[0], chat))
     for _ in range(2):
-        await notices.tell("n1", "owners.failing", schedule="standup", count=3, error="ValueError")
+        await notices.tell("n1", "debug.is_left", [Choice("report.again.1", "Again")], number=7)
     shards = {shard_of(f"{platform}:{chat}"): "0" for platform, chat in (("test", "2"), ("test", "3"), ("off", "4"))}
     (entry,) = await inbox.read(shards, wait_s=0)
     assert (entry.event.address, entry.event.kind) == (Address("test", "2"), NOTICE)
-    assert entry.event.text.startswith("🗓 The schedule standup has failed 3 times in a row, the last time with ValueE")
+    assert entry.event.text == "Report 7 is left as it is."
+    assert list(entry.event.attachments) == [{"id": "report.again.1", "label": "Again"}]

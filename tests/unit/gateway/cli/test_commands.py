@@ -57,7 +57,8 @@ def test_help_names_every_command_and_imports_nothing_heavy(tmp_path: Path) -> N
 
 
 def test_the_lists_of_commands_show_each_line_whole(tmp_path: Path) -> None:
-    for group in ((), ("sessions",), ("access",), ("tasks",), ("cron",), ("dlq",), ("keys",), ("slack",), ("discord",)):
+    groups = ("sessions", "access", "tasks", "cron", "debug", "dlq", "keys", "slack", "discord")
+    for group in ((), *((name,) for name in groups)):
         listed = _parley(tmp_path, *group, "--help").stdout.partition("Commands:\n")[2]
         assert listed
         assert "..." not in listed, group

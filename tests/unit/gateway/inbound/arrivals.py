@@ -74,6 +74,21 @@ class Kept:
 ONE = Routes([Route("one", (Path("one.pb"),))])
 
 
+class Decided:
+    """What owners have decided about reports."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str, int]] = []
+
+    async def again(self, number: int) -> str:
+        self.all.append(("again", number))
+        return "again"
+
+    async def leave(self, number: int) -> str:
+        self.all.append(("leave", number))
+        return "left"
+
+
 class Door:
     """A router with what it keeps, says and marks."""
 
@@ -97,6 +112,7 @@ class Door:
         self.origins = Origins(MemoryRecords(), self.chosen)
         self.places = MemoryPlaceStore()
         self.owner_places = MemoryRecords()
+        self.decisions = Decided()
         self.bus = Bus(clock)
         known = store or people(clock)
         settings = LimitSettings.model_validate(limits or {})
@@ -116,6 +132,7 @@ class Door:
             owners=OwnerNotices(
                 self.owner_places, Owners(known, {}).has, cast("Any", self.inbox), {"test": TEXTS}, clock
             ),
+            decisions=cast("Any", self.decisions),
             message_chars=20,
             places=self.places,
         )

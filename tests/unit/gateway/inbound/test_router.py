@@ -33,6 +33,25 @@ HELLO, TAX, HIDDEN = (
 SEVERAL = Routes([HIDDEN, TAX, HELLO])
 
 
+async def test_what_an_owner_chooses_below_a_report_is_done_and_nobody_else_decides_it() -> None:
+    store = people(_42=Role.OWNER, _7=Role.MEMBER)
+    door = Door(await opened(store=store), store=store)
+    await door.take(
+        event("Try again", act="choice", choice="report.again.3"),
+        event("Leave it", act="choice", choice="report.leave.3", id="b"),
+        event("Try again", act="choice", choice="report.again.3", person="7", chat="7", id="c"),
+        event("Try again", act="choice", choice="report.again.x", id="d"),
+    )
+    assert door.decisions.all == [("again", 3), ("leave", 3)]
+    assert door.said == [
+        "The conversation of report 3 continues from before the failure.",
+        "Report 3 is left as it is.",
+        "Only owners can decide that.",
+        "Only owners can decide that.",
+    ]
+    assert door.kept == []
+
+
 async def test_messages_and_commands_are_kept_as_they_came() -> None:
     door = Door(await opened("open"))
     photo = Attachment("a.png", "image/png", "file:1", 5)

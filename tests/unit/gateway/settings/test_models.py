@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.settings.models import ModelServer, check_name, source_of
+from gateway.settings.models import ModelServer, check_name, sources_of
 from gateway.settings.tree import Settings, changed, load
 from runtime.core.errors import ConfigError
 
@@ -42,19 +42,19 @@ def test_a_name_leads_to_its_model_and_a_purpose_without_one_to_the_default(
     name: str, source: str, tmp_path: Path
 ) -> None:
     settings = loaded(tmp_path, TABLE)
-    assert source_of(settings.models, name) == source
+    assert sources_of(settings.models, name) == (source,)
     assert settings.models["own"] == ModelServer(model="qwen", base_url="http://127.0.0.1:1/v1")
 
 
 def test_the_setting_model_is_the_default_where_the_table_has_none(tmp_path: Path) -> None:
     settings = loaded(tmp_path, 'model = "openai/x"\n[models]\nfast = "groq/small"\nslow = "default"')
-    assert [source_of(settings.models, name) for name in ("default", "compile", "slow")] == ["default"] * 3
+    assert [sources_of(settings.models, name) for name in ("default", "compile", "slow")] == [("default",)] * 3
 
 
 def test_the_environment_has_them_too(tmp_path: Path) -> None:
     variables = {"PARLEY_MODELS__FAST": "groq/other", "PARLEY_MODELS__OWN__BASE_URL": "http://127.0.0.1:2/v1"}
     models = loaded(tmp_path, TABLE, **variables).models
-    assert models["fast"] == "groq/other"
+    assert models["fast"] == ("groq/other",)
     assert models["own"] == ModelServer(model="qwen", base_url="http://127.0.0.1:2/v1")
     assert changed(loaded(tmp_path, TABLE))["models"] == "4 tables"
 
@@ -68,7 +68,7 @@ def test_the_environment_has_them_too(tmp_path: Path) -> None:
         ),
         ('fast = "a"\na = "b"\nb = "a"', "leads back to itself: "),
         ('speech = "openai/x"', "models.speech: nothing uses a model for speech yet"),
-        ("fast = 3", "models.fast must be a model's name"),
+        ("fast = 3", "models.fast must be a model's name, a list of names"),
         ('"Big One" = "openai/x"', "cannot be the name of a model"),
         ("[models.own]\nbase_url = 'http://x'", "models.own.model: Field required"),
         ("[models.own]\nmodel = 'x'\nbase_ulr = 'http://x'", 'there is no key "base_ulr"; did you mean "base_url"?'),

@@ -30,6 +30,7 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
     "dismissed": {"agent": "1000"},
     "grew": {"page": "3", "at": 0, "text": "x"},
     "intent": {"f": "1000.0", "pos": "0", "name": "Say", "dig": "d", "key": "x"},
+    "model": {"purpose": "execute", "model": "x"},
     "order": {
         "number": 1,
         "orderer": "s",
@@ -42,6 +43,7 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
     "order_begun": {"f": "1000.0"},
     "order_over": {"status": "completed", "val": "x", "error": "e"},
     "order_told": {"ask": "a.1"},
+    "reported": {"seq": 1, "report": 1, "count": 1},
     "run": {"run": "x"},
     "run_over": {"run": "x", "how": "answered"},
     "spawn": {
@@ -56,6 +58,7 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
     },
     "task_answer": {"task": 1, "event": "7", "ask": "a.1"},
     "task_asks": {"task": 1, "ask": "a.1", "pids": ["m1"], "of": ["test:Ada"], "words": True},
+    "uncaught": {"seq": 1, "type": "x", "where": ["a", "b", None, []]},
     "task_over": {"task": 1, "status": "completed", "val": "x", "error": "e", "first": 0, "last": 0},
     "task_posted": {"task": 1, "what": "x"},
     "unremind": {"id": "x"},

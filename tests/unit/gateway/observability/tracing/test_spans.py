@@ -219,6 +219,7 @@ async def test_spans_say_who_talks_with_whom_and_what_it_took(sandbox: MontySand
     assert main.marks == ("step.executed", "turn.completed")
     assert {name: value for name, value in chat.attributes.items() if name not in main.attributes} == {
         "gen_ai.request.model": "scripted",
+        "gen_ai.response.model": "scripted",
         "gen_ai.usage.input_tokens": 100,
         "gen_ai.usage.output_tokens": 20,
         "gen_ai.usage.cache_read.input_tokens": 80,

@@ -1,0 +1,106 @@
+"""The account of a failure, computed from its branch: what, where, the last facts, the likely cause, and what to do.
+
+Nothing of it is stored. Who reads a report gets what the tape still has, and of what was deleted nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.observability.masking import Masking
+from gateway.reports.causes import cause_of
+from runtime.core.errors import ArchiveUnavailable, ContentLocked
+from runtime.core.ids import SessionId
+from runtime.core.plain_text import one_line
+from runtime.core.texts import Texts
+from runtime.stores.reports import Report
+from runtime.tape.facts.frames import FrameReturned
+from runtime.tape.facts.registry import read_as
+from runtime.tape.tape import Fact, TapeReader
+
+LAST_FACTS = 12
+"""The facts before the failure that an account shows."""
+
+_FACT_CHARS = 160
+_WHAT_CHARS = 300
+_UNTOLD = frozenset({"dig", "version", "playbooks"})
+"""Keys of facts that say nothing to a reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account, without secrets. `what` and `facts` are empty where the tape is gone or cannot be read."""
+
+    what: str
+    where: str
+    facts: tuple[str, ...]
+    cause: str
+    advice: str
+    command: str
+
+    def lines(self) -> list[str]:
+        """As it is printed."""
+        shown = [f"what     {self.what or '(the session is gone)'}", f"where    {self.where}"]
+        shown += [f"{'before it' if not number else '':<9}{fact}" for number, fact in enumerate(self.facts)]
+        return [*shown, f"cause    {self.cause}", f"try      {self.advice}", f"goes on  {self.command}"]
+
+
+class Accounts:
+    """Computes them."""
+
+    def __init__(self, tapes: TapeReader, masking: Masking, texts: Texts) -> None:
+        self._tapes = tapes
+        self._masking = masking
+        self._texts = texts
+
+    async def of(self, report: Report) -> Account:
+        """The account of a report's first failure. Raises StorageUnavailable."""
+        facts = await self._before(report)
+        failed = next((fact for fact in facts if fact.seq == report.seq), None)
+        returned = None if failed is None else read_as(failed, FrameReturned)
+        text = returned.error[1] if returned is not None and returned.error is not None else ""
+        lines = returned.raised_at.lines if returned is not None and returned.raised_at is not None else ()
+        cause = cause_of(report.error_type, text)
+        what = f"{report.error_type}: {text}" if text else report.error_type
+        return Account(
+            one_line(self._masking.masked(what), _WHAT_CHARS),
+            self._masking.masked(where_of(report, lines)),
+            tuple(self._told(fact) for fact in facts if fact is not failed),
+            self._texts(f"debug.cause_{cause}"),
+            self._texts(f"debug.try_{cause}"),
+            f"parley debug again {report.number}",
+        )
+
+    async def _before(self, report: Report) -> list[Fact]:
+        """The failure's fact behind the last ones before it; none where they cannot be read."""
+        if not report.session:
+            return []
+        found: list[Fact] = []
+        try:
+            async for fact in self._tapes.read_back(SessionId(report.session), before=report.seq + 1):
+                found.append(fact)
+                if len(found) > LAST_FACTS:
+                    break
+        except (ArchiveUnavailable, ContentLocked):
+            return []
+        return found[::-1]
+
+    def _told(self, fact: Fact) -> str:
+        data = {key: value for key, value in fact.data.items() if key not in _UNTOLD}
+        line = f"{fact.seq} {fact.kind} {self._masking.masked(json.dumps(_shorter(data), ensure_ascii=False))}"
+        return one_line(line, _FACT_CHARS)
+
+
+def where_of(report: Report, lines: Iterable[str] = ()) -> str:
+    """The place of a failure, with the step's text and the file."""
+    places = [report.place]
+    places += [f"“{report.instruction}”"] if report.instruction else []
+    places += [*lines][-1:] or ([report.source] if report.source else [])
+    return ", ".join(places)
+
+
+def _shorter(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value[:_FACT_CHARS] if isinstance(value, str) else value for key, value in data.items()}

@@ -1,0 +1,118 @@
+"""Takes failures that nobody caught: those that are alike are in one report, of which the owners are told once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gateway.access.owner_notices import OwnerNotices
+from gateway.reports.account import Accounts
+from runtime.bus import Bus
+from runtime.core.clock import Clock
+from runtime.core.errors import StorageError
+from runtime.core.message import Choice
+from runtime.core.texts import Texts
+from runtime.events.service import FailureReported
+from runtime.events.sessions import ReportFailed
+from runtime.language.program import Program, Step
+from runtime.sessions.failures import Failure, Reported
+from runtime.stores.reports import Report, ReportStore
+
+AGAIN = "report.again."
+"""The prefix of the choice that tries again; the report's number follows."""
+
+LEAVE = "report.leave."
+"""The prefix of the choice that leaves it."""
+
+_INSTRUCTION_CHARS = 300
+
+
+class FailureDesk:
+    """Implements `runtime.sessions.failures.ReportDesk`. Acts by nothing but telling."""
+
+    def __init__(  # noqa: PLR0913 - what a report is made of, and who hears of it
+        self,
+        store: ReportStore,
+        programs: Mapping[str, Program],
+        accounts: Accounts,
+        owners: OwnerNotices,
+        texts: Texts,
+        clock: Clock,
+        bus: Bus,
+    ) -> None:
+        self._store = store
+        self._programs = programs
+        self._accounts = accounts
+        self._owners = owners
+        self._texts = texts
+        self._clock = clock
+        self._bus = bus
+
+    async def take(self, failure: Failure, /) -> Reported:
+        """Count a failure to its report; the owners hear of a new one. What else than the storage fails in that begins
+        no other report: the log has it."""
+        try:
+            return await self._take(failure)
+        except StorageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a report that fails must not fail what it is about
+            self._bus.publish(ReportFailed(failure.session, repr(error)))
+            return Reported(0, 0)
+
+    async def _take(self, failure: Failure) -> Reported:
+        report = await self._store.add(self._report(failure))
+        if report.count == 1:
+            self._bus.publish(FailureReported(report.number, failure.address.key, report.place, report.error_type))
+            await self._tell(report)
+        return Reported(report.number, report.count)
+
+    async def _tell(self, report: Report) -> None:
+        account = await self._accounts.of(report)
+        choices = (
+            Choice(f"{AGAIN}{report.number}", self._texts("debug.again")),
+            Choice(f"{LEAVE}{report.number}", self._texts("debug.leave")),
+        )
+        await self._owners.tell(
+            f"report.{report.number}",
+            "debug.told_schedule" if report.kind == "schedule" else "debug.told",
+            choices if report.session else (),
+            number=report.number,
+            conversation=report.conversation,
+            where=account.where,
+            what=account.what,
+            cause=account.cause,
+            advice=account.advice,
+        )
+
+    def _report(self, failure: Failure) -> Report:
+        now_s = self._clock.now().timestamp()
+        instruction, source = self._instruction(failure)
+        return Report(
+            kind=failure.kind,
+            session=failure.session,
+            seq=failure.seq,
+            conversation=failure.address.key,
+            program=failure.program,
+            version=failure.version,
+            agent=failure.agent,
+            playbook=failure.playbook,
+            step=failure.step,
+            error_type=failure.error_type,
+            mark=failure.mark,
+            first_s=now_s,
+            last_s=now_s,
+            instruction=instruction,
+            source=source,
+        )
+
+    def _instruction(self, failure: Failure) -> tuple[str, str]:
+        """The text of the step in the program, and its place; of a playbook without steps its place alone."""
+        program = self._programs.get(failure.program)
+        agent = None if program is None else program.agent(failure.agent)
+        spec = None if agent is None else agent.playbook(failure.playbook)
+        if spec is None:
+            return "", ""
+        steps: dict[str, Step] = {step.line: step for top in spec.steps for step in top.walk()}
+        step = steps.get(failure.step.partition(":")[2].rpartition(":")[0])
+        place = spec.span if step is None else step.span
+        text = "" if step is None else " ".join(step.text.split())[:_INSTRUCTION_CHARS]
+        return text, f"{place.file.rpartition('/')[2]}:{place.line}"

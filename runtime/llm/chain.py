@@ -1,0 +1,156 @@
+"""A chain of models: what one does not answer, the next one does.
+
+An overload, an outage, a spent quota, a refused key or silence before the first piece goes on with the next model at
+once. A piece that was read has had effects, so an answer that breaks off fails; whoever reads it asks for the rest, and
+that goes to the next model, because the first one cools down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from runtime.core.errors import (
+    LLMError,
+    LLMKeyRefused,
+    LLMProcessLost,
+    LLMQuotaSpent,
+    LLMRateLimited,
+    LLMTimeout,
+    LLMUnavailable,
+)
+from runtime.events.happening import Tell
+from runtime.events.service import ModelFellBack, ModelKeyRefused
+from runtime.llm.answering import Answer, AnsweringClient
+from runtime.llm.client import CompletionRequest, Usage, warm_up
+from runtime.llm.cooldowns import Cooldowns
+
+_GOES_ON = (LLMRateLimited, LLMUnavailable, LLMTimeout, LLMKeyRefused, LLMQuotaSpent)
+_MAY_PASS = (LLMRateLimited, LLMUnavailable)
+
+
+class Link(NamedTuple):
+    """A model of a chain, by its name in the settings."""
+
+    name: str
+    client: AnsweringClient
+
+
+class ModelChain:
+    """Several models in the order of preference; at least two."""
+
+    def __init__(self, links: Sequence[Link], cooldowns: Cooldowns, on_event: Tell) -> None:
+        self.links = tuple(links)
+        self._cooldowns = cooldowns
+        self._on_event = on_event
+
+    @property
+    def model(self) -> str:
+        """The first one's name."""
+        return self.links[0].client.model
+
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+        """Whether all of them take pictures: whichever answers gets them."""
+        known = [await link.client.sees() for link in self.links]
+        return False if False in known else None if None in known else True
+
+    async def warm_up(self) -> None:
+        for link in self.links:
+            await warm_up(link.client)
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[_ChainAnswer]:
+        """The answer of the first model that gives one. Requests are made when the answer is iterated."""
+        answer = _ChainAnswer(self, request)
+        try:
+            yield answer
+        finally:
+            await answer.aclose()
+
+    async def order(self) -> Sequence[Link]:
+        """The models to ask, in order: those that do not cool down; where all do, those that are ready first."""
+        cooling = await self._cooldowns.current()
+        ready = [link for link in self.links if link.name not in cooling]
+        return ready or sorted(self.links, key=lambda link: cooling[link.name].until_s)
+
+    async def failed(self, link: Link, error: LLMError, following: Link | None) -> None:
+        """A model has failed, and `following` is asked in its place, if there is one."""
+        if not isinstance(error, LLMProcessLost):  # that is not the provider's doing
+            await self._cooldowns.begin(link.name, error)
+        if isinstance(error, LLMKeyRefused):
+            self._on_event(ModelKeyRefused(link.client.model, link.name, str(error)))
+        following_model = None if following is None else following.client.model
+        self._on_event(ModelFellBack(link.client.model, following_model, f"{type(error).__name__}: {error}"))
+
+    async def answered(self, link: Link) -> None:
+        """A model has answered."""
+        await self._cooldowns.end(link.name)
+
+
+class _ChainAnswer:
+    """One answer. It can be iterated once."""
+
+    def __init__(self, chain: ModelChain, request: CompletionRequest) -> None:
+        self._chain = chain
+        self._request = request
+        self._answer: Answer | None = None
+        self._pieces: AsyncIterator[str] | None = None
+        self._iteration: AsyncGenerator[str, None] | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens in the count of the one that answers; complete when the iteration has ended."""
+        return Usage() if self._answer is None else self._answer.usage
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        self._iteration = self._run()
+        return self._iteration
+
+    async def aclose(self) -> None:
+        """Stop the request if it is still running."""
+        if self._iteration is not None:
+            await self._iteration.aclose()
+        if self._answer is not None:
+            await self._answer.aclose()
+
+    async def _run(self) -> AsyncGenerator[str, None]:
+        link, piece = await self._begun()
+        await self._chain.answered(link)
+        while piece is not None:
+            yield piece
+            try:
+                piece = await self._next()
+            except _GOES_ON as error:
+                await self._chain.failed(link, error, None)
+                raise
+
+    async def _begun(self) -> tuple[Link, str | None]:
+        """The first model that answers, and its first piece; None for an empty answer.
+
+        When none does, the first of those whose failure may pass is asked again, with pauses.
+        """
+        order = await self._chain.order()
+        failures: list[tuple[Link, LLMError]] = []
+        for number, link in enumerate(order):
+            try:
+                return link, await self._first(link, max_retries=0)
+            except _GOES_ON as error:
+                failures.append((link, error))
+                following = order[number + 1] if number + 1 < len(order) else None
+                await self._chain.failed(link, error, following)
+        patient = next((link for link, error in failures if isinstance(error, _MAY_PASS)), None)
+        if patient is None:
+            raise failures[-1][1]
+        return patient, await self._first(patient)
+
+    async def _first(self, link: Link, max_retries: int | None = None) -> str | None:
+        if self._answer is not None:
+            await self._answer.aclose()
+        self._answer = link.client.answer(self._request, max_retries)
+        self._pieces = aiter(self._answer)
+        return await self._next()
+
+    async def _next(self) -> str | None:
+        assert self._pieces is not None
+        return await anext(self._pieces, None)

@@ -1,0 +1,55 @@
+"""A failure on Telegram ends in one report that names the step, however often it happens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.gateway_process import ROOT, gateway, parley
+from tests.e2e.talks import TelegramTalk, until, until_begun
+from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
+from tests.fakes.telegram.server import serving
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+
+BAKER = ROOT / "tests" / "e2e" / "programs" / "baker.pb"
+HELLO = "I share a cake."
+OWNER = 300
+
+
+async def test_ten_alike_failures_are_one_report_to_the_owner_that_names_the_step(tmp_path: Path) -> None:
+    platform = TelegramPlatform()
+    async with serving(platform) as address:
+        environment = {
+            "PARLEY_TELEGRAM__TOKEN": TOKEN,
+            "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot",
+            "PARLEY_TELEGRAM__ACCESS": "open",
+            "PARLEY_TELEGRAM__OWNERS": str(OWNER),
+        }
+        async with gateway(tmp_path, BAKER, environment):
+            owner = TelegramTalk(platform, chat=OWNER)
+            await owner.say("hi")
+            await until(owner, HELLO)
+            others = [TelegramTalk(platform, chat=400 + number) for number in range(10)]
+            for other in others:
+                await other.say("hi")
+            for other in others:
+                await until(other, HELLO)
+                await other.say("0")
+            for other in others:
+                await until_begun(other, "⚠️ Divide failed: ")
+            await until_begun(owner, "🐞 Report 1")
+            told = owner.texts()[-1]
+            assert "Baker: Divide:01:EXE, “Set $share to 12 / $people”" in told
+            assert "a calculation has no result" in told
+            (report,) = [row for row in platform.messages(OWNER) if row.buttons]
+            leave = {button["text"]: button["callback_data"] for row in report.buttons for button in row}["Leave it"]
+            platform.press(leave, chat=OWNER, person=OWNER)
+            await until_begun(owner, "Report 1 is left as it is.")
+            assert len(owner.texts()) == 3
+            _, listed, _ = await parley(tmp_path, "debug", "list")
+            assert "PlaybookError" in listed
+            assert " 10 " in listed.splitlines()[1]
+            _, shown, _ = await parley(tmp_path, "debug", "show", "1")
+            assert "goes on  parley debug again 1" in shown

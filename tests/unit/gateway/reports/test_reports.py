@@ -1,0 +1,207 @@
+"""Failures that nobody catches: one report for those that are alike, one message, and another try on demand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gateway.access.owner_notices import OwnerNotices
+from gateway.observability.masking import Masking
+from gateway.reports.account import Accounts
+from gateway.reports.again import Decisions
+from gateway.reports.desk import AGAIN, LEAVE, FailureDesk
+from runtime.bus import Bus
+from runtime.core.address import Address
+from runtime.core.texts import english
+from runtime.language.program import Op, Program, Step
+from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.failures import Failure, Reported
+from runtime.stores.inbox import NOTICE, InboxEvent, shard_of
+from tests.fakes.crash_world import World
+from tests.fakes.memory.catalog import MemorySessionCatalog
+from tests.fakes.memory.reports import MemoryReports
+from tests.fakes.records import MemoryRecords
+from tests.fakes.sleepers import Sleepers
+from tests.unit.runtime.sessions.programs import SPAN, agent, program, python
+
+pytestmark = pytest.mark.anyio
+
+OWNER = Address("test", "owner")
+SECRET = "sk-very-secret-key"
+
+
+def worker(broken: Path | None = None) -> Program:
+    """Fails while a file is there, or at the word "fail"."""
+    code = f"""
+import os
+
+async def Main():
+    await Do(variables.get("startup_message") or "-")
+    await Listen()
+
+async def Listen():
+    for message in await WaitForMessage("user"):
+        await Do(message["text"])
+    return Again()
+
+async def Do(text):
+    if "fail" in text or os.path.exists({str(broken or "/nowhere/at/all")!r}):
+        raise ValueError("no such cake, {SECRET}")
+    await Say("user", "done: " + text)
+"""
+    main = python("Main", trigger="BGN When program starts")
+    return program(agent("Worker", main, python("Listen"), python("Do", "text"), code=code))
+
+
+class Office:
+    """Processes whose failures come to a desk, and an owner who has written in private."""
+
+    def __init__(self, sandbox: MontySandbox, own: Program | None = None, world: World | None = None) -> None:
+        made = own or worker()
+        self.sleepers = sleepers = Sleepers(made, sandbox, world or World(()))
+        self.store = MemoryReports()
+        self.bus = Bus(sleepers.clock)
+        self.happened: list[str] = []
+        self.bus.subscribe("*", lambda event: self.happened.append(event.name))
+        self.accounts = Accounts(sleepers.store, Masking([SECRET]), english())
+        self.owners = OwnerNotices(MemoryRecords(), _everybody, sleepers.inbox, {"test": english()}, sleepers.clock)
+        self.desk = FailureDesk(
+            self.store, {made.name: made}, self.accounts, self.owners, english(), sleepers.clock, self.bus
+        )
+        sleepers.reports = self.desk
+
+    async def open(self) -> None:
+        await self.owners.seen("test:owner", OWNER)
+
+    async def settled(self, count: int) -> None:
+        """Every failure so far is in a report."""
+
+        def reported() -> bool:
+            return sum(report.count for report in self.store._kept.values()) >= count
+
+        while not await self.sleepers.live(reported):
+            pass
+        while not await self.sleepers.live(lambda: True):
+            pass
+
+    async def notices(self) -> list[InboxEvent]:
+        entries = await self.sleepers.inbox.read({shard_of(OWNER.key): "0"}, wait_s=0)
+        return [entry.event for entry in entries if entry.event.kind == NOTICE]
+
+
+async def _everybody(_person: str) -> bool:
+    return True
+
+
+async def test_a_failure_becomes_a_report_that_names_the_place_and_leads_to_the_fact(sandbox: MontySandbox) -> None:
+    office = Office(sandbox)
+    await office.open()
+    await office.sleepers.post("1", "fail")
+    await office.settled(1)
+    (report,) = await office.store.all()
+    assert (report.agent, report.playbook, report.error_type, report.count) == ("Worker", "Do", "ValueError", 1)
+    account = await office.accounts.of(report)
+    assert account.what == "ValueError: no such cake, ********"
+    assert account.where.startswith("Worker: Do, ")
+    assert account.command == "parley debug again 1"
+    assert any(" heard " in fact and "fail" in fact for fact in account.facts)
+    assert SECRET not in "\n".join(account.lines())
+    assert "failure.reported" in office.happened
+
+
+async def test_ten_alike_failures_are_one_report_and_one_message_with_two_choices(sandbox: MontySandbox) -> None:
+    office = Office(sandbox)
+    await office.open()
+    for number in range(10):
+        await office.sleepers.post(str(number), "fail")
+        await office.settled(number + 1)
+    (report,) = await office.store.all()
+    assert report.count == 10
+    (notice,) = await office.notices()
+    assert notice.text.startswith(
+        "🐞 Report 1: something failed in test:1.\nWhat: ValueError: no such cake, ********\n"
+    )
+    assert [choice["id"] for choice in notice.attachments] == [f"{AGAIN}1", f"{LEAVE}1"]
+
+
+async def test_crashes_anywhere_count_a_failure_once_and_tell_it_once(sandbox: MontySandbox) -> None:
+    point, deaths = 0, 0
+    while point <= deaths:
+        point += 1
+        office = Office(sandbox, world=World((), crashes=[point]))
+        await office.open()
+        await office.sleepers.post("1", "fail")
+        await office.settled(1)
+        assert [report.count for report in await office.store.all()] == [1], f"killed at point {point}"
+        assert len(await office.notices()) == 1, f"killed at point {point}"
+        deaths += office.sleepers.world.deaths
+    assert deaths > 8
+
+
+async def test_a_report_that_cannot_be_made_fails_nothing_else(sandbox: MontySandbox) -> None:
+    office = Office(sandbox)
+    office.accounts._masking = None  # type: ignore[assignment]
+    await office.open()
+    await office.sleepers.post("1", "fail")
+    await office.settled(1)
+    await office.sleepers.post("2", "work")
+    assert await office.sleepers.live(lambda: "done: work" in office.sleepers.chat)
+    assert office.happened.count("report.failed") == 1
+    assert len(await office.store.all()) == 1
+
+
+async def test_the_step_s_text_and_its_line_stand_in_the_report(sandbox: MontySandbox) -> None:
+    (worker_spec,) = worker().agents
+    playbooks = tuple(
+        replace(spec, steps=(Step("01", Op.EXE, "Weigh  the cake", replace(SPAN, line=7)),))
+        if spec.name == "Do"
+        else spec
+        for spec in worker_spec.playbooks
+    )
+    office = Office(sandbox, program(replace(worker_spec, playbooks=playbooks)))
+    failure = Failure("uncaught", "s", 3, OWNER, "test", "v", "Worker", "Do", "Do:01:EXE", "ValueError", "s:3")
+    assert await office.desk.take(failure) == Reported(1, 1)
+    (report,) = await office.store.all()
+    assert (report.instruction, report.source) == ("Weigh the cake", "test.pb:7")
+    assert (await office.accounts.of(report)).where == "Worker: Do:01:EXE, “Weigh the cake”, test.pb:7"
+    assert (await office.accounts.of(report)).what == "ValueError"
+
+
+async def test_what_failed_is_tried_again_from_before_its_words_and_once(sandbox: MontySandbox, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    office = Office(sandbox, worker(broken))
+    sleepers = office.sleepers
+    await sleepers.post("1", "hello")
+    assert await sleepers.live(lambda: "done: hello" in sleepers.chat)
+    broken.touch()
+    await sleepers.post("2", "cake")
+    await office.settled(1)
+    broken.unlink()
+    decisions = Decisions(office.store, _catalog(sleepers), sleepers.store, sleepers.inbox, sleepers.clock)
+    assert [await decisions.again(1), await decisions.again(1), await decisions.leave(1)] == ["again", "done", "done"]
+    assert await decisions.again(2) == "gone"
+    assert await sleepers.live(lambda: "done: cake" in sleepers.chat)
+    assert sleepers.chat.count("done: cake") == 1
+    assert sleepers.chat.count("done: hello") == 1
+    assert any(text.startswith("↩️ Something failed here.") for text in sleepers.chat)
+
+
+async def test_the_first_words_of_a_conversation_are_tried_again_in_a_new_one(
+    sandbox: MontySandbox, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    broken.touch()
+    office = Office(sandbox, worker(broken))
+    sleepers = office.sleepers
+    await sleepers.post("1", "cake")
+    await office.settled(1)
+    broken.unlink()
+    decisions = Decisions(office.store, _catalog(sleepers), sleepers.store, sleepers.inbox, sleepers.clock)
+    assert await decisions.again(1) == "again"
+    assert await sleepers.live(lambda: "done: cake" in sleepers.chat)
+
+
+def _catalog(sleepers: Sleepers) -> MemorySessionCatalog:
+    return MemorySessionCatalog(sleepers.store, sleepers.leases)

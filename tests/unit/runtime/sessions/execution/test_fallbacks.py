@@ -1,0 +1,53 @@
+"""A model that fails in a conversation: the next one goes on in the same message, and nothing is said twice."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from runtime.core.errors import LLMUnavailable
+from runtime.llm.models import Models
+from runtime.sandbox.monty import MontySandbox
+from tests.fakes.crash_world import World
+from tests.fakes.providers import ScriptedProvider, chain_of
+from tests.fakes.talk import talking
+from tests.unit.runtime.execution.processor.walking import compiled, main
+
+pytestmark = pytest.mark.anyio
+
+BEGUN = "The river rises in the hills behind the old mill, and from there it flows "
+REST = "down to the sea, which it reaches after nine days."
+DOWN = LLMUnavailable("the line is cut")
+TELLS = main("- Tell the user about the river", "- Tell the user about the sea", "- End program")
+
+
+async def test_the_next_model_goes_on_in_the_same_message_and_the_tape_says_who_answered(sandbox: MontySandbox) -> None:
+    world = World(())
+    first = ScriptedProvider((f"[1] {BEGUN}down", DOWN))
+    second = ScriptedProvider(REST, "The sea is wide.")
+    models = Models({"default": chain_of(world.clock, {"a": first, "b": second})})
+    async with talking(await compiled(TELLS), models, sandbox, world=world) as talk:
+        assert await talk.say("hi") == [BEGUN + REST, "The sea is wide."]
+        assert f"<begun>{BEGUN}" in second.asked[0].messages[-1].content
+        answered = [fact["model"] for fact in talk.facts("model")]  # type: ignore[index]
+        broke_off = [event.data["model"] for event in talk.named("llm.broke_off")]
+        by = [event.data["model"] for event in talk.named("llm.answered")]
+    assert answered == ["openai/a", "openai/b"]
+    assert (broke_off, by) == (["openai/a"], ["openai/b"] * 2)
+
+
+async def test_a_crash_between_the_first_ones_failure_and_the_second_ones_answer_repeats_nothing(
+    sandbox: MontySandbox,
+) -> None:
+    world, program = World(()), await compiled(TELLS)
+    held = ScriptedProvider("never", gate=anyio.Event())
+    models = Models({"default": chain_of(world.clock, {"a": ScriptedProvider(DOWN), "b": held})})
+    async with talking(program, models, sandbox, world=world) as talk:
+        talk.post("hi")
+        await talk.until(lambda: bool(held.asked))
+    second = ScriptedProvider(f"[1] {BEGUN}{REST}\n[2] The sea is wide.")
+    models = Models({"default": chain_of(world.clock, {"a": ScriptedProvider(DOWN), "b": second})})
+    async with talking(program, models, sandbox, world=world) as talk:
+        await talk.until(lambda: talk.chat[-1:] == ["The sea is wide."])
+        assert talk.chat == [BEGUN + REST, "The sea is wide."]
+    assert len(second.asked) == 1
