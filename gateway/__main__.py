@@ -11,7 +11,7 @@ from gateway.settings.hidden_keys import hide_keys
 def main() -> None:
     """Run the command line. Ctrl-C before a command has begun ends the process without a word."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if sys.argv[1:2] == ["run"]:
+    if sys.argv[1:2] in (["run"], ["standby"]):
         hide_keys()
     from gateway.cli.commands import app  # noqa: PLC0415 - takes a while, in which Ctrl-C may come
 

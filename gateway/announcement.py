@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from gateway.catalog import is_web
+from gateway.foundation import Foundation
 from gateway.inbound.routing import Routes
 from gateway.jobs.schedules import Schedule
 from gateway.programs.tool_servers import remote_lines
@@ -16,6 +17,27 @@ from runtime.language.program import Program
 from runtime.sandbox.wrapping import Wrapping
 
 _WIDTH = 10
+_ASKED_ELSEWHERE = "asked by agent nodes"
+
+
+def all_lines(foundation: Foundation, port: int, agents: int, platforms: Mapping[str, Platform]) -> list[str]:
+    """What a process says when it serves, at this port. `agents` is the number of nodes that serve conversations."""
+    settings, engine = foundation.settings, foundation.engine
+    people_come = settings.nodes.people_come
+    return [
+        *listed_under("web chat" if people_come else "health", [f"http://{host_for_people(settings.web.host)}:{port}"]),
+        *role_lines(settings.nodes.role, agents),
+        *door_lines(settings.web if people_come else None, None if engine is None else engine.sandbox.wrapping),
+        *start_lines(
+            foundation.routes,
+            foundation.programs.values(),
+            _ASKED_ELSEWHERE if engine is None else engine.model_line,
+            foundation.schedules,
+            platforms if people_come else {},
+            foundation.clock.now(),
+        ),
+        *([] if foundation.debugger is None else listed_under("debugger", [foundation.debugger.line])),
+    ]
 
 
 def start_lines(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -23,17 +23,19 @@ from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
-from gateway.announcement import door_lines, host_for_people, listed_under, role_lines, start_lines
+from gateway.announcement import all_lines
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
 from gateway.foundation import (
     Cluster,
     Foundation,
+    Reporting,
     bus_of,
     cluster_of,
     jobs_of,
     limits_of,
+    model_doors_of,
     node_context_of,
     reporting_of,
     schedules_of,
@@ -56,20 +58,9 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import (
-    Engine,
-    decisions_of,
-    front_gauges,
-    gauges_of,
-    keeping_of,
-    open_archive,
-    open_engine,
-    open_storage,
-    people_in,
-)
+from gateway.parts import Engine, front_gauges, gauges_of, open_archive, open_engine, open_storage, people_in
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
-from gateway.reports.desk import FailureDesk
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
@@ -84,7 +75,6 @@ from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.lowering.model import ModelLowerer
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.sessions.registry import Registry
-from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
 from runtime.storage.redis.files import RedisFileStore
@@ -97,8 +87,6 @@ from runtime.stores.sessions import LeaseHolder
 
 _CLOSE_LIMIT_S = 0.3
 """The time for an adapter to close its connections: people wait for a stop to end."""
-
-_ASKED_ELSEWHERE = "asked by agent nodes"
 
 
 async def serve(
@@ -192,7 +180,7 @@ async def _start(
     limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
     reporting = reporting_of(foundation, notices)
-    entrance = _entrance(foundation, inbox, outbound, people, limits, notices)
+    entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
     member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
     platforms |= await _platforms(chosen, people, clock, replace(entrance, kept=heard_of))
@@ -200,19 +188,20 @@ async def _start(
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
     scrape = counting(settings.metrics, bus, gauges)
-    app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts)
-    if settings.nodes.people_come:
-        clients = bus_of(foundation, tasks), tapes_of(foundation, inbox, stack)
-        options = await web_options_of(web, foundation, scrape, *clients)
+    if not settings.nodes.people_come:
+        doors = model_doors_of(foundation)
+        app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
+    else:
+        tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
+        options = await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes)
         app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
     port = await _open_web(web, app, settings.web, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
     if foundation.engine is not None:
-        tasks.start_soon(jobs_of(foundation, inbox, reporting[1], cluster.patient).run)
+        tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
 
-    on_ready(
-        _ready(foundation, port, cluster.roster.nodes, heard, partial(_drain, foundation, service, cluster.schedulers))
-    )
+    lines = all_lines(foundation, port, cluster.roster.nodes, heard)
+    on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers)))
 
 
 def _member(  # noqa: PLR0913 - the parts of a node
@@ -223,7 +212,7 @@ def _member(  # noqa: PLR0913 - the parts of a node
     files: Files,
     limits: Limits,
     attend: Attend,
-    reporting: tuple[FailureDesk, Runs],
+    reporting: Reporting,
     tasks: TaskGroup,
 ) -> tuple[Member, Gauges, Kept]:
     """What this process is to the others, its gauges, and who hears of each event that is kept."""
@@ -231,10 +220,8 @@ def _member(  # noqa: PLR0913 - the parts of a node
     if engine is None:
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
         return Front(cluster.roster, cluster.renewal, absence.run), front_gauges(connection), absence.note
-    reports, runs = reporting
-    schedules = schedules_of(foundation, inbox, attend, runs, tasks)
-    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, tasks)
-    around = replace(around, runs=runs, reports=reports)
+    schedules = schedules_of(foundation, inbox, attend, reporting.runs, tasks)
+    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, reporting, tasks)
     registry = Registry(around, inbox, tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
@@ -248,33 +235,6 @@ async def _drain(foundation: Foundation, service: Service, schedulers: Scheduler
         foundation.debugger.close()
     await service.drain(foundation.settings.nodes.drain_s if within_s is None else within_s)
     await schedulers.drain()
-
-
-def _ready(
-    foundation: Foundation,
-    port: int,
-    agents: int,
-    platforms: Mapping[str, Platform],
-    drain: Callable[[float | None], Awaitable[None]],
-) -> Ready:
-    settings, engine = foundation.settings, foundation.engine
-    people_come = settings.nodes.people_come
-    model_line = _ASKED_ELSEWHERE if engine is None else engine.model_line
-    lines = [
-        *role_lines(settings.nodes.role, agents),
-        *door_lines(settings.web if people_come else None, None if engine is None else engine.sandbox.wrapping),
-        *start_lines(
-            foundation.routes,
-            foundation.programs.values(),
-            model_line,
-            foundation.schedules,
-            platforms if people_come else {},
-            foundation.clock.now(),
-        ),
-        *([] if foundation.debugger is None else listed_under("debugger", [foundation.debugger.line])),
-    ]
-    url = f"http://{host_for_people(settings.web.host)}:{port}"
-    return Ready("web chat" if people_come else "health", url, lines, drain)
 
 
 async def _open_web(web: WebAdapter, app: Starlette, settings: WebSettings, tasks: TaskGroup) -> int:
@@ -308,7 +268,7 @@ def _entrance(
     outbound: Outbound,
     people: People,
     limits: Limits,
-    owners: OwnerNotices,
+    reporting: Reporting,
 ) -> Entrance:
     return Entrance(
         inbox=inbox,
@@ -322,8 +282,8 @@ def _entrance(
         origins=_origins(foundation),
         limits=limits,
         people=people,
-        owners=owners,
-        decisions=decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive)),
+        owners=reporting.owners,
+        decisions=reporting.decisions,
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),
     )

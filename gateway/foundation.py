@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from anyio.abc import TaskGroup
+from starlette.routing import BaseRoute, Mount
 
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Owners
@@ -18,6 +19,9 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
+from gateway.clients.model.budget import Budgets
+from gateway.clients.model.door import PREFIX as MODELS
+from gateway.clients.model.door import ModelDoor
 from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
@@ -36,11 +40,13 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, keeping_of, plain
+from gateway.parts import Engine, decisions_of, keeping_of, plain
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
+from gateway.reports.again import Decisions
 from gateway.reports.desk import FailureDesk
-from gateway.settings.clients import client_scopes, client_tokens
+from gateway.reports.inquiry import Inquiry
+from gateway.settings.clients import client_budgets, client_scopes, client_tokens
 from gateway.settings.tree import Settings, process_environment
 from gateway.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.tapes.journals import Journals
@@ -70,6 +76,7 @@ from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
 from runtime.storage.embedded.data_directory import node_id
+from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.event_log import RedisEventLog
@@ -183,17 +190,32 @@ def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *
     return Renewal(opened, holder, clock, runner=in_thread, announces=announces)
 
 
-def reporting_of(foundation: Foundation, owners: OwnerNotices) -> tuple[FailureDesk, Runs]:
-    """The desk for failures that nobody catches, and the runs of schedules, which turn to it."""
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """The owners' notices, the desk for failures that nobody catches, what owners decide about them, and the runs of
+    schedules, which turn to the desk."""
+
+    owners: OwnerNotices
+    desk: FailureDesk
+    decisions: Decisions
+    runs: Runs
+
+
+def reporting_of(foundation: Foundation, owners: OwnerNotices) -> Reporting:
+    """What failures come to, and runs of schedules."""
     desk = _failure_desk(foundation, owners)
-    return desk, _runs(foundation, desk)
+    decisions = decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive))
+    return Reporting(owners, desk, decisions, _runs(foundation, desk))
 
 
 def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> FailureDesk:
     tapes = RedisSessionStore(foundation.connection, foundation.archive)
     accounts = Accounts(tapes, foundation.masking, foundation.texts)
-    store, own = RedisReports(foundation.connection), foundation
-    return FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus)
+    own, wanted, inquiry = foundation, foundation.settings.reports, None
+    if wanted.ask_model and own.engine is not None:
+        inquiry = Inquiry(own.engine.llm, tapes, own.programs, own.masking, wanted)
+    store = RedisReports(own.connection)
+    return FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus, inquiry)
 
 
 def _runs(foundation: Foundation, desk: FailureDesk) -> Runs:
@@ -225,6 +247,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     files: Files,
     limits: Limits,
     schedules: Schedules,
+    reporting: Reporting,
     tasks: TaskGroup,
 ) -> NodeContext:
     """The context of this node's sessions; their background work starts in `tasks`."""
@@ -271,6 +294,8 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         calls=extensions.calls,
         seen=bool(settings.clients),
         schedules=schedules,
+        runs=reporting.runs,
+        reports=reporting.desk,
     )
 
 
@@ -314,22 +339,35 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
         clock,
     )
     registers = Registers(RedisNodeStore(connection).living, catalog, list(own.participants.tokens))
-    return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
+    return ClientBus(
+        admission, feed, service, registers, clock, [*doors_of(own, shared, tasks), *model_doors_of(foundation)]
+    )
 
 
-def tapes_of(foundation: Foundation, inbox: RedisInbox, stack: AsyncExitStack) -> TapeService | None:
+def model_doors_of(foundation: Foundation) -> Sequence[BaseRoute]:
+    """The routes by which clients ask models; none where there are no clients, or no models."""
+    own, clock, engine = foundation.settings, foundation.clock, foundation.engine
+    if not own.clients or engine is None:
+        return []
+    budgets = Budgets(client_budgets(own.clients), RedisCounters(foundation.connection), clock)
+    admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
+    return [Mount(MODELS, ModelDoor(admission, engine.llm.clients, budgets, foundation.bus, clock).app())]
+
+
+def tapes_of(
+    settings: Settings, connection: RedisConnection, archive: Archive | None, clock: Clock, stack: AsyncExitStack
+) -> TapeService | None:
     """The tape service for clients, which ends with `stack`; None if there are none."""
-    own, connection, clock = foundation.settings, foundation.connection, foundation.clock
-    if not own.clients:
+    if not settings.clients:
         return None
-    sessions = RedisSessionStore(connection, foundation.archive)
-    catalog = keeping_of(own, connection, foundation.archive).catalog
-    bounds = own.tapes
+    sessions, inbox = RedisSessionStore(connection, archive), RedisInbox(connection)
+    catalog, bounds = keeping_of(settings, connection, archive).catalog, settings.tapes
     notebooks = RedisNotebooks(connection, sessions.news, notebooks=bounds.notebooks, entries=bounds.entries)
-    search = Search(notebooks, foundation.data_dir / "tapes-index.sqlite")
+    sealed = connection.sealing.shared is not PLAIN
+    search = Search(notebooks, settings.data_dir / "tapes-index.sqlite", sealed=sealed)
     stack.callback(search.close)
     return TapeService(
-        Admission(client_tokens(own.clients), client_scopes(own.clients), clock),
+        Admission(client_tokens(settings.clients), client_scopes(settings.clients), clock),
         Tapes(notebooks, catalog, sessions),
         Journals(catalog, inbox, inbox.knows, clock),
         search,

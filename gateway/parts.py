@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -105,6 +105,37 @@ async def open_storage(
             for warning in (await examine(connection)).warnings:
                 on_event(StorageDoubted(warning))
         yield connection
+
+
+@contextmanager
+def own_folder(settings: Settings, name: str) -> Iterator[Path]:
+    """A folder below the data directory for a process beside the gateway, which has a name of its own there. Raises
+    ConfigError where another process uses it."""
+    from runtime.storage.embedded.data_directory import exclusive_use, prepare
+
+    folder = prepare(prepare(settings.data_dir) / name)
+    with exclusive_use(folder):
+        yield folder
+
+
+@asynccontextmanager
+async def shared_storage(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[Mapping[str, str]]:
+    """The database for several processes on this machine; yields the variables that tell them where it is.
+
+    Without a Redis in the settings it is the Valkey of the data directory, whose archive they share. Nobody else uses
+    that directory meanwhile. Raises ConfigError.
+    """
+    from runtime.storage.embedded.data_directory import exclusive_use, prepare
+    from runtime.storage.embedded.valkey import EmbeddedValkey
+
+    data_dir = prepare(settings.data_dir)
+    with exclusive_use(data_dir):
+        if settings.redis_url is not None:
+            yield {}
+            return
+        archive = settings.retention.archive_url or f"sqlite:///{data_dir / 'archive.sqlite'}"
+        async with EmbeddedValkey(data_dir, on_event=on_event) as socket:
+            yield {"PARLEY_REDIS_URL": f"unix://{socket}", "PARLEY_RETENTION__ARCHIVE_URL": archive}
 
 
 @asynccontextmanager

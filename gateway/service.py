@@ -27,12 +27,10 @@ from runtime.sessions.registry import Registry
 class Ready:
     """The gateway serves.
 
-    `port` is what is at `url`. `lines` are further facts for people: model, platforms, pairing codes. Await `drain`
-    before a stop, with the time that running work may take (None: as the settings say); see `Service.drain`.
+    `lines` are facts for people: where to go, model, platforms, pairing codes. Await `drain` before a stop, with the
+    time that running work may take (None: as the settings say); see `Service.drain`.
     """
 
-    port: str
-    url: str
     lines: Sequence[str]
     drain: Callable[[float | None], Awaitable[None]]
 

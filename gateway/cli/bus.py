@@ -32,7 +32,7 @@ def bus(
         settings = load_settings(config, {"data_dir": data_dir})
 
         async def serve(on_ready: Callable[[Ready], None]) -> None:
-            from gateway.bus_alone import serve_bus
+            from gateway.alone import serve_bus
 
             await serve_bus(settings, program or [], host, port, on_ready=on_ready)
 

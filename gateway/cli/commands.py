@@ -20,6 +20,8 @@ from gateway.cli.keys import app as keys
 from gateway.cli.run import run
 from gateway.cli.sessions import app as sessions
 from gateway.cli.slack import app as slack
+from gateway.cli.standby import standby
+from gateway.cli.tape import tape
 from gateway.cli.tasks import app as tasks
 from gateway.version import VERSION
 
@@ -52,7 +54,9 @@ def options(
 
 
 app.command()(run)
+app.command()(standby)
 app.command(short_help="Serve the bus for other programs alone.")(bus)
+app.command(short_help="Serve the tapes for other programs alone.")(tape)
 app.command("compile", short_help="Show PROGRAM as PBAsm, or what is wrong with it.")(compile_programs)
 app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)
 app.command(short_help="Check the installation, or the files of a program.")(check)

@@ -10,6 +10,7 @@ import typer
 
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors
 from gateway.cli.until_stopped import serve_until_stopped
+from gateway.cli.with_parent import end_with_standard_input
 
 if TYPE_CHECKING:
     from gateway.observability.debugger.server import DebugAddress
@@ -34,8 +35,11 @@ def run(  # noqa: PLR0913 - options of a command
     stop_on_entry: Annotated[
         bool, typer.Option("--stop-on-entry", help="Wait for the editor; each session stops at its first playbook.")
     ] = False,
+    with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
 ) -> None:
     """Start the gateway and say where to go; Ctrl-C stops it."""
+    if with_parent:
+        end_with_standard_input()
     with plain_errors():
         flags = {"model": model, "web.host": host, "web.port": port, "data_dir": data_dir, "nodes.role": role}
         settings = load_settings(config, flags)

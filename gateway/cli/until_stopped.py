@@ -80,6 +80,5 @@ async def _stopped(stopping: Event, drains: Sequence[Callable[[], Awaitable[None
 
 def _announce(ready: Ready) -> None:
     say("Parley is running. Ctrl-C stops it.")
-    say(f"  {ready.port:<10} {ready.url}")
     for line in ready.lines:
         say(f"  {line}")

@@ -22,7 +22,7 @@ _WHAT = ("events", "tasks", "tapes")
 
 _FORMS = (
     "events:read:<pattern>, events:write:<pattern>, tasks:read:<program>, tasks:write:<program>, tapes:read:<name>, "
-    "tapes:write:<name>, content"
+    "tapes:write:<name>, model:<name>, content"
 )
 
 
@@ -36,7 +36,12 @@ class Scopes:
     tasks_write: tuple[str, ...] = ()
     tapes_read: tuple[str, ...] = ()
     tapes_write: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
     content: bool = False
+
+    def may_ask(self, model: str) -> bool:
+        """Whether a model may be asked, by its name in the settings."""
+        return any(fnmatchcase(model, pattern) for pattern in self.models)
 
     def may_read(self, type_: str) -> bool:
         """Whether events of a type may be read."""
@@ -62,6 +67,7 @@ class Scopes:
 def scopes_from(texts: Iterable[str]) -> Scopes:
     """The scopes of the settings. Raises ValueError for what is none."""
     found: dict[str, list[str]] = {f"{what}:{how}": [] for what in _WHAT for how in ("read", "write")}
+    found["model"] = []
     content = False
     for text in texts:
         kind, _, target = text.rpartition(":")
@@ -76,5 +82,6 @@ def scopes_from(texts: Iterable[str]) -> Scopes:
             )
         else:
             found[kind].append(target)
+    models = tuple(found.pop("model"))
     patterns = {kind.replace(":", "_"): tuple(targets) for kind, targets in found.items()}
-    return Scopes(**patterns, content=content)
+    return Scopes(**patterns, models=models, content=content)

@@ -110,6 +110,8 @@ class TaskService:
             raise HTTPException(422, "arguments is a JSON object: values by the names of the parameters.")
         if key is not None and not (isinstance(key, str) and 0 < len(key) <= MAX_NAME_CHARS):
             raise HTTPException(422, f"key is a text of 1 to {MAX_NAME_CHARS} characters.")
+        if context is not None and not (len(context) <= MAX_NAME_CHARS and context.isprintable()):
+            raise HTTPException(422, f"A context is a text of at most {MAX_NAME_CHARS} characters.")
         task = _task_id(client, key or uuid.uuid4().hex)
         now, place = self._door.clock.now(), address_data(Address(CLIENT, client.name))
         home = address_data(Address(CLIENT, client.name, context))

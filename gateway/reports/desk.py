@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from gateway.access.owner_notices import OwnerNotices
 from gateway.reports.account import Accounts
+from gateway.reports.inquiry import Inquiry
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
@@ -38,7 +39,9 @@ class FailureDesk:
         texts: Texts,
         clock: Clock,
         bus: Bus,
+        inquiry: Inquiry | None = None,
     ) -> None:
+        """With `inquiry` a model is asked as well, before the owners are told."""
         self._store = store
         self._programs = programs
         self._accounts = accounts
@@ -46,6 +49,8 @@ class FailureDesk:
         self._texts = texts
         self._clock = clock
         self._bus = bus
+        self._inquiry = inquiry
+        self._telling: set[int] = set()
 
     async def take(self, failure: Failure, /) -> Reported:
         """Count a failure to its report; the owners hear of a new one. What else than the storage fails in that begins
@@ -60,13 +65,19 @@ class FailureDesk:
 
     async def _take(self, failure: Failure) -> Reported:
         report = await self._store.add(self._report(failure))
-        if report.count == 1:
-            self._bus.publish(FailureReported(report.number, failure.address.key, report.place, report.error_type))
-            await self._tell(report)
+        if not report.told and report.number not in self._telling:
+            self._telling.add(report.number)
+            try:
+                self._bus.publish(FailureReported(report.number, failure.address.key, report.place, report.error_type))
+                await self._tell(report)
+                await self._store.tell(report.number)
+            finally:
+                self._telling.discard(report.number)
         return Reported(report.number, report.count)
 
     async def _tell(self, report: Report) -> None:
         account = await self._accounts.of(report)
+        guess = "" if self._inquiry is None else await self._inquiry.of(report, account)
         choices = (
             Choice(f"{AGAIN}{report.number}", self._texts("debug.again")),
             Choice(f"{LEAVE}{report.number}", self._texts("debug.leave")),
@@ -78,9 +89,10 @@ class FailureDesk:
             number=report.number,
             conversation=report.conversation,
             where=account.where,
-            what=account.what,
+            what=_inert(account.what),
             cause=account.cause,
             advice=account.advice,
+            guess="\n" + self._texts("debug.guess", text=_inert(guess)) if guess else "",
         )
 
     def _report(self, failure: Failure) -> Report:
@@ -116,3 +128,8 @@ class FailureDesk:
         place = spec.span if step is None else step.span
         text = "" if step is None else " ".join(step.text.split())[:_INSTRUCTION_CHARS]
         return text, f"{place.file.rpartition('/')[2]}:{place.line}"
+
+
+def _inert(text: str) -> str:
+    """Words of a conversation, or of a model that has read them, without links and code that invite to be used."""
+    return text.replace("`", "'").replace("](", "] (").replace("://", ": //")

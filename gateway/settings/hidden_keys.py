@@ -47,6 +47,14 @@ def hidden_keys(environment: Mapping[str, str] | None = None) -> dict[str, int]:
     return files
 
 
+def own_environment(*, with_keys: bool) -> dict[str, str]:
+    """This process's environment for another of ours: with the keys that are hidden from this one, if that asks models
+    and hides them too.
+    """
+    kept = {name: value for name, value in os.environ.items() if name != _HANDED}
+    return kept | ({name: read_key(file) for name, file in hidden_keys().items()} if with_keys else {})
+
+
 def read_key(file: int) -> str:
     """The content of a key's file."""
     return os.pread(file, os.fstat(file).st_size, 0).decode()

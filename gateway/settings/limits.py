@@ -1,4 +1,4 @@
-"""The settings for access, for limits on every kind of use, and for the division of work among nodes."""
+"""The settings for access, for limits on every kind of use, for the division of work among nodes, and for reports."""
 
 from __future__ import annotations
 
@@ -73,6 +73,12 @@ class NodeSettings(Section):
             raise ConfigError("A front serves no conversation that could be debugged. Give --debug to an agent node.")
 
 
+class AgentSettings(Section):
+    """The agent nodes that `parley standby` starts."""
+
+    processes: int = Field(default=2, ge=1, le=64)
+
+
 class FileSettings(Section):
     """The space for files of people and agents, in MiB: in total, for one person's uploads without a message, and for
     one conversation. How many files are read of one message, and in a day (UTC) of a conversation; 0 is no limit of the
@@ -96,3 +102,11 @@ class FileSettings(Section):
     def bounds(self) -> FileBounds:
         """The limits in bytes."""
         return FileBounds(self.total_mib * _MIB, self.person_mib * _MIB, self.conversation_mib * _MIB)
+
+
+class ReportSettings(Section):
+    """Whether a model is asked about a failure that nobody caught, and what one guess may take."""
+
+    ask_model: bool = False
+    tokens: int = Field(default=20_000, ge=1_000, le=1_000_000)
+    within_s: float = Field(default=60.0, gt=0, le=600)

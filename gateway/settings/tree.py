@@ -25,7 +25,14 @@ from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSe
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
-from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, NodeSettings
+from gateway.settings.limits import (
+    AccessSettings,
+    AgentSettings,
+    FileSettings,
+    LimitSettings,
+    NodeSettings,
+    ReportSettings,
+)
 from gateway.settings.models import ModelTable, check_models
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
@@ -54,7 +61,6 @@ TABLES = frozenset(
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients", "models"})
 """Sections with a table for each name that the user chooses."""
-
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
 
 
@@ -89,6 +95,7 @@ class Settings(BaseSettings):
     tasks: TaskSettings = TaskSettings()
     schedules: ScheduleSettings = ScheduleSettings()
     nodes: NodeSettings = NodeSettings()
+    agents: AgentSettings = AgentSettings()
     remote: RemoteSettings = RemoteSettings()
     tools: ToolSettings = ToolSettings()
     participants: ParticipantSettings = ParticipantSettings()
@@ -97,6 +104,7 @@ class Settings(BaseSettings):
     a2a: A2aSettings = A2aSettings()
     tapes: TapeSettings = TapeSettings()
     retention: RetentionSettings = RetentionSettings()
+    reports: ReportSettings = ReportSettings()
     encryption: EncryptionSettings = EncryptionSettings()
     execution: ExecutionSettings = ExecutionSettings()
     sandbox: SandboxSettings = SandboxSettings()
@@ -206,8 +214,7 @@ def secrets(settings: Settings) -> frozenset[str]:
 
 def changed(settings: Settings) -> dict[str, str]:
     """The settings that differ from their defaults, dotted, as text with secrets masked."""
-    found = {}
-    default = type(settings).model_construct()
+    found, default = {}, type(settings).model_construct()
     for key in keys(type(settings)):
         value = _value(settings, key)
         if value != _value(default, key):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -11,6 +12,10 @@ from runtime.stores.notebooks import MAX_ENTRY_BYTES, UNREADABLE_LINE, Draft
 
 LINES_AT_ONCE = 500
 BYTES_AT_ONCE = 512 * 1024
+
+
+_HALF = re.compile(r"[\ud800-\udfff]")
+"""Half of a character, which JSON can write and no text has."""
 
 
 class BadLine(ValueError):
@@ -93,4 +98,4 @@ def _kind(line: bytes) -> str | None:
     except (json.JSONDecodeError, RecursionError):
         return None
     kind = data.get("kind") if isinstance(data, dict) else None
-    return kind if isinstance(kind, str) and kind else None
+    return kind if isinstance(kind, str) and kind and not _HALF.search(kind) else None

@@ -15,14 +15,14 @@ from starlette.responses import Response, StreamingResponse
 from gateway.clients.admission import Admission, Client
 from gateway.clients.requests import answer, number
 from gateway.clients.scopes import JOURNAL
-from gateway.tapes.tapes import Line, Tape, Tapes
+from gateway.tapes.tapes import Tape, Tapes
 from runtime.core.ids import SessionId
 from runtime.stores.notebooks import MAX_ENTRIES_AT_ONCE
 
 LOOKED_AT = 10_000
 """So many entries one answer looks at; the next one goes on from there."""
 
-ANSWER_CHARS = 4 * 1024 * 1024
+ANSWER_CHARS = 1024 * 1024
 KEEP_ALIVE_S = 15.0
 LISTED = 1_000
 
@@ -82,11 +82,8 @@ class ReadingRoutes:
         """Some entries of a tape."""
         _, tape = await self._found(request)
         wanted = await _wanted(request, tape)
-        lines, next_ = await _some(tape, wanted)
-        body = (
-            f'{{"entries":[{",".join(line.text for line in lines)}],"head":{tape.head},"branch":{tape.branch},'
-            f'"next":{json.dumps(next_)}}}'
-        )
+        texts, next_ = await _some(tape, wanted)
+        body = f'{{"entries":[{",".join(texts)}],"head":{tape.head},"branch":{tape.branch},"next":{json.dumps(next_)}}}'
         return Response(body, media_type=_JSON, headers={"cache-control": "no-store"})
 
     async def export(self, request: Request) -> Response:
@@ -125,7 +122,7 @@ class ReadingRoutes:
                         yield f'event: rollback\nid: {branch}.{seen}\ndata: {{"head":{seen},"branch":{branch}}}\n\n'
                 async for line in tape.lines(seen, tape.head):
                     seen = line.id
-                    yield f"id: {branch}.{seen}\ndata: {line.text}\n\n"
+                    yield f"id: {branch}.{seen}\ndata: {line.text()}\n\n"
                 while True:
                     with anyio.move_on_after(KEEP_ALIVE_S) as quiet:
                         await following.news()
@@ -183,20 +180,20 @@ async def _wanted(request: Request, tape: Tape) -> _Wanted:
     return _Wanted(after, until, whole(request, "limit", 100, MAX_ENTRIES_AT_ONCE) or 1, back, kinds)
 
 
-async def _some(tape: Tape, wanted: _Wanted) -> tuple[list[Line], int | None]:
+async def _some(tape: Tape, wanted: _Wanted) -> tuple[list[str], int | None]:
     """The entries of one answer, and the place where the next one goes on: its `after`, or its `until` in reverse."""
-    lines: list[Line] = []
+    texts: list[str] = []
     after, until = _span(wanted)
     chars = 0
     async for line in tape.lines(after, until, back=wanted.back):
         if not wanted.kinds or line.kind in wanted.kinds:
-            lines.append(line)
-            chars += len(line.text)
+            texts.append(line.text())
+            chars += len(texts[-1])
         after, until = (after, line.id - 1) if wanted.back else (line.id, until)
-        if len(lines) == wanted.limit or chars > ANSWER_CHARS:
+        if len(texts) == wanted.limit or chars > ANSWER_CHARS:
             break
     more = until > wanted.after if wanted.back else after < wanted.until
-    return lines, (until if wanted.back else after) if more else None
+    return texts, (until if wanted.back else after) if more else None
 
 
 def _span(wanted: _Wanted) -> tuple[int, int]:

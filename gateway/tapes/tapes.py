@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from gateway.clients.scopes import JOURNAL
 from runtime.core.ids import SessionId
+from runtime.core.json_text import write_json
 from runtime.stores.catalog import SessionCatalog
-from runtime.stores.notebooks import Notebook, NotebookStore, common, cut, no_branch
+from runtime.stores.notebooks import Entry, Notebook, NotebookStore, common, cut, no_branch
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.tape import ANCHORS, Fact, Following, TapeReader
 
@@ -20,11 +21,11 @@ ANY_ANCHOR = "*"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An entry of a tape: its number, its kind, and all of it as JSON text."""
+    """An entry of a tape: its number and its kind. `text` makes JSON text of all of it."""
 
     id: int
     kind: str
-    text: str
+    text: Callable[[], str]
 
 
 class Tape(Protocol):
@@ -125,8 +126,7 @@ class NotebookTape:
 
     async def lines(self, after: int, until: int, *, back: bool = False) -> AsyncIterator[Line]:
         async for entry in self._store.read(cut(self._view, until, after=after), back=back):
-            text = json.dumps(entry.data(), ensure_ascii=False) if entry.raw else entry.exported()
-            yield Line(entry.id, entry.kind, text)
+            yield Line(entry.id, entry.kind, partial(_text, entry))
 
     async def file_lines(self) -> AsyncIterator[str]:
         async for entry in self._store.read(self._view):
@@ -189,7 +189,7 @@ class JournalTape:
 
     async def file_lines(self) -> AsyncIterator[str]:
         async for line in self.lines(0, self.head):
-            yield line.text
+            yield line.text()
 
     async def since(self, anchor: str, until: int) -> int | None:
         kinds = ANCHORS if anchor == ANY_ANCHOR else ANCHORS & {anchor}
@@ -205,8 +205,15 @@ class JournalTape:
         return self.head
 
     def _line(self, fact: Fact) -> Line:
+        return Line(fact.seq, fact.kind, partial(self._text, fact))
+
+    def _text(self, fact: Fact) -> str:
         data: dict[str, Any] = {"id": fact.seq, "kind": fact.kind}
         if self._content:
             data["payload"] = fact.data
         data |= {"meta": {"tape": fact.tape.rpartition("/")[2]}, "date": fact.at.isoformat()}
-        return Line(fact.seq, fact.kind, json.dumps(data, ensure_ascii=False))
+        return write_json(data)
+
+
+def _text(entry: Entry) -> str:
+    return write_json(entry.data()) if entry.raw else entry.exported()

@@ -231,7 +231,7 @@ def _refuse_journal(name: str, why: str) -> None:
 
 def _line(kind: str, payload: Any, meta: Any, date: str) -> str:
     line = entry_line(kind, payload, meta, date)
-    if len(line.encode(errors="replace")) > MAX_ENTRY_BYTES:
+    if len(line.encode()) > MAX_ENTRY_BYTES:
         raise HTTPException(413, f"An entry has at most {MAX_ENTRY_BYTES:,} bytes.")
     return line
 

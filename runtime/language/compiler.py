@@ -134,7 +134,7 @@ class _Compilation:
     async def lower_all(self, agents: Sequence[ParsedAgent]) -> None:
         for agent in self._parsed.agents:
             if _needs_no_lowering(agent):
-                self._tell(agent.name, "remote" if agent.kind is AgentKind.MCP else "given")
+                self._tell(agent.name, "remote" if agent.kind.on_server else "given")
         async with anyio.create_task_group() as group:
             for agent in agents:
                 group.start_soon(self._lower, agent)

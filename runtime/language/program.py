@@ -21,7 +21,13 @@ class AgentKind(StrEnum):
     AI = "AI"
     HUMAN = "Human"
     MCP = "MCP"
+    A2A = "A2A"
     REMOTE = "Remote"
+
+    @property
+    def on_server(self) -> bool:
+        """Whether its playbooks are those of a server: tools, or skills."""
+        return self in (AgentKind.MCP, AgentKind.A2A)
 
 
 class TriggerKind(StrEnum):
@@ -201,7 +207,7 @@ class Program:
     _by_name: Mapping[str, AgentSpec] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        remote = frozenset(agent.name for agent in self.agents if agent.kind is AgentKind.MCP)
+        remote = frozenset(agent.name for agent in self.agents if agent.kind.on_server)
         object.__setattr__(self, "remote_agents", remote)
         object.__setattr__(self, "_by_name", {agent.name: agent for agent in reversed(self.agents)})
 

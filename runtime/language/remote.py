@@ -12,18 +12,21 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from runtime.language.problems import Problems, SourceLine
-from runtime.language.program import AgentKind, AgentSpec
+from runtime.language.program import AgentSpec
 
-Transport = Literal["stdio", "streamable-http", "memory"]
+Transport = Literal["stdio", "streamable-http", "memory", "a2a"]
 
 MAX_TIMEOUT_S = 3600.0
 """The largest time limit of a call of a remote playbook."""
 
 _TRANSPORTS: tuple[Transport, ...] = ("stdio", "streamable-http", "memory")
+_TYPES = ("mcp", "a2a")
 _KEYS = ("type", "transport", "url", "command", "args", "env", "auth", "timeout")
+_A2A_KEYS = ("type", "url", "auth", "timeout")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
 _EXAMPLE = "For example: transport: streamable-http and url: https://example.org/mcp."
+_A2A_EXAMPLE = "For example: url: https://example.org"
 _NO_SECRET = "A program names a secret, the settings know it: auth: WEATHER_TOKEN"
 
 
@@ -33,7 +36,8 @@ class RemoteSpec:
 
     "stdio" starts `command`, or the Python file `url`, with `args` in `directory`, with the variables named in `env`;
     "streamable-http" calls `url`, with the secret named `secret` in `header`; "memory" runs the server of the Python
-    file `url` in this process. `timeout_s` bounds one call, None leaves it to the settings.
+    file `url` in this process; "a2a" finds the agent card below `url`. `timeout_s` bounds one call, None leaves it to
+    the settings.
     """
 
     transport: Transport
@@ -61,7 +65,7 @@ class RemoteSpec:
 
 def remote_of(agent: AgentSpec) -> RemoteSpec | None:
     """The server of the agent's playbooks; None for an agent without one."""
-    if agent.kind is not AgentKind.MCP:
+    if not agent.kind.on_server:
         return None
     said: Mapping[str, Any] = agent.metadata["remote"]
     auth = said.get("auth")
@@ -86,15 +90,14 @@ def check_remote(said: Mapping[str, Any], lines: Sequence[SourceLine], problems:
         line = next((row for row in lines if row.text.strip().startswith(f"{key}:")), lines[0])
         problems.at(line, message, hint=hint)
 
+    keys = _A2A_KEYS if said.get("type") == "a2a" else _KEYS
     for key in said:
-        if key not in _KEYS:
-            near = get_close_matches(key, _KEYS, n=1)
-            wrong(
-                key, f"`remote` has no `{key}`", f"Did you mean {near[0]}?" if near else f"Known: {', '.join(_KEYS)}."
-            )
-    if said.get("type") != "mcp":
-        what = f"`type` cannot be {said['type']!r}" if said.get("type") else "`remote` needs `type: mcp`"
-        wrong("type", what, "Expected mcp." if said.get("type") else "")
+        if key not in keys:
+            near = get_close_matches(key, keys, n=1)
+            wrong(key, f"`remote` has no `{key}`", f"Did you mean {near[0]}?" if near else f"Known: {', '.join(keys)}.")
+    if said.get("type") not in _TYPES:
+        what = f"`type` cannot be {said['type']!r}" if said.get("type") else "`remote` needs `type: mcp` or `type: a2a`"
+        wrong("type", what, "Expected mcp or a2a." if said.get("type") else "")
     if _transport(said) is None:
         _wrong_transport(said.get("transport"), wrong)
         return
@@ -103,6 +106,8 @@ def check_remote(said: Mapping[str, Any], lines: Sequence[SourceLine], problems:
 
 
 def _transport(said: Mapping[str, Any]) -> Transport | None:
+    if said.get("type") == "a2a":
+        return "a2a"
     named = said.get("transport")
     if named is not None:
         return next((known for known in _TRANSPORTS if named == known), None)
@@ -135,7 +140,8 @@ def _check_place(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
         return
     parts = _split(url)
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-        wrong("url", f"`url` cannot be {url!r}" if url else "`remote` needs a `url` or a `command`", _EXAMPLE)
+        needed, example = ("a `url`", _A2A_EXAMPLE) if transport == "a2a" else ("a `url` or a `command`", _EXAMPLE)
+        wrong("url", f"`url` cannot be {url!r}" if url else f"`remote` needs {needed}", example)
     elif parts.username or parts.password:
         wrong("url", "a secret does not belong in a program's URL", _NO_SECRET)
 
@@ -151,7 +157,7 @@ def _check_auth(said: Mapping[str, Any], wrong: Callable[..., None]) -> None:
     auth = said.get("auth")
     if auth is None:
         return
-    if _transport(said) != "streamable-http":
+    if _transport(said) not in ("streamable-http", "a2a"):
         wrong("auth", "`auth` is for the transport streamable-http", "With stdio, name the variable in env.")
         return
     header, secret = (auth.get("header"), auth.get("secret")) if isinstance(auth, dict) else ("Authorization", auth)

@@ -43,7 +43,8 @@ class CompletionRequest:
     """A request to a model.
 
     `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile", "check" or
-    DESCRIBE. `model` is the name in the settings that the program or its route asks for; "" leaves it to the purpose.
+    "debug" or DESCRIBE.
+    `model` is the name in the settings that the program or its route asks for; "" leaves it to the purpose.
     """
 
     messages: tuple[ChatMessage, ...]

@@ -49,7 +49,7 @@ class _RemotePlaybooks:
 def agents_by_name(agents: Sequence[AgentSpec]) -> Mapping[str, object]:
     """The agents as authors' code sees them: the same for all that have code."""
     return {
-        agent.name: _RemotePlaybooks(agent) if agent.kind is AgentKind.MCP else _PublicPlaybooks(agent)
+        agent.name: _RemotePlaybooks(agent) if agent.kind.on_server else _PublicPlaybooks(agent)
         for agent in agents
         if agent.kind is not AgentKind.HUMAN
     }

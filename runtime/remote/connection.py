@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 from urllib.parse import parse_qs
 
 import anyio
@@ -77,8 +77,23 @@ class Lost:
     why: str
 
 
-class Connection:
+class ToolServer(Protocol):
     """A server that answers. `closed` is set when it does no more, `changed` when its tools are others."""
+
+    closed: anyio.Event
+    changed: anyio.Event
+
+    async def tools(self) -> list[Tool]:
+        """All tools of the server. Raises RemoteFault and RemoteUnavailable."""
+        ...
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], key: str) -> CallToolResult | Lost:
+        """Have the server do something once. Raises RemoteFault when it refuses or its answer cannot be read."""
+        ...
+
+
+class Connection:
+    """A server of MCP that answers. `closed` is set when it does no more, `changed` when its tools are others."""
 
     def __init__(self, client: Client, wiring: Wiring) -> None:
         self.closed = anyio.Event()

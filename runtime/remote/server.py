@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from runtime.events.remote import (
 from runtime.execution.calls.remote import RemoteTool
 from runtime.language.program import AgentSpec
 from runtime.language.remote import RemoteSpec
-from runtime.remote.connection import Connection, Lost, Wiring, open_connection
+from runtime.remote.connection import Lost, ToolServer, Wiring, open_connection
 from runtime.remote.results import error_of, value_of
 from runtime.remote.tools import remote_tools
 
@@ -70,7 +71,7 @@ class RemoteServer:
         self._clock = clock
         self._bus = bus
         self._schemas: dict[str, Mapping[str, Any] | None] = {}
-        self._connection: Connection | None = None
+        self._connection: ToolServer | None = None
         self._wanted = anyio.Event()
         self._settled = anyio.Event()
         self._pausing = False
@@ -98,7 +99,7 @@ class RemoteServer:
         self._check_allowed()
         self._last_said = ""
         try:
-            async with open_connection(self._spec, self._wiring()) as connection:
+            async with self._open() as connection:
                 await self._list_in_time(connection)
                 self._bus.publish(RemoteConnected(*self._which, len(self.tools or ())))
                 self._use(connection)
@@ -109,7 +110,17 @@ class RemoteServer:
         finally:
             self._connection = None
 
-    def _use(self, connection: Connection) -> None:
+    def _open(self) -> AbstractAsyncContextManager[ToolServer]:
+        if self._spec.transport != "a2a":
+            return open_connection(self._spec, self._wiring())
+        try:
+            from runtime.remote.a2a.connection import open_agent
+        except ImportError as error:
+            text = f'an A2A agent needs the extra "a2a" ({error.name} is missing): pip install "parley-gateway[a2a]"'
+            raise RemoteUnavailable(text) from error
+        return open_agent(self._spec, self._wiring(), self._clock)
+
+    def _use(self, connection: ToolServer) -> None:
         self._connection, self.trouble = connection, None
         self._settle()
 
@@ -122,7 +133,7 @@ class RemoteServer:
         self._settled.set()
         self._settled = anyio.Event()
 
-    async def _list_in_time(self, connection: Connection) -> None:
+    async def _list_in_time(self, connection: ToolServer) -> None:
         limit_s = self._options.connect_s
         try:
             with anyio.fail_after(limit_s):
@@ -130,7 +141,7 @@ class RemoteServer:
         except TimeoutError as error:
             raise RemoteUnavailable(f"it does not say in {limit_s:g} s which tools it has") from error
 
-    async def _list(self, connection: Connection) -> None:
+    async def _list(self, connection: ToolServer) -> None:
         listed = await connection.tools()
         tools = remote_tools(listed, self._agent.span)
         self._schemas = {tool.name: tool.output_schema for tool in listed}
@@ -139,7 +150,7 @@ class RemoteServer:
             left_out = f"{len(listed) - len(tools)} of its {len(listed)} tools are left out"
             self._bus.publish(RemoteSaid(*self._which, left_out))
 
-    async def _relist(self, connection: Connection) -> None:
+    async def _relist(self, connection: ToolServer) -> None:
         while True:
             await connection.changed.wait()
             connection.changed = anyio.Event()
@@ -178,7 +189,7 @@ class RemoteServer:
         raise RemoteUnavailable(f"{what}: the connection ended {MAX_TRIES} times before an answer came")
 
     async def _once(
-        self, what: str, connection: Connection, tool: RemoteTool, arguments: Mapping[str, Any], key: str
+        self, what: str, connection: ToolServer, tool: RemoteTool, arguments: Mapping[str, Any], key: str
     ) -> tuple[Any] | Lost:
         try:
             came = await connection.call(tool.tool, arguments, key)
@@ -191,7 +202,7 @@ class RemoteServer:
             raise ToolFailed(self._hidden(f"{what}: {error_of(came)}"))
         return (value_of(came, self._schemas.get(tool.tool), self._options.result_chars),)
 
-    async def _connection_for(self, what: str) -> Connection:
+    async def _connection_for(self, what: str) -> ToolServer:
         """The connection, opened if needed. Raises RemoteUnavailable at once shortly after a failed attempt."""
         while self._connection is None or self._connection.closed.is_set():
             if self._pausing:

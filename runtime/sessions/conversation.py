@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -40,6 +41,8 @@ from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import FORK, TASK, TASK_OVER, Inbox, InboxEntry
 from runtime.stores.schedules import SCHEDULE
 from runtime.stores.sessions import Lease, SessionRecord
+from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.tasks import OrderTaken
 
 MAX_ATTEMPTS = 3
 """A session that fails this often in a row, without taking an event in between, is not restored again."""
@@ -182,9 +185,9 @@ class Conversation:
                 await self._stop(stop)
                 continue
             entry = await self._done_here()
-            task = None if entry is None or entry.event.kind != TASK else session_of(entry.event.address)
+            task = None if entry is None else session_of(entry.event.address)
             if entry is not None and task and await self._around.store.session(self._shard, task) is not None:
-                await self._dismiss(entry)  # it was done, and ordered again by a crash
+                await self._after_task(entry, task)
                 continue
             if entry is None or entry.event.kind in _BEGINNING:
                 return entry
@@ -197,6 +200,18 @@ class Conversation:
                 continue
             await self._answered(entry)
         return None
+
+    async def _after_task(self, entry: InboxEntry, task: SessionId) -> None:
+        """Deal with what reaches a task after its end: an order that a crash repeated, or a late answer."""
+        await self._dismiss(entry)
+        if not entry.event.choice:
+            return
+        async for fact in self._around.store.read_session(task):
+            taken = read_as(fact, OrderTaken)
+            if taken is not None:
+                shown = replace(entry, event=replace(entry.event, place=taken.place))
+                await self._tell(shown, "session.question_closed")
+                return
 
     async def _answered(self, entry: InboxEntry) -> None:
         """Deal with an event for which no session begins."""

@@ -38,7 +38,9 @@ class OwnEvents:
 
     async def concerns(self, event: InboxEvent) -> bool:
         """Whether an event is for none of the agents here."""
-        return event.kind in OWN_EVENTS or self.questions.answers(event) or await self.questions.meant(event)
+        if event.kind in OWN_EVENTS or self.questions.answers(event) or self.questions.too_late(event):
+            return True
+        return await self.questions.meant(event)
 
     async def take(self, event: InboxEvent, *, broken: bool) -> None:
         """Take an event; `broken`: its program cannot go on."""
@@ -48,6 +50,8 @@ class OwnEvents:
             await self._participants.take(event)
         elif event.kind == TASK_CANCEL:
             self._work.cancel()
+        elif event.kind not in OWN_EVENTS and self.questions.too_late(event):
+            self._pages.tell(self._pages.texts("session.question_closed"), event.place)
         elif event.kind not in OWN_EVENTS:
             await self.questions.forward(event)
         elif event.kind == TASK_ASKS:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from runtime.core.errors import HeadMoved, NotebookExists, NotebookFull, NotebookGone
+from runtime.core.json_text import write_json
 from runtime.tape.tape import Following
 
 NOTEBOOK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -244,10 +245,15 @@ def common(one: Sequence[Stretch], other: Sequence[Stretch]) -> int:
     return shorter[-1].last if shorter else 0
 
 
-def entry_line(kind: str, payload: Any, meta: Any, date: str) -> str:
+def entry_line(kind: str, payload: Any, meta: Any, date: Any) -> str:
     """The line of an entry that is to be appended."""
     data = {"kind": kind, "payload": payload, "meta": meta, "date": date}
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    try:
+        line = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        line.encode()
+    except ValueError:  # what an imported entry may have, and no other text
+        return write_json(data)
+    return line
 
 
 def head_moved(name: str, head: int) -> HeadMoved:

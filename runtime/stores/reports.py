@@ -43,6 +43,8 @@ class Report:
     count: int = 1
     number: int = 0
     decided: Decision = ""
+    told: bool = False
+    """Whether the owners have been told of it."""
 
     @property
     def fingerprint(self) -> str:
@@ -75,4 +77,8 @@ class ReportStore(Protocol):
 
     async def decide(self, number: int, decided: Decision, /) -> None:
         """Note what became of a report; one that is gone is left alone."""
+        ...
+
+    async def tell(self, number: int, /) -> None:
+        """Note that the owners have been told of it."""
         ...

@@ -16,6 +16,9 @@ WORKING = frozenset({"submitted", "working", "input_required"})
 MAX_KEPT_TASKS = 50
 """Tasks of one session that are over and whose results are remembered; the oldest are forgotten."""
 
+MAX_CLOSED_QUESTIONS = 10
+"""Questions of one task that wait no longer and are remembered."""
+
 NOBODY = "nobody"
 """Who gets the result of a task that is ordered for its effects alone."""
 
@@ -66,6 +69,8 @@ class TaskState:
     to_post: list[str] = field(default_factory=list)
     asks: dict[str, TaskQuestion] = field(default_factory=dict)
     """What it waits for people to answer, by the question's id."""
+    closed: dict[str, TaskQuestion] = field(default_factory=dict)
+    """The latest of those that it waits for no longer."""
     answers: dict[str, str] = field(default_factory=dict)
     """Events with people's words, by id, and the questions that they answer."""
 

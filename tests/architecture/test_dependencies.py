@@ -18,7 +18,12 @@ ROOT = Path(__file__).parents[2]
 SHIPPED = ("parley", "gateway", "adapters", "runtime", "examples")
 BESIDE = ("tests", "benchmarks", "evals", "scripts")
 
-DISTRIBUTIONS = {"pydantic_monty": {"pydantic-monty"}, "google": {"protobuf"}, "xllamacpp": {"xllamacpp"}}
+DISTRIBUTIONS = {
+    "google": {"protobuf"},
+    "openai": {"litellm"},
+    "pydantic_monty": {"pydantic-monty"},
+    "xllamacpp": {"xllamacpp"},
+}
 """Modules whose distribution is not found by their name: it comes by another, is a namespace, or not installed here."""
 
 NOT_IMPORTED = {

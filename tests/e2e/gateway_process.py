@@ -23,7 +23,7 @@ START_LIMIT_S = 120.0
 SEEN_LIMIT_S = 90.0
 """How long something that must become visible is waited for."""
 
-_URL = r"(?:web chat|health|bus)\s+(http://\S+)"
+_URL = r"(?:web chat|health|bus|tape)\s+(http://\S+)"
 
 
 def environment_of(data_dir: Path, more: Mapping[str, str]) -> dict[str, str]:

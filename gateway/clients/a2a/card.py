@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from a2a.types import (
     AgentCapabilities,
     AgentCard,
+    AgentExtension,
     AgentInterface,
     AgentSkill,
     HTTPAuthSecurityScheme,
@@ -24,6 +25,9 @@ JSONRPC = "/a2a/jsonrpc"
 REST = "/a2a/v1"
 
 TEXT, JSON = "text/plain", "application/json"
+
+ONCE = "urn:parley:once-by-message-id"
+"""The extension of an agent that does once what comes under one messageId."""
 
 _FLAG = "a2a"
 _SCHEME = "client"
@@ -66,7 +70,12 @@ def card_of(skills: Mapping[str, Skill], base_url: str, *, pushes: bool) -> Agen
             )
             for binding, path in interfaces
         ],
-        capabilities=AgentCapabilities(streaming=True, push_notifications=pushes, extended_agent_card=False),
+        capabilities=AgentCapabilities(
+            streaming=True,
+            push_notifications=pushes,
+            extended_agent_card=False,
+            extensions=[AgentExtension(uri=ONCE, description="The same messageId again is the same task.")],
+        ),
         security_schemes={
             _SCHEME: SecurityScheme(
                 http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer", description="A client's token.")

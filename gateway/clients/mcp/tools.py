@@ -72,6 +72,7 @@ def task_tools() -> list[Tool]:
         "playbook": {"type": "string", "description": "A public playbook of this agent."},
         "arguments": {"type": "object", "description": "Values by the names of the parameters."},
         "within_s": {"type": "number", "exclusiveMinimum": 0, "description": "The time limit, in seconds."},
+        "limits": {"type": "object", "description": "tokens and dollars that it may cost."},
         "key": {"type": "string", "description": "A name of this order: the same one again gives the same task."},
     }
     wait = {"type": "number", "minimum": 0, "maximum": 60, "description": "How long to wait, in seconds."}

@@ -1,6 +1,7 @@
 """The index of notebooks' words: a SQLite file beside everything else, which is made anew where it is missing.
 
-It holds no text: words lead to places, and who searches reads the entries there. What is encrypted is not in it.
+It holds words and no texts: they lead to places, and who searches reads the entries there. What is encrypted is not in
+it.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class SearchIndex:
         try:
             self._base = self._open()
         except sqlite3.DatabaseError:
-            self._throw_away()
+            throw_away(path)
             self._base = self._open()
 
     def close(self) -> None:
@@ -79,7 +80,7 @@ class SearchIndex:
     def discard(self) -> None:
         """Close the file and throw it away, because it cannot be read."""
         self._base.close()
-        self._throw_away()
+        throw_away(self._path)
 
     def indexed(self, shelf: Shelf) -> int:
         """The last place of a notebook that was looked at."""
@@ -175,10 +176,6 @@ class SearchIndex:
             raise
         return base
 
-    def _throw_away(self) -> None:
-        for end in ("", "-wal", "-shm"):
-            self._path.with_name(f"{self._path.name}{end}").unlink(missing_ok=True)
-
     def _row(self, shelf: Shelf) -> tuple[int, int, int]:
         found = self._base.execute(
             "SELECT id, indexed, sealed FROM notebooks WHERE name = ? AND created = ?", (shelf.name, shelf.created_ms)
@@ -202,6 +199,12 @@ class SearchIndex:
             if row.rowcount and mistakes_in(word):
                 grams = [(gram, row.lastrowid) for gram in _grams(word)]
                 self._base.executemany("INSERT INTO grams (gram, word) VALUES (?, ?)", grams)
+
+
+def throw_away(path: Path) -> None:
+    """Delete the file of an index, if it is there."""
+    for end in ("", "-wal", "-shm"):
+        path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
 
 
 def _grams(word: str) -> set[str]:

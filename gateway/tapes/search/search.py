@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import anyio
 from anyio.to_thread import run_sync
 
-from gateway.tapes.search.index import Filters, Item, SearchIndex, Shelf
+from gateway.tapes.search.index import Filters, Item, SearchIndex, Shelf, throw_away
 from gateway.tapes.search.words import question, texts_in, words_of
 from runtime.stores.notebooks import Entry, Notebook, NotebookStore, Stretch
 
@@ -47,11 +47,16 @@ class Found:
 
 
 class Search:
-    """Searches the notebooks of a store. The file of the index is opened with the first search."""
+    """Searches the notebooks of a store. The file of the index is opened with the first search. Where content is
+    `sealed`, no word is indexed, and what was is thrown away.
+    """
 
-    def __init__(self, store: NotebookStore, path: Path) -> None:
+    def __init__(self, store: NotebookStore, path: Path, *, sealed: bool = False) -> None:
         self._store = store
         self._path = path
+        self._sealed = sealed
+        if sealed:
+            throw_away(path)
         self._index: SearchIndex | None = None
         self._thread = anyio.CapacityLimiter(1)
         self._known: dict[str, tuple[int, Notebook]] = {}
@@ -142,13 +147,13 @@ class Search:
         """Index some entries after a place; the last one that was looked at."""
         upto = min(last, after + _AT_ONCE)
         entries = [entry async for entry in self._store.read([Stretch(shelf.name, after + 1, upto, 0)])]
-        await self._in_thread(lambda: index.add(shelf, [_item(entry) for entry in entries]))
+        await self._in_thread(lambda: index.add(shelf, [_item(entry, sealed=self._sealed) for entry in entries]))
         return upto if entries else last
 
     async def _opened(self) -> SearchIndex:
         if self._index is None:
             try:
-                opened = await self._in_thread(partial(SearchIndex, self._path))
+                opened = await self._in_thread(partial(_open, self._path))
             except (sqlite3.Error, OSError) as error:
                 raise NoIndex(f"Nothing can be searched: {self._path} cannot be an index ({error}).") from error
             self._index, other = opened, self._index  # which somebody else may have opened meanwhile
@@ -167,6 +172,11 @@ class Search:
             raise NoIndex(f"Nothing can be searched: {self._path} cannot be read ({error}). Try again.") from error
 
 
+def _open(path: Path) -> SearchIndex:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return SearchIndex(path)
+
+
 def utc_text(date: Any) -> str:
     """A date as it is compared: ISO 8601 in UTC; "" for what is none."""
     try:
@@ -180,8 +190,8 @@ def _shelf(notebook: Notebook) -> Shelf:
     return Shelf(notebook.name, notebook.created_ms)
 
 
-def _item(entry: Entry) -> Item:
-    if entry.sealed:
+def _item(entry: Entry, *, sealed: bool) -> Item:
+    if entry.sealed or sealed:
         return Item(entry.id, entry.kind, "", None)
     data = entry.data()
     words = [word for text in texts_in(data["payload"]) for word in words_of(text)]

@@ -68,7 +68,7 @@ def program_text(program: Program, agent: AgentSpec, executes: str) -> str:
             lines += [f"# {other.name} (a person; Say reaches them once they are here)", other.description]
         if other.name == agent.name or other.kind is AgentKind.HUMAN:
             continue
-        remote = other.kind is AgentKind.MCP
+        remote = other.kind.on_server
         lines.append(f"# {other.name} ({_TOOLS if remote else 'another agent; Say reaches it'})")
         if (remote or other.kind is AgentKind.REMOTE) and other.description:
             lines.append(other.description)

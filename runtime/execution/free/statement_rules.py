@@ -116,7 +116,7 @@ def _used(program: Program, agent: AgentSpec, shown: str) -> Iterator[str]:
     public = any(playbook.public for other in others for playbook in other.playbooks)
     if len(agent.playbooks) > 1 or public or judged:
         yield _CALLS
-    if any(other.kind not in (AgentKind.HUMAN, AgentKind.MCP) for other in others) or "Agent(" in shown:
+    if any(other.kind is not AgentKind.HUMAN and not other.kind.on_server for other in others) or "Agent(" in shown:
         yield _AGENTS
     if "$" in shown:
         yield _VARIABLES

@@ -105,11 +105,11 @@ class Reach:
     @cached_property
     def any_remote(self) -> str:
         """A pattern for the agents that are only called."""
-        return _any_of(_mention(other.name) for other in self.others if other.kind is AgentKind.MCP)
+        return _any_of(_mention(other.name) for other in self.others if other.kind.on_server)
 
     @cached_property
     def _mentions(self) -> dict[str, str]:
-        spoken_to = [other.name for other in self.others if other.kind is not AgentKind.MCP]
+        spoken_to = [other.name for other in self.others if not other.kind.on_server]
         return {name: _mention(name, short=_called(name) not in self._program.names) for name in spoken_to}
 
     @cached_property

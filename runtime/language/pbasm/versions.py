@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
+from runtime.language.program import AgentSpec, PlaybookSpec, Program
 
 _DIGEST_CHARS = 8
 
@@ -64,7 +64,7 @@ def outline(program: Program) -> dict[str, str]:
             [[param.name, param.type, param.default] for param in playbook.params],
         )
         for agent in program.agents
-        if agent.kind is not AgentKind.MCP
+        if not agent.kind.on_server
         for playbook in agent.playbooks
         if playbook.kind != "extension"
     }

@@ -158,16 +158,22 @@ class _AgentReader:
     def _remote_kind(
         self, kind: AgentKind, metadata: Mapping[str, Any], playbooks: Sequence[ParsedPlaybook]
     ) -> AgentKind:
-        """MCP where there is `remote:`; such an agent has nothing of its own, nor has one in another process."""
+        """MCP or A2A where there is `remote:`; such an agent has nothing of its own, nor has one in another process."""
         line = self._heading.line
         if kind is AgentKind.REMOTE:
             self._check_elsewhere(metadata, playbooks)
             return kind
-        if kind is AgentKind.MCP and "remote" not in metadata:
-            hint = "Below the heading: remote: with type: mcp, transport and url or command."
-            self._problems.at(line, "an MCP agent needs to know where its server is", hint=hint)
+        if kind.on_server and "remote" not in metadata:
+            more = ", transport and url or command" if kind is AgentKind.MCP else " and url"
+            hint = f"Below the heading: remote: with type: {kind.lower()}{more}."
+            self._problems.at(line, f"an {kind} agent needs to know where its server is", hint=hint)
         if "remote" not in metadata:
             return kind
+        said = metadata["remote"].get("type") if isinstance(metadata["remote"], dict) else None
+        if kind.on_server and said in ("mcp", "a2a") and said != kind.lower():
+            self._problems.at(
+                line, f"an {kind} agent has no server of `type: {said}`", hint=f"Write # Name:{said.upper()}."
+            )
         if kind is AgentKind.HUMAN:
             self._problems.at(line, "a person has no `remote`", hint="Write # Name:MCP for a server of tools.")
         places = [playbook.span for playbook in playbooks] + [fence.span for fence in self._fences]
@@ -175,7 +181,7 @@ class _AgentReader:
             hint = "Its playbooks are the tools of its server; move this below another agent."
             message = "a remote agent cannot have its own playbooks or Python"
             self._problems.at_span(place, message, text=self._line_text(place), hint=hint)
-        return AgentKind.MCP
+        return AgentKind.A2A if said == "a2a" else AgentKind.MCP
 
     def _check_elsewhere(self, metadata: Mapping[str, Any], playbooks: Sequence[ParsedPlaybook]) -> None:
         """Check an agent that runs in another process."""

@@ -157,7 +157,8 @@ class EventHandler:
             return
         order = self._journal.state.order
         if order is not None and event.choice and order.place.platform != CLIENT:
-            return  # the question of a task that it answers was answered before; a client may mean more than that
+            self._pages.tell(self._pages.texts("session.question_closed"))  # a client may mean more than an answer
+            return
         quoted = event.quote.message_id if event.quote is not None else None
         agent = self._dispatcher.recipient(event.text, quoted, event.author)
         self.begun(event, self._since)

@@ -104,8 +104,17 @@ class TaskQuestions:
 
     def answers(self, event: InboxEvent) -> bool:
         """Whether an event answers a question that a task may have asked, and not this session."""
-        asker = (event.choice or "").partition(".")[0]
-        return bool(asker) and bool(self._journal.state.tasks_at_work()) and not self._journal.session.startswith(asker)
+        asker, page, *_ = [*(event.choice or "").split("."), ""]
+        if not asker or self._journal.session.startswith(asker) or not self._journal.state.tasks_at_work():
+            return False
+        return not any(f"{asker}.{page}" in task.closed for task in self._journal.state.tasks.values())
+
+    def too_late(self, event: InboxEvent) -> bool:
+        """Whether somebody's words reply to a question of a task that waits no longer."""
+        if event.kind != "message" or event.choice or event.place is not None or event.quote is None:
+            return False
+        closed = [asked for task in self._journal.state.tasks.values() for asked in task.closed.values()]
+        return any(event.quote.message_id in asked.messages for asked in closed)
 
     async def meant(self, event: InboxEvent) -> bool:
         """Whether somebody's words answer a question of a task. That is decided once: it is written down before the

@@ -52,8 +52,9 @@ class TaskWork:
         order = Order.read(event.text)
         home, place = ADDRESS.read(order.home), ADDRESS.read(order.place)
         whose, what = (order.number, order.orderer, home, place), (order.klass, order.playbook)
-        budget = order.root or self._journal.session, order.tokens, order.dollars
-        self._journal.note(OrderTaken(*whose, order.due, order.depth, *what, *budget))
+        root = order.root or self._journal.session
+        taken = OrderTaken(*whose, order.due, order.depth, *what, root, order.tokens, order.dollars)
+        self._journal.note(taken)
         try:
             if broken is None:
                 self._execute(order)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from redis.asyncio import Redis
@@ -14,6 +14,7 @@ from runtime.storage.redis.client.script import load_script
 from runtime.stores.reports import MAX_REPORTS, Decision, Report
 
 _ADD = load_script("report_add")
+_SET = load_script("report_set")
 _REPORTS = "{parley:reports}"
 _NUMBERS = "{parley:reports}:numbers"
 
@@ -41,9 +42,10 @@ class RedisReports:
         return None if kept is None else _read(str(kept))
 
     async def decide(self, number: int, decided: Decision, /) -> None:
-        report = await self.get(number)
-        if report is not None:
-            await self._connection.write("HSET", _REPORTS, number, _written(replace(report, decided=decided)))
+        await self._connection.run(_SET, [_REPORTS], [number, "decided", json.dumps(decided)])
+
+    async def tell(self, number: int, /) -> None:
+        await self._connection.run(_SET, [_REPORTS], [number, "told", "true"])
 
 
 def _written(report: Report) -> str:

@@ -20,7 +20,7 @@ from runtime.tape.facts.tasks import (
 )
 from runtime.tape.rules.registry import rule
 from runtime.tape.state import SessionState
-from runtime.tape.task_state import MAX_KEPT_TASKS, OrderState, TaskQuestion, TaskState
+from runtime.tape.task_state import MAX_CLOSED_QUESTIONS, MAX_KEPT_TASKS, OrderState, TaskQuestion, TaskState
 
 
 @rule(TaskOrdered)
@@ -68,9 +68,10 @@ def _over(state: SessionState, _: int, fact: TaskOver) -> None:
     task = state.tasks[fact.number]
     task.status, task.value, task.error = fact.status, fact.value, fact.error
     task.first, task.last = fact.first, fact.last
-    for ask in task.asks:
+    for ask in list(task.asks):
+        _close(task, ask)
         _pass_on(state, ask, None)
-    task.to_post, task.arguments, task.asks, task.answers = [], {}, {}, {}
+    task.to_post, task.arguments, task.answers = [], {}, {}
     over = [task.number for task in state.tasks.values() if task.over and not task.to_post]
     for number in over[: max(0, len(over) - MAX_KEPT_TASKS)]:
         if number != fact.number:
@@ -91,7 +92,10 @@ def _taken(state: SessionState, _: int, fact: ResultTaken) -> None:
 def _asks(state: SessionState, _: int, fact: TaskAsks) -> None:
     task = state.tasks[fact.number]
     found = None if fact.over else TaskQuestion([*fact.messages], [*fact.people], fact.words)
-    _put(task.asks, fact.ask, found)
+    if found is None:
+        _close(task, fact.ask)
+    else:
+        task.asks[fact.ask] = found
     task.answers = {event: ask for event, ask in task.answers.items() if ask in task.asks}
     if task.status in ("working", "input_required"):
         task.status = "input_required" if task.asks else "working"
@@ -101,6 +105,14 @@ def _asks(state: SessionState, _: int, fact: TaskAsks) -> None:
 @rule(AnswerMeant)
 def _meant(state: SessionState, _: int, fact: AnswerMeant) -> None:
     state.tasks[fact.number].answers[fact.event] = fact.ask
+
+
+def _close(task: TaskState, ask: str) -> None:
+    """A question waits no longer; who answers it late is to be told."""
+    question = task.asks.pop(ask, None)
+    if question is not None:
+        latest = [*task.closed.items(), (ask, question)]
+        task.closed = dict(latest[-MAX_CLOSED_QUESTIONS:])
 
 
 def _pass_on(state: SessionState, ask: str, question: TaskQuestion | None) -> None:

@@ -78,5 +78,7 @@ async def test_what_was_decided_stays(make: Make) -> None:
     await store.add(report("a"))
     await store.decide(1, "again")
     await store.decide(7, "left")
-    assert [kept.decided for kept in await store.all()] == ["again"]
+    assert [(kept.decided, kept.told) for kept in await store.all()] == [("again", False)]
+    await store.tell(1)
+    assert [(kept.decided, kept.told) for kept in await store.all()] == [("again", True)]
     assert (await store.add(report("b"))).decided == "again"

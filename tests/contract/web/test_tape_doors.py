@@ -402,6 +402,23 @@ async def test_what_is_refused_is_refused_in_a_sentence() -> None:
         assert await world.texts("plan") == ["1 a"]
 
 
+async def test_what_no_text_can_have_is_refused_and_read_from_files_without_harm() -> None:
+    entry = '{"entries": [{"kind": "a", "payload": %s}], "key": "%s"}'
+    async with service() as world:
+        for payload, key in (('"\\ud800"', "k"), ("NaN", "k"), ("-Infinity", "k"), ("1", "\\ud800")):
+            content = (entry % (payload, key)).encode()
+            refused = await world.ask("POST", "/tapes/plan/entries", content=content)
+            assert refused.status_code == 400, content
+        line = b'{"id":1,"kind":"message","payload":{"text":"half \\ud800","size":NaN}}\n'
+        assert (await load(world, line))["unreadable"] == []
+        assert (await world.get("/tapes/bub/entries"))["entries"][0]["payload"] == {"text": "half \ud800", "size": None}
+        await world.write("plan", "a")
+        await world.post("/tapes/plan/merge", {"from": "bub", "as": "entries"})
+        assert await world.texts("plan", after=1) == ["2 half \ud800"]
+        assert len((await world.get("/search", q="half"))["hits"]) == 2
+        assert (await world.ask("GET", "/tapes/bub/export")).content == line
+
+
 async def test_the_document_is_served_to_everybody_and_describes_every_route() -> None:
     async with service() as world, httpx.AsyncClient(base_url=world.url, trust_env=False) as http:
         assert (await http.get("/tape/v1/openapi.json")).json() == OPENAPI

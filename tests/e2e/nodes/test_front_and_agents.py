@@ -97,10 +97,20 @@ async def test_while_no_agent_node_lives_people_are_told_and_what_they_write_is_
         assert [event["seconds"] >= 10 for event in nodes.logged("front", "agents.present")] == [True]
 
 
-async def test_an_agent_node_serves_no_pages_and_says_how_it_is(tmp_path: Path) -> None:
-    async with one_valkey() as url, several_nodes(tmp_path, TELLER, url, [], {}) as nodes:
+async def test_an_agent_node_serves_no_pages_and_no_bus_and_says_how_it_is(tmp_path: Path) -> None:
+    (tmp_path / "ci").write_text(token := "a-token-of-ci-in-tests")
+    clients = {"PARLEY_CLIENTS__CI__TOKEN_FILE": str(tmp_path / "ci"), "PARLEY_CLIENTS__CI__SCOPES": "model:*"}
+    expected = {
+        "/healthz": 200,
+        "/readyz": 200,
+        "/": 404,
+        "/session": 404,
+        "/bus/v1/events": 404,
+        "/model/v1/models": 200,
+    }
+    async with one_valkey() as url, several_nodes(tmp_path, TELLER, url, [], clients) as nodes:
         await _begin(nodes, "agents")
-        async with httpx.AsyncClient(base_url=nodes["agents"].url) as http:
-            answers = {path: (await http.get(path)).status_code for path in ("/healthz", "/readyz", "/", "/session")}
-        assert answers == {"/healthz": 200, "/readyz": 200, "/": 404, "/session": 404}
+        headers = {"authorization": f"Bearer {token}"}
+        async with httpx.AsyncClient(base_url=nodes["agents"].url, headers=headers) as http:
+            assert {path: (await http.get(path)).status_code for path in expected} == expected
         assert "owner" not in nodes["agents"].output.partition("{")[0]

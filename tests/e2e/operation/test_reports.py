@@ -44,12 +44,16 @@ async def test_ten_alike_failures_are_one_report_to_the_owner_that_names_the_ste
             assert "Baker: Divide:01:EXE, “Set $share to 12 / $people”" in told
             assert "a calculation has no result" in told
             (report,) = [row for row in platform.messages(OWNER) if row.buttons]
-            leave = {button["text"]: button["callback_data"] for row in report.buttons for button in row}["Leave it"]
-            platform.press(leave, chat=OWNER, person=OWNER)
+            choices = {button["text"]: button["callback_data"] for row in report.buttons for button in row}
+            platform.press(choices["Leave it"], chat=OWNER, person=OWNER)
             await until_begun(owner, "Report 1 is left as it is.")
-            assert len(owner.texts()) == 3
+            platform.press(choices["Try again from there"], chat=OWNER, person=OWNER)
+            await until_begun(owner, "The conversation of report 1 continues from before the failure.")
+            (first,) = [other for other in others if f"telegram:{other.chat}." in told]
+            await first.until_that(lambda: [text[:10] for text in first.texts()][2:] == ["↩️ Somethi", "⚠️ Divide "])
+            assert len(owner.texts()) == 4
             _, listed, _ = await parley(tmp_path, "debug", "list")
             assert "PlaybookError" in listed
-            assert " 10 " in listed.splitlines()[1]
+            assert " 11 " in listed.splitlines()[1]
             _, shown, _ = await parley(tmp_path, "debug", "show", "1")
             assert "goes on  parley debug again 1" in shown

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from a2a.client import Client, ClientConfig, ClientFactory
@@ -30,7 +31,7 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Struct, Value
 
-from tests.e2e.gateway_process import ROOT, Gateway, gateway
+from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
 from tests.fakes.ports import free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
@@ -198,3 +199,68 @@ async def test_who_is_no_client_reads_the_card_alone(tmp_path: Path) -> None:
         big = await http.post("/a2a/jsonrpc", content=b" " * 1_100_000, headers=known)
         assert big.json()["error"]["message"] == "Payload too large"
         assert (await http.get("/a2a/v1/tasks", headers=known)).json()["tasks"] == []
+
+
+CALLER = """# Desk
+Has parcels brought.
+
+```python
+@playbook(triggers=["When program starts"])
+async def Begin():
+    \"\"\"Is there.\"\"\"
+    await Say("user", "I am here.")
+    await Serve()
+
+
+@playbook
+async def Serve():
+    \"\"\"Has one thing brought for each message.\"\"\"
+    for message in await WaitForMessage("user"):
+        try:
+            await Say("user", str(await Courier.parcels_Courier_Bring(message["text"])))
+        except Exception as error:
+            await Say("user", f"{{type(error).__name__}}: {{error}}")
+    return Again()
+```
+
+# Courier:A2A
+Brings parcels.
+remote:
+  type: a2a
+  url: http://127.0.0.1:{port}
+  auth: COURIER_TOKEN
+  timeout: 60
+"""
+
+
+async def test_one_parley_calls_another_exactly_once_over_a_kill(tmp_path: Path) -> None:
+    port = free_port()
+    for name in ("courier", "desk"):
+        (tmp_path / name).mkdir()
+    caller = tmp_path / "desk.pb"
+    caller.write_text(CALLER.format(port=port))
+    async with (
+        gateway(tmp_path / "courier", PARCELS, settings(tmp_path / "courier", port)),
+        gateway(tmp_path / "desk", caller, {"COURIER_TOKEN": TOKEN}) as desk,
+        connected(port, TransportProtocol.JSONRPC) as client,
+    ):
+        async with desk.page() as page:
+            room = Room(page)
+            await room.join()
+            await room.say("hi")
+            await room.until("I am here.")
+            await room.say("a box")
+            await room.until("I am here.", "{'brought': ['a box']}")
+            await room.say("a tree")
+            with anyio.fail_after(60):
+                while (await client.list_tasks(ListTasksRequest())).total_size < 2:
+                    pass
+            desk.kill()
+            await desk.gone()
+        await desk.start()
+        async with desk.page() as page:
+            room = Room(page)
+            await room.join()
+            await room.until("I am here.", "{'brought': ['a box']}", "{'brought': ['a tree']}")
+        listed = await client.list_tasks(ListTasksRequest(include_artifacts=True))
+        assert listed.total_size == 2

@@ -122,3 +122,27 @@ async def test_a_notebook_is_written_and_followed_over_kills_and_a_session_is_un
             assert "back to before Ada said “hi”" in room.texts("notice")[-1]
             assert (await http.get(f"/tapes/{journal}")).json()["ended"]
             assert (await http.post(f"/tapes/{journal}/rollback", json={})).status_code == 409
+
+
+async def test_tapes_are_served_by_a_process_of_their_own_beside_the_gateway(tmp_path: Path) -> None:
+    port = free_port()
+    own = settings(tmp_path, 0)
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    async with (
+        gateway(tmp_path, ERRANDS, own) as running,
+        gateway(tmp_path, None, own, options=["--port", str(port)], command="tape"),
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60) as http,
+    ):
+        await append(tmp_path, port, 1)
+        found = (await http.get("/tape/v1/search", params={"q": "message"})).json()
+        assert (found["hits"], found["behind"]) == ([], False)
+        async with running.page() as page:
+            room = Room(page)
+            await room.join()
+            await room.say("hi")
+            await room.until("I am here.")
+        (journal,) = (await http.get("/tape/v1/tapes", params={"kind": "journal"})).json()["tapes"]
+        assert (await http.get(f"/tape/v1/tapes/{journal}")).json()["program"] == "errands"
+        there = await http.get(f"{running.url}/tape/v1/tapes/plan/entries", headers=headers)
+        assert [entry["payload"] for entry in there.json()["entries"]] == [{"number": 1}]
+        assert (await http.get("/")).status_code == 404

@@ -38,3 +38,7 @@ class MemoryReports:
     async def decide(self, number: int, decided: Decision, /) -> None:
         if number in self._kept:
             self._kept[number] = replace(self._kept[number], decided=decided)
+
+    async def tell(self, number: int, /) -> None:
+        if number in self._kept:
+            self._kept[number] = replace(self._kept[number], told=True)

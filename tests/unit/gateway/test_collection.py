@@ -45,7 +45,7 @@ def test_what_exists_at_the_start_is_never_looked_through() -> None:
 @pytest.mark.anyio
 async def test_a_gateway_collects_rarely_once_it_is_ready() -> None:
     async def serve(on_ready: Callable[[Ready], None]) -> None:
-        on_ready(Ready("web chat", "http://127.0.0.1:1", [], drain))
+        on_ready(Ready([], drain))
         signal.raise_signal(signal.SIGTERM)
 
     async def drain(_within_s: float | None) -> None:

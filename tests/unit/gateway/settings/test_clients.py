@@ -51,7 +51,8 @@ def test_the_environment_has_them_too(tmp_path: Path) -> None:
     [
         ('[clients.ci]\ntoken_file = "FOLDER/ci"\nscopes = ["events:read:"]', 'there is no scope "events:read:"'),
         ('[clients.ci]\ntoken_file = "FOLDER/ci"\nscopes = ["events:read:a..b"]', "is not a pattern of events"),
-        ('[clients.ci]\ntoken_file = "FOLDER/ci"\nscopes = ["model:x"]', 'there is no scope "model:x"'),
+        ('[clients.ci]\ntoken_file = "FOLDER/ci"\nscopes = ["models:x"]', 'there is no scope "models:x"'),
+        ('[clients.ci]\ntoken_file = "FOLDER/ci"\nmodel_usd_per_day = -1', "model_usd_per_day"),
         ("[clients.ci]\nscopes = []", "clients.ci.token_file"),
         ('[clients.ci]\ntoken_file = "FOLDER/ci"\ncolour = "red"', "clients.ci.colour"),
     ],
@@ -85,3 +86,9 @@ def test_a_token_in_the_place_of_its_file_is_refused_and_not_shown(tmp_path: Pat
     with pytest.raises(ConfigError, match="must name a file with the secret") as refused:
         load(config=config(tmp_path, f'[clients.ci]\ntoken_file = "{token}"'), environment={}, directory=tmp_path)
     assert token not in str(refused.value)
+
+
+@pytest.mark.parametrize("standard", ["mcp", "a2a"])
+def test_a_standard_without_clients_is_refused_with_what_to_write(tmp_path: Path, standard: str) -> None:
+    with pytest.raises(ConfigError, match=rf"{standard}\.on is true, and there are no clients.*docs/{standard}\.md"):
+        load(config=config(tmp_path, f"[{standard}]\non = true"), environment={}, directory=tmp_path)

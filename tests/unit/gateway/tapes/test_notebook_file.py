@@ -58,7 +58,9 @@ async def test_a_line_that_cannot_be_kept_is_named(line: bytes) -> None:
         await read(LINE + line + b"\n", 1_000)
 
 
-@pytest.mark.parametrize("line", [b"[1]", b'{"kind": 7}', b'{"kind": ""}', b"null", b"", b'"kind"', b"[" * 9_999])
+@pytest.mark.parametrize(
+    "line", [b"[1]", b'{"kind": 7}', b'{"kind": ""}', b"null", b"", b'"kind"', b'{"kind":"\\ud800"}', b"[" * 9_999]
+)
 async def test_what_is_no_entry_is_kept_as_it_is(line: bytes) -> None:
     (portion,), found = await read(line + b"\n")
     assert [(draft.kind, draft.line, draft.raw) for draft in portion.drafts] == [(UNREADABLE_LINE, line.decode(), True)]

@@ -164,6 +164,18 @@ async def test_what_is_encrypted_is_not_in_the_index(tmp_path: Path) -> None:
         assert b"secretword" not in _content(tmp_path)
 
 
+async def test_where_content_is_encrypted_what_was_indexed_before_is_thrown_away(tmp_path: Path) -> None:
+    with closing(Desk(tmp_path)) as desk:
+        await desk.write("secretword")
+        assert await desk.find("secretword") == [1]
+        desk.search.close()
+        assert b"secretword" in _content(tmp_path)
+        desk.search = Search(desk.store, desk.path, sealed=True)
+        assert await desk.find("secretword") == []
+        desk.search.close()
+        assert b"secretword" not in _content(tmp_path)
+
+
 def _content(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in folder.iterdir())
 

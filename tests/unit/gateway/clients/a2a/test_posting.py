@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import anyio
 import pytest
 from anyio.abc import ByteStream, SocketAttribute
@@ -47,7 +49,7 @@ async def test_only_an_answer_of_success_is_taking_it(answer: bytes, taken: bool
     assert b"content-type: application/a2a+json" in said
 
 
-def _quietly(serve):  # type: ignore[no-untyped-def]
+def _quietly(serve: Callable[[ByteStream], Awaitable[None]]) -> Callable[[ByteStream], Awaitable[None]]:
     async def served(stream: ByteStream) -> None:
         try:
             await serve(stream)

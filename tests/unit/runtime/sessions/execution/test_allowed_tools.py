@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 
+from runtime.core.address import CLIENT, Address, address_data
+from runtime.core.ids import SessionId
 from runtime.execution.calls.remote import ToolRules
 from runtime.language.program import AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.tasks.letters import Order, address_of
+from runtime.stores.inbox import TASK
 from tests.fakes.crash_world import Scripted, World, live
 from tests.fakes.mcp_server import Ledger
 from tests.fakes.remote_stand import Stand, in_memory, standing
@@ -169,3 +173,20 @@ async def test_a_call_is_asked_for_once_and_made_once_whenever_the_process_dies(
         world = await run(point)
         assert [shown.text for shown in world.chat] == [shown.text for shown in calm.chat], f"crashed at {point}"
         assert len(ledger.lines) == before + 1, f"crashed at {point}"
+
+
+async def test_who_orders_a_task_from_outside_cannot_allow_it_what_people_have_to(
+    weather: AgentSpec, stand: Stand, ledger: Ledger, sandbox: MontySandbox
+) -> None:
+    buyer = agent(
+        "Buyer", python("Buy", public=True), code='async def Buy():\n    return await Weather.buy(what="x")\n'
+    )
+    async with talking(program(buyer, weather), Model(), sandbox, servers=stand.pool) as talk:
+        task, client = SessionId("ordered"), address_data(Address(CLIENT, "ci"))
+        due = talk.world.clock.now().timestamp() + 60
+        order = Order(0, SessionId(""), "Buyer", "Buy", {}, due, 1, client, client, task, 0, 0.0)
+        talk.post(str(order), kind=TASK, at=address_of(task), program="test")
+        await talk.until(lambda: bool(talk.facts("order_over")))
+        (over,) = talk.facts("order_over")
+        assert "another program has ordered this task" in str(over)
+        assert ledger.lines == []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -10,7 +11,7 @@ from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.schedules.runs import RunRules, Runs
-from runtime.sessions.schedules.schedules import ScheduleLimits
+from runtime.sessions.schedules.schedules import ScheduleLimits, Schedules
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.schedule_runs import ScheduleRun, kept_key, run_of
 from tests.fakes.clock import FakeClock
@@ -18,6 +19,7 @@ from tests.fakes.crash_world import ADDRESS, World
 from tests.fakes.memory.schedule_runs import MemoryRuns
 from tests.fakes.sleepers import Sleepers
 from tests.unit.runtime.sessions.programs import agent, program, python
+from tests.unit.runtime.sessions.schedules.test_schedules import Desk as Conversation
 
 pytestmark = pytest.mark.anyio
 
@@ -151,6 +153,35 @@ class Desk:
 
     async def statuses(self) -> list[tuple[str, str]]:
         return [(run.status, run.why) for run in await self.store.of("schedule:standup")]
+
+
+async def test_two_nodes_that_both_ring_over_a_change_of_the_clocks_have_one_run_for_each_time() -> None:
+    for start, expected in (
+        ("2026-03-29T00:10", ["03-29 01:00"]),
+        ("2026-10-25T00:10", ["10-25 00:30"]),  # and not again at 01:30, when it is 2:30 once more
+    ):
+        desk = Nodes(start, zone=ZoneInfo("Europe/Berlin"), rules=RunRules("skip", "queue"))
+        await desk.open()
+        other = desk.node()
+        await desk.says("every day at 2:30 x")
+        await other.watch(desk.lease)
+        assert [due for due, _, _ in await desk.passes(2 * 3600, desk.schedules, other)] == expected
+        runs = await desk.runs.of(f"{ADDRESS.key} schedule.1")
+        assert [f"{datetime.fromtimestamp(run.due_s, UTC):%m-%d %H:%M} {run.status}" for run in runs] == [
+            f"{due} waiting" for due in expected
+        ]
+
+
+class Nodes(Conversation):
+    """Nodes whose schedules have runs."""
+
+    def __init__(self, start: str, **limits: object) -> None:
+        self.runs = MemoryRuns()
+        super().__init__(start, **limits)
+
+    def node(self, clock: FakeClock | None = None) -> Schedules:
+        runs = Runs(self.runs, self.clock)
+        return Schedules(self.store, self.inbox, clock or self.clock, self.limits, runs=runs)
 
 
 async def test_a_missed_time_is_made_up_for_or_skipped() -> None:

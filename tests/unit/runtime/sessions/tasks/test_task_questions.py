@@ -10,9 +10,11 @@ from runtime.core.message import Quote
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
+from runtime.sessions.tasks.letters import address_of
 from runtime.stores.sessions import Commit
 from runtime.tape.snapshot import snapshot_of, state_from
 from runtime.tape.state import SessionState
+from runtime.tape.tape import tape_owner
 from runtime.tape.task_state import TaskQuestion, TaskState
 from tests.fakes.crash_world import World
 from tests.fakes.talk import Model, Talk, talking
@@ -175,3 +177,58 @@ async def test_a_task_may_end_while_its_question_is_being_told(sandbox: MontySan
         await talk.say("hi")
         assert talk.chat[-1] == "went None"
         assert not talk.named("session.failed")
+
+
+CLOSED = "That question is no longer open."
+
+
+async def test_a_reply_to_a_question_that_waits_no_longer_is_told_so_and_goes_nowhere(sandbox: MontySandbox) -> None:
+    code = """
+    name = await Spawn("Guide", "Late")
+    await Say("user", "went " + str(await Result(name)))
+    while True:
+        for message in await WaitForMessage("user"):
+            await Say("user", "heard " + message["text"])
+"""
+    async with talking(guided(code), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await talk.until(lambda: "went None" in talk.chat)
+        question = shown(talk, ASKED.format(name="Late"))
+        talk.post("left", quote=Quote(question, "Guide", "Which way?"))
+        await talk.until(lambda: CLOSED in talk.chat)
+        talk.post("and now?")
+        await talk.until(lambda: "heard and now?" in talk.chat)
+        assert "heard left" not in talk.chat
+
+
+async def test_a_late_press_is_told_so_once_while_other_tasks_are_at_work(sandbox: MontySandbox) -> None:
+    code = """
+    one = await Spawn("Guide", "Choices")
+    two, three = await Spawn("Guide", "Choose"), await Spawn("Guide", "Choose")
+    await Say("user", "went " + str(await Result(one)))
+    await Result(two)
+"""
+    async with talking(guided(code), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await asked(talk, 3)
+        choices = [choice for one in talk.world.chat if one.spec is not None for choice in one.spec.choices]
+        left, right = (next(one.id for one in choices if one.label == label) for label in ("left", "right"))
+        talk.post("", kind="choice", choice=left)
+        await talk.until(lambda: "went left" in talk.chat)
+        talk.post("", kind="choice", choice=right)
+        talk.post("", kind="choice", choice=right)
+        await talk.settled()
+        await talk.until(lambda: CLOSED in talk.chat)
+        assert talk.chat.count(CLOSED) == 1
+
+
+async def test_words_that_reach_a_task_after_its_end_begin_nothing(sandbox: MontySandbox) -> None:
+    async with talking(guided(ONE.format(name="Late")), Model(), sandbox, tasks=TaskLimits()) as talk:
+        talk.post("hi")
+        await talk.until(lambda: "went None" in talk.chat)
+        (task,) = [tape_owner(fact.tape) for fact in talk.world.facts if fact.kind == "order_over"]
+        await talk.until(lambda: address_of(task).key not in talk.world._current)
+        talk.post("left", at=address_of(task), choice=f"{task[:8]}.100.")
+        await talk.until(lambda: talk.chat[-1] == CLOSED)
+        assert not talk.named("session.failed")
+        assert [fact.kind for fact in talk.world.facts].count("order") == 1

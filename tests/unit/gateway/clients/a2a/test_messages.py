@@ -1,0 +1,143 @@
+"""Messages of clients as orders, and tasks as the protocol writes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from a2a.types import Message, Part, Role, Task, TaskState
+from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
+from a2a.utils.proto_utils import validate_proto_required_fields
+from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.struct_pb2 import Struct, Value
+
+from gateway.clients.a2a.card import JSONRPC, Skill, card_of, skills_of
+from gateway.clients.a2a.messages import Mark, Named, order_of, task_of, updates_of
+from gateway.clients.task_service import ClientTask
+from gateway.clients.task_view import OpenQuestion, Said, TaskView
+from runtime.core.address import CLIENT, Address
+from runtime.core.ids import SessionId
+from runtime.language.diagnostics import Span
+from runtime.language.program import Param, PlaybookSpec
+from runtime.tape.task_state import TaskStatus
+from tests.contract.storage_samples import T0
+from tests.unit.runtime.sessions import programs as small
+
+BRING = Skill("p", "A", PlaybookSpec("Bring", "python", Span("p.pb", 1), (Param("what"), Param("times", default="1"))))
+IDLE = Skill("p", "A", PlaybookSpec("Idle", "python", Span("p.pb", 1)))
+
+
+def message(*parts: Part, skill: str = "") -> Message:
+    made = Message(message_id="1", role=Role.ROLE_USER, parts=parts)
+    if skill:
+        made.metadata.CopyFrom(ParseDict({"skill": skill}, Struct()))
+    return made
+
+
+def data(value: Any) -> Part:
+    return Part(data=ParseDict(value, Value()))
+
+
+def arguments(*parts: Part, skill: Skill = BRING) -> Any:
+    return order_of(message(*parts), {skill.id: skill}, {})["arguments"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "given"),
+    [
+        ([Part(text="a box")], {"what": "a box"}),
+        ([Part(text="a"), Part(text="box")], {"what": "a\nbox"}),
+        ([data({"what": "a box", "times": 2})], {"what": "a box", "times": 2}),
+        ([data({"times": 2.5}), Part(text="a box")], {"what": "a box", "times": 2.5}),
+        ([data({"what": ["a", {"b": 1}]}), Part(text="3")], {"what": ["a", {"b": 1}], "times": "3"}),
+    ],
+)
+def test_data_are_arguments_and_a_text_is_the_first_that_is_free(parts: list[Part], given: dict[str, Any]) -> None:
+    found = arguments(*parts)
+    assert found == given
+    assert {name: type(value) for name, value in found.items()} == {name: type(value) for name, value in given.items()}
+
+
+def test_a_message_that_is_no_order_is_refused() -> None:
+    with pytest.raises(InvalidParamsError, match="takes no text"):
+        arguments(Part(text="x"), skill=IDLE)
+    with pytest.raises(InvalidParamsError, match="Data is an object"):
+        arguments(data([1]))
+    with pytest.raises(ContentTypeNotSupportedError):
+        arguments(Part(raw=b"x", filename="map"))
+
+
+def test_the_skill_is_named_unless_there_is_one_alone() -> None:
+    both = {skill.id: skill for skill in (BRING, IDLE)}
+    assert order_of(message(data({}), skill="p.A.Idle"), both, {"key": "k"}) == {
+        "program": "p",
+        "agent": "A",
+        "playbook": "Idle",
+        "arguments": {},
+        "key": "k",
+    }
+    for unknown in ("", "p.A.Other"):
+        with pytest.raises(InvalidParamsError, match=r"there are: p\.A\.Bring, p\.A\.Idle"):
+            order_of(message(data({}), skill=unknown), both, {})
+    with pytest.raises(InvalidParamsError, match="there are: none"):
+        order_of(message(data({})), {}, {})
+
+
+def seen(status: TaskStatus, *, question: OpenQuestion | None = None, **more: Any) -> ClientTask:
+    view = TaskView(5, status, T0, home=Address(CLIENT, "ci", "ctx"), **more)
+    return ClientTask(SessionId("t"), "p", view, question)
+
+
+def shown(task: ClientTask) -> Task:
+    made = task_of(task, Named.of(task))
+    validate_proto_required_fields(made)
+    return made
+
+
+@pytest.mark.parametrize(
+    "status", ["submitted", "working", "input_required", "completed", "failed", "canceled", "rejected"]
+)
+def test_every_status_is_the_state_of_the_same_name(status: TaskStatus) -> None:
+    made = shown(seen(status))
+    assert TaskState.Name(made.status.state) == f"TASK_STATE_{status.upper()}"
+    assert (made.id, made.context_id) == ("t", "ctx")
+
+
+@pytest.mark.parametrize("value", ["north", {"a": [1, 2.5, None, True]}, [], 0, False, ""])
+def test_a_value_is_an_artifact(value: Any) -> None:
+    (artifact,) = shown(seen("completed", value=value)).artifacts
+    part = MessageToDict(artifact.parts[0])
+    assert part.get("text", part.get("data")) == value
+
+
+def test_no_value_is_no_artifact_and_a_deep_one_is_a_text() -> None:
+    assert not shown(seen("completed")).artifacts
+    deep: Any = 1
+    for _ in range(300):
+        deep = [deep]
+    assert shown(seen("completed", value=deep)).artifacts[0].parts[0].data.string_value.startswith("[[[")
+
+
+def test_what_is_new_comes_in_order_and_once() -> None:
+    said = [Said(2, T0, "before", own=True), Said(4, T0, "mine", own=False), Said(5, T0, "after", own=True)]
+    asks = seen("input_required", said=said, question=OpenQuestion("q", "Where?", ("left",)))
+    updates = list(updates_of(asks, Named.of(asks), Mark(3, "working", None)))
+    texts = [[part.text for part in one.status.message.parts] for one in updates if not isinstance(one, Task)]
+    assert texts == [["after"], ["Where?", ""]]
+    for one in updates:
+        validate_proto_required_fields(one)
+    assert list(updates_of(asks, Named.of(asks), Mark.of(asks))) == []
+    assert [each.role for each in shown(asks).history] == [Role.ROLE_AGENT, Role.ROLE_USER, Role.ROLE_AGENT]
+
+
+def test_only_programs_that_say_so_have_skills_and_only_their_public_playbooks() -> None:
+    agent = small.agent("A", small.python("Open", public=True), small.python("Own"), code="")
+    silent = small.program(agent)
+    assert skills_of([silent]) == {}
+    loud = type(silent)("loud", (agent,), "", "", {"a2a": True})
+    odd = type(silent)("odd", (agent,), "", "", {"a2a": "yes"})
+    assert list(skills_of([silent, loud, odd])) == ["loud.A.Open"]
+    card = card_of(skills_of([loud]), "https://p.example", pushes=False)
+    validate_proto_required_fields(card)
+    assert card.supported_interfaces[0].url == f"https://p.example{JSONRPC}"
+    assert not card.capabilities.push_notifications
