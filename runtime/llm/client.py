@@ -42,7 +42,7 @@ class ChatMessage:
 class CompletionRequest:
     """A request to a model.
 
-    `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile", "check" or
+    `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile", "check",
     "debug" or DESCRIBE.
     `model` is the name in the settings that the program or its route asks for; "" leaves it to the purpose.
     """
