@@ -50,6 +50,7 @@ from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules, check_places
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
+from gateway.models.usage import Ledger
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -58,7 +59,16 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import Engine, front_gauges, gauges_of, open_archive, open_engine, open_storage, people_in
+from gateway.parts import (
+    Engine,
+    front_gauges,
+    gauges_of,
+    open_archive,
+    open_engine,
+    open_storage,
+    people_in,
+    usage_in,
+)
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
@@ -179,7 +189,7 @@ async def _start(
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
-    reporting = reporting_of(foundation, notices)
+    reporting = reporting_of(foundation, notices, tasks)
     entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
     member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
@@ -219,7 +229,8 @@ def _member(  # noqa: PLR0913 - the parts of a node
     connection, engine = foundation.connection, foundation.engine
     if engine is None:
         absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
-        return Front(cluster.roster, cluster.renewal, absence.run), front_gauges(connection), absence.note
+        front = Front(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
+        return front, front_gauges(connection), absence.note
     schedules = schedules_of(foundation, inbox, attend, reporting.runs, tasks)
     around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, reporting, tasks)
     registry = Registry(around, inbox, tasks)
@@ -281,6 +292,7 @@ def _entrance(
         chosen=RedisRecords(foundation.connection, CHOSEN_TABLE),
         origins=_origins(foundation),
         limits=limits,
+        ledger=Ledger(usage_in(foundation.connection), foundation.clock),
         people=people,
         owners=reporting.owners,
         decisions=reporting.decisions,

@@ -33,6 +33,8 @@ from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
+from gateway.models.owners import KINDS, ModelTroubles
+from gateway.models.usage import Ledger
 from gateway.observability.debugger.server import Debugger
 from gateway.observability.masking import Masking
 from gateway.outbound.file_source import Files
@@ -40,7 +42,7 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, decisions_of, keeping_of, plain
+from gateway.parts import Engine, decisions_of, keeping_of, plain, usage_in
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
@@ -135,6 +137,7 @@ class Cluster:
     """
 
     roster: Roster
+    fronts: RedisNodeStore
     leases: RedisLeaseStore
     renewal: Renewal
     node: Node
@@ -146,7 +149,7 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
     """The cluster as this process sees it; our share of platforms' limits is kept in `tasks`."""
     connection, clock, serves = foundation.connection, foundation.clock, foundation.engine is not None
     roster = Roster(RedisNodeStore(connection), holder, clock, enters=serves)
-    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, announces=serves)
+    leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, front=not serves)
     node = Node(leases, inbox, roster, renewal, foundation.bus, park_s=foundation.settings.nodes.drain_s)
     patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))
     shares = Shares(RedisShareStore(connection), patient, clock, roster, weight=1.0 if serves else _FRONT_WEIGHT)
@@ -160,7 +163,7 @@ async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisIn
         may_show=lambda conversation: node.may_show(shard_of(conversation)),
     )
     node.on_sure = schedulers.resume
-    return Cluster(roster, leases, renewal, node, schedulers, patient)
+    return Cluster(roster, RedisNodeStore(connection, fronts=True), leases, renewal, node, schedulers, patient)
 
 
 def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: LeaseHolder) -> Jobs:
@@ -179,15 +182,15 @@ def limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limit
     return limits
 
 
-def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, announces: bool = True) -> Renewal:
-    """The renewer of this process's leases, with its own thread and connection."""
+def renewal_of(connection: RedisConnection, holder: LeaseHolder, clock: Clock, *, front: bool = False) -> Renewal:
+    """The renewer of this process's leases, with its own thread and connection. It announces a node, or a front."""
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[tuple[RedisLeaseStore, RedisNodeStore]]:
         async with connection.in_another_loop() as other:
-            yield RedisLeaseStore(other), RedisNodeStore(other)
+            yield RedisLeaseStore(other), RedisNodeStore(other, fronts=front)
 
-    return Renewal(opened, holder, clock, runner=in_thread, announces=announces)
+    return Renewal(opened, holder, clock, runner=in_thread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +204,16 @@ class Reporting:
     runs: Runs
 
 
-def reporting_of(foundation: Foundation, owners: OwnerNotices) -> Reporting:
-    """What failures come to, and runs of schedules."""
+def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
+    troubles = ModelTroubles(owners, foundation.clock)
+    tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.bus)
+    for kind in KINDS:
+        tasks.start_soon(troubles.follow, foundation.bus, kind.name)
+
+
+def reporting_of(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> Reporting:
+    """What failures come to, and runs of schedules; what models cost is counted in `tasks`."""
+    _follow_models(foundation, owners, tasks)
     desk = _failure_desk(foundation, owners)
     decisions = decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive))
     return Reporting(owners, desk, decisions, _runs(foundation, desk))
@@ -338,7 +349,8 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
         LeaseHolder(node_id(foundation.data_dir)),
         clock,
     )
-    registers = Registers(RedisNodeStore(connection).living, catalog, list(own.participants.tokens))
+    nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
+    registers = Registers(nodes.living, fronts.living, catalog, list(own.participants.tokens))
     return ClientBus(
         admission, feed, service, registers, clock, [*doors_of(own, shared, tasks), *model_doors_of(foundation)]
     )

@@ -31,6 +31,7 @@ from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.reports import ReportStore
 from runtime.stores.schedule_runs import RunStore
 from runtime.stores.schedules import ScheduleStore
+from runtime.stores.usage import UsageStore
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
@@ -164,6 +165,13 @@ def people_in(connection: RedisConnection, clock: Clock) -> People:
 
     people, requests, told = (RedisRecords(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
     return People(people, requests, told, clock)
+
+
+def usage_in(connection: RedisConnection) -> UsageStore:
+    """What models were used, from the database."""
+    from runtime.storage.redis.usage import RedisUsage
+
+    return RedisUsage(connection)
 
 
 async def tell_later(connection: RedisConnection, request: Request, text: str) -> None:

@@ -28,6 +28,7 @@ class Registers:
     """Where those at work are known."""
 
     living: Callable[[], Awaitable[Living]]
+    fronts: Callable[[], Awaitable[Living]]
     catalog: SessionCatalog
     participants: Sequence[str]
 
@@ -41,19 +42,17 @@ class AgentRoutes:
         self._registers = registers
 
     async def list(self, request: Request) -> Response:
-        """Nodes, tasks, participants and clients, for a client that may read of agents that begin."""
+        """Nodes, fronts, tasks, participants and clients, for a client that may read of agents that begin."""
         client = self._admission.client(request)
         if not client.scopes.may_read(AGENT_SPAWN):
             raise HTTPException(403, f"{client.name} has no scope to read {AGENT_SPAWN}.")
-        living = await self._registers.living()
+        living, fronts = await self._registers.living(), await self._registers.fronts()
         page = await self._registers.catalog.page(limit=_SESSIONS)
         tasks = [known for known in page.sessions if _may_see(client, known)]
         return answer(
             {
-                "nodes": [
-                    {"name": name, "status": "alive", "alive_for_s": round(left_s, 3)}
-                    for name, left_s in sorted(living.nodes.items())
-                ],
+                "nodes": _alive(living),
+                "fronts": _alive(fronts),
                 "tasks": [_task(known) for known in tasks],
                 "participants": [{"name": name} for name in self._registers.participants],
                 "clients": [
@@ -62,6 +61,13 @@ class AgentRoutes:
                 ],
             }
         )
+
+
+def _alive(living: Living) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "status": "alive", "alive_for_s": round(left_s, 3)}
+        for name, left_s in sorted(living.nodes.items())
+    ]
 
 
 def _may_see(client: Client, known: KnownSession) -> bool:

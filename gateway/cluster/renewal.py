@@ -62,21 +62,14 @@ class _Kept(_Call):
 
 
 class Renewal:
-    """Renews leases every third of their time, and says after each time that this node lives if it `announces` that.
+    """Renews leases every third of their time, and says after each time that this node lives.
 
     `run` does so over stores of its own, in the loop in which `runner` runs it. Everything else is for the loop that
     awaits `run`, and outcomes are told there. When that loop has not answered for `hung_s`, nothing is renewed.
     """
 
     def __init__(
-        self,
-        opened: Opened,
-        holder: LeaseHolder,
-        clock: Clock,
-        *,
-        runner: Runner,
-        hung_s: float = HUNG_S,
-        announces: bool = True,
+        self, opened: Opened, holder: LeaseHolder, clock: Clock, *, runner: Runner, hung_s: float = HUNG_S
     ) -> None:
         self._opened = opened
         self._holder = holder
@@ -86,7 +79,7 @@ class Renewal:
         self._lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}
         self._announcement = _Call()
-        self._silent = not announces
+        self._silent = False
         self._asked_at: float | None = None
         self._loop: asyncio.AbstractEventLoop
         self._outcomes: dict[_Kept, None] = {}

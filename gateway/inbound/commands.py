@@ -64,6 +64,7 @@ _ALL = (
     Command("invite", Role.MEMBER),
     Command("leave", Role.GUEST, free=True),
     Command("programs", Role.MEMBER),
+    Command("usage", Role.MEMBER, free=True),
     Command("access", Role.OWNER),
 )
 

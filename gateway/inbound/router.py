@@ -22,8 +22,9 @@ from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
 from gateway.inbound.origins import Origins
 from gateway.inbound.routing import Routes
-from gateway.inbound.sanitizing import tidied
+from gateway.inbound.sanitizing import says_something, tidied
 from gateway.inbound.usage_limits import Limits
+from gateway.models.usage import Ledger
 from gateway.reports.again import Decisions
 from gateway.reports.desk import AGAIN, LEAVE
 from runtime.bus import Bus
@@ -86,6 +87,7 @@ class Entrance:
     chosen: Records
     origins: Origins
     limits: Limits
+    ledger: Ledger
     people: People
     owners: OwnerNotices
     decisions: Decisions
@@ -105,7 +107,12 @@ class InboundRouter:
         self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
-        self.own_commands = {"help": self._help, "access": self._change_access, "programs": self._programs}
+        self.own_commands = {
+            "help": self._help,
+            "access": self._change_access,
+            "programs": self._programs,
+            "usage": self._usage,
+        }
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
@@ -243,6 +250,11 @@ class InboundRouter:
             await self._entrance.say(approved.address, self._texts("access.approved"))
         await self._entrance.say(event.address, answer)
 
+    async def _usage(self, event: Inbound, role: Role) -> None:
+        """A person's own use; everybody's for an owner, where nobody else reads it."""
+        person = None if role is Role.OWNER and self._access.is_private(event) else event.person_id
+        await self._entrance.say(event.address, await self._entrance.ledger.told(person, self._texts))
+
     async def _programs(self, event: Inbound, role: Role) -> None:
         choices = self._routes.choices(event)
         if wanted := event.text.strip():
@@ -300,7 +312,7 @@ class InboundRouter:
         elif len(event.text) > self._entrance.message_chars:
             length, limit = len(event.text), self._entrance.message_chars
             await self._not_taken(event, "inbound.too_long", length=length, limit=limit)
-        elif not _says_something(event) or await self._over_limit(event, role):
+        elif not says_something(event) or await self._over_limit(event, role):
             return
         else:
             if event.command in self._routes.commands:
@@ -362,10 +374,6 @@ class InboundRouter:
 
     async def _tell(self, event: Inbound, key: str, /, **values: object) -> None:
         await self._entrance.say(event.address, self._texts(key, **values))
-
-
-def _says_something(event: Inbound) -> bool:
-    return bool(event.text.strip() or event.attachments or event.command or event.act != "message")
 
 
 def _kind_of(event: Inbound) -> str:

@@ -38,3 +38,8 @@ def clean_name(name: str) -> str:
 def _tidied_file(file: Attachment) -> Attachment:
     media_type = file.media_type if _TYPE.fullmatch(file.media_type) else UNKNOWN_TYPE
     return replace(file, name=clean_file_name(file.name), media_type=media_type)
+
+
+def says_something(event: Inbound) -> bool:
+    """Whether there is anything to handle in an event."""
+    return bool(event.text.strip() or event.attachments or event.command or event.act != "message")

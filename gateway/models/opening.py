@@ -25,7 +25,7 @@ from runtime.llm.local import NoModelClient
 from runtime.llm.models import DEFAULT, Models
 
 if TYPE_CHECKING:
-    from runtime.llm.options import ModelOptions
+    from runtime.llm.options import ModelOptions, Prices
 
 
 COOLDOWNS_TABLE = "cooldowns"
@@ -75,7 +75,7 @@ async def open_models(settings: Settings, *, on_event: Tell = unheard) -> AsyncI
                 options[source] = await _options(choice, settings, stack)
             except (LLMUnavailable, NotInstalled) as error:
                 absent[source] = NoModelClient(str(error))
-        present = await _clients(options, stack, on_event) if options else {}
+        present = await _clients(settings, options, stack, on_event) if options else {}
         cooldowns = Cooldowns(SystemClock())
         named: dict[str, LLMClient] = {}
         for name in [DEFAULT, *settings.models]:
@@ -113,7 +113,7 @@ async def _options(choice: ModelChoice | NoModel, settings: Settings, stack: Asy
 
 
 async def _clients(
-    options: Mapping[str, ModelOptions], stack: AsyncExitStack, on_event: Tell
+    settings: Settings, options: Mapping[str, ModelOptions], stack: AsyncExitStack, on_event: Tell
 ) -> dict[str, AnsweringClient]:
     """A client for each, all of one process."""
     from runtime.llm.process import ModelProcess
@@ -122,9 +122,14 @@ async def _clients(
     process = ModelProcess(list(options.values()), model_environment(), clock, on_event, keys=hidden_keys())
     await stack.enter_async_context(process)
     return {
-        source: AnsweringClient(process.provider(number), replace(one, api_key=None), clock)
+        source: AnsweringClient(process.provider(number), replace(one, api_key=None), clock, _prices(settings, source))
         for number, (source, one) in enumerate(options.items())
     }
+
+
+def _prices(settings: Settings, source: str) -> Prices | None:
+    entry = settings.models.get(source)
+    return entry.prices if isinstance(entry, ModelServer) else None
 
 
 def _line(settings: Settings, models: Models, found: Mapping[str, ModelChoice | NoModel]) -> str:

@@ -7,11 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BeforeValidator, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from gateway.settings.forms import FilePath, Section
 from runtime.core.errors import ConfigError
 from runtime.llm.models import DEFAULT, PURPOSES
+from runtime.llm.options import Prices
 
 RESERVED = ("transcription", "speech")
 """Names of purposes that nothing has yet."""
@@ -20,13 +21,30 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 class ModelServer(Section):
-    """One `[models.<name>]`: litellm's name of a model, the address of a server of one's own, and a file with its
-    key.
+    """One `[models.<name>]`: litellm's name of a model, the address of a server of one's own, a file with its key, and
+    prices in US dollars for a million tokens: those in, those of them that are cached (unset: as the others), those
+    out.
     """
 
     model: str
     base_url: str | None = None
     api_key_file: FilePath | None = None
+    usd_in: float | None = Field(default=None, ge=0)
+    usd_cached: float | None = Field(default=None, ge=0)
+    usd_out: float | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _has_both_prices(self) -> ModelServer:
+        if (self.usd_in is None) != (self.usd_out is None) or (self.usd_cached is not None and self.usd_in is None):
+            raise ValueError("a price needs both usd_in and usd_out")
+        return self
+
+    @property
+    def prices(self) -> Prices | None:
+        """The prices, where there are any."""
+        if self.usd_in is None or self.usd_out is None:
+            return None
+        return Prices(self.usd_in, self.usd_in if self.usd_cached is None else self.usd_cached, self.usd_out)
 
 
 Entry = tuple[str, ...] | ModelServer
@@ -68,7 +86,8 @@ def _entry(name: str, value: object) -> Entry:
         return ModelServer.model_validate(dict(value))
     except ValidationError as error:
         problem = error.errors()[0]
-        raise ConfigError(f"{where}.{problem['loc'][0]}: {problem['msg']}. See config/parley.toml.") from error
+        place, what = ".".join([where, *map(str, problem["loc"])]), problem["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"{place}: {what}. See config/parley.toml.") from error
 
 
 def known_names(models: Mapping[str, Entry]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
-from gateway.settings.forms import FilePath, Section
+from gateway.settings.forms import NAMED_TABLES, TABLES, FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
 from gateway.settings.limits import (
     AccessSettings,
@@ -55,12 +55,6 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset(
-    {"access.groups", "models", "participants.tokens", "remote.secrets", "tasks.places", "telegram.agents"}
-)
-"""Sections whose keys the user chooses."""
-NAMED_TABLES = frozenset({"clients", "models"})
-"""Sections with a table for each name that the user chooses."""
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
 
 

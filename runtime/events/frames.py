@@ -176,6 +176,8 @@ class LLMAnswered(AtWork):
     conversation: str
     participant_id: str | None
     task: str | None = None
+    program: str = ""
+    agent: str = ""
 
 
 @happening("llm.broke_off", "warning")

@@ -105,6 +105,8 @@ class ModelCalls:
             cost_usd=usage.cost_usd,
             conversation=(self._context.pages.address if order is None else order.place).key,
             participant_id=self._person,
+            program=self._context.program.name,
+            agent=self._frame.agent.klass,
             task=None if order is None or not (order.tokens or order.dollars) else order.root,
         )
         self.publish(answered)

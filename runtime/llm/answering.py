@@ -15,7 +15,7 @@ import anyio
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRateLimited, LLMTimeout, LLMUnavailable
 from runtime.llm.client import CompletionRequest, KnowsSight, Provider, Usage
-from runtime.llm.options import ModelOptions
+from runtime.llm.options import ModelOptions, Prices
 
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
@@ -26,7 +26,9 @@ _LEAVE_LIMIT_S = 1.0
 class AnsweringClient:
     """The client that the rest of Parley uses. Its creator opens and closes the provider."""
 
-    def __init__(self, provider: Provider, options: ModelOptions, clock: Clock) -> None:
+    def __init__(self, provider: Provider, options: ModelOptions, clock: Clock, prices: Prices | None = None) -> None:
+        """`prices` go before those of litellm's list."""
+        self._prices = prices
         self._provider = provider
         self._options = options
         self._clock = clock
@@ -46,7 +48,7 @@ class AnsweringClient:
     def answer(self, request: CompletionRequest, max_retries: int | None = None) -> Answer:
         """The answer to `request`, which whoever takes it closes. `max_retries` goes before the options."""
         options = self._options if max_retries is None else replace(self._options, max_retries=max_retries)
-        return Answer(self._provider, request, options, self._clock)
+        return Answer(self._provider, request, options, self._clock, self._prices)
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Answer]:
@@ -61,7 +63,15 @@ class AnsweringClient:
 class Answer:
     """One answer. It can be iterated once."""
 
-    def __init__(self, provider: Provider, request: CompletionRequest, options: ModelOptions, clock: Clock) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        request: CompletionRequest,
+        options: ModelOptions,
+        clock: Clock,
+        prices: Prices | None = None,
+    ) -> None:
+        self._prices = prices
         self._provider = provider
         self._request = request
         self._options = options
@@ -74,7 +84,11 @@ class Answer:
     @property
     def usage(self) -> Usage:
         """The tokens in the provider's count; complete when the iteration has ended."""
-        return replace(self._usage, model=self._options.name)
+        used, prices = self._usage, self._prices
+        cost_usd = used.cost_usd
+        if prices is not None:
+            cost_usd = prices.of(used.input_tokens, used.cached_tokens, used.output_tokens)
+        return replace(used, model=self._options.name, cost_usd=cost_usd)
 
     def __aiter__(self) -> AsyncIterator[str]:
         self._iteration = self._pieces()

@@ -16,6 +16,20 @@ class ModelTimeouts:
 
 
 @dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars for a million tokens: those in, those in that come from the cache, and those out."""
+
+    usd_in: float
+    usd_cached: float
+    usd_out: float
+
+    def of(self, tokens_in: int, tokens_cached: int, tokens_out: int) -> float:
+        """The price of an answer in US dollars; cached tokens are among those in."""
+        fresh = tokens_in - tokens_cached
+        return (fresh * self.usd_in + tokens_cached * self.usd_cached + tokens_out * self.usd_out) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
 class ModelOptions:
     """A model and the way to ask it.
 

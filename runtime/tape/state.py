@@ -391,9 +391,9 @@ class SessionState:
             return None
         waits = (wait.due for wait in self.waits.values())
         asks = (ask.due for meeting in self.meetings.values() for ask in meeting.asks.values())
-        reminders = (reminder.due for reminder in self.reminders.values())
-        order = [] if self.order is None else [self.order.due]
-        return min((due for due in (*waits, *asks, *reminders, *order) if due is not None), default=None)
+        order = () if self.order is None else (self.order.due,)
+        dues = (*waits, *asks, *(reminder.due for reminder in self.reminders.values()), *order)
+        return min((due for due in dues if due is not None), default=None)
 
 
 def _plain(name: str) -> str:

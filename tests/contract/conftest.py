@@ -54,6 +54,7 @@ class Stores:
     letters: DeadLetters
     catalog: SessionCatalog
     nodes: NodeStore
+    fronts: NodeStore
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -74,7 +75,8 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
         rooms, files = MemoryRoomStore(bound=BOUND), MemoryFileStore(FILE_BOUNDS)
         sessions = MemorySessionStore(leases, inbox)
         catalog = MemorySessionCatalog(sessions, leases)
-        yield Stores(sessions, inbox, leases, rooms, files, MemoryDeadLetters(inbox), catalog, MemoryNodeStore())
+        nodes, fronts = MemoryNodeStore(), MemoryNodeStore()
+        yield Stores(sessions, inbox, leases, rooms, files, MemoryDeadLetters(inbox), catalog, nodes, fronts)
         return
     location, sealing = location_of(request.param, request), sealing_of(request.param)
     async with open_connection(location, patience_s=20, sealing=sealing) as connection:
@@ -87,6 +89,7 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
             RedisDeadLetters(connection, bound=BOUND),
             RedisSessionCatalog(connection),
             RedisNodeStore(connection),
+            RedisNodeStore(connection, fronts=True),
         )
 
 

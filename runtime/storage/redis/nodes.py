@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.client.keys import NODE_NEWS, NODES
+from runtime.storage.redis.client.keys import FRONT_NEWS, FRONTS, NODE_NEWS, NODES
 from runtime.storage.redis.client.script import load_script
 from runtime.stores.nodes import Living
 from runtime.stores.sessions import LeaseHolder
@@ -14,10 +14,11 @@ _READ_AT_ONCE = 100
 
 
 class RedisNodeStore:
-    """Implements `runtime.stores.nodes.NodeStore`."""
+    """Implements `runtime.stores.nodes.NodeStore`, for nodes or for `fronts`."""
 
-    def __init__(self, connection: RedisConnection) -> None:
+    def __init__(self, connection: RedisConnection, *, fronts: bool = False) -> None:
         self._connection = connection
+        self._nodes, self._news = (FRONTS, FRONT_NEWS) if fronts else (NODES, NODE_NEWS)
 
     async def announce(self, holder: LeaseHolder, /) -> Living:
         milliseconds = max(1, round(holder.ttl_s * 1000))
@@ -27,16 +28,17 @@ class RedisNodeStore:
         return await self._living("", 0)
 
     async def _living(self, node: str, milliseconds: int) -> Living:
-        news, *found = await self._connection.run(_ANNOUNCE, [NODES, NODE_NEWS], [node, milliseconds], replicated=False)
+        keys = [self._nodes, self._news]
+        news, *found = await self._connection.run(_ANNOUNCE, keys, [node, milliseconds], replicated=False)
         pairs = zip(found[::2], found[1::2], strict=True)
         return Living({node: int(left) / 1000 for node, left in pairs}, news)
 
     async def leave(self, holder: LeaseHolder, /) -> None:
-        await self._connection.run(_TELL, [NODES, NODE_NEWS], [holder.node], replicated=False)
+        await self._connection.run(_TELL, [self._nodes, self._news], [holder.node], replicated=False)
 
     async def tell(self) -> None:
-        await self._connection.run(_TELL, [NODES, NODE_NEWS], [""], replicated=False)
+        await self._connection.run(_TELL, [self._nodes, self._news], [""], replicated=False)
 
     async def news(self, after: str, /, *, wait_s: float) -> str:
-        answer = await self._connection.read_streams({NODE_NEWS: after}, wait_s=wait_s, count=_READ_AT_ONCE)
+        answer = await self._connection.read_streams({self._news: after}, wait_s=wait_s, count=_READ_AT_ONCE)
         return next((entries[-1][0] for _, entries in answer if entries), after)

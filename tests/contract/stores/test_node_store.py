@@ -57,3 +57,12 @@ async def test_news_reach_at_once_who_waits_for_them(stores: Stores) -> None:
             await anyio.wait_all_tasks_blocked()
             await stores.nodes.tell()
     assert heard != [known]
+
+
+async def test_fronts_are_no_nodes_and_no_news_to_them(stores: Stores) -> None:
+    first = (await stores.nodes.announce(ADA)).news
+    await stores.fronts.announce(BOB)
+    assert set((await stores.nodes.living()).nodes) == {"ada"}
+    assert set((await stores.fronts.living()).nodes) == {"bob"}
+    await stores.fronts.leave(BOB)
+    assert await stores.nodes.news(first, wait_s=0.01) == first

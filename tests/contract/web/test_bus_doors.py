@@ -131,7 +131,12 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
             Admission({name: token_of(name) for name in clients}, scopes, FakeClock()),
             feed,
             TaskService(feed, TaskDoor(programs, sessions, inbox, inbox.knows, clock, LIMITS)),
-            Registers(RedisNodeStore(connection).living, catalog, ["scout"]),
+            Registers(
+                RedisNodeStore(connection).living,
+                RedisNodeStore(connection, fronts=True).living,
+                catalog,
+                ["scout"],
+            ),
             clock,
         )
         leases = RedisLeaseStore(connection)

@@ -52,7 +52,8 @@ async def test_whichever_of_the_two_is_killed_nothing_is_lost_and_nothing_comes_
             await talk.say("who is there?")
         await nodes.until(lambda: len(nodes.logged("front", "message.admitted")) >= 3 * len(talks))
         await _begin(nodes, "agents")
-        await until_last(talks, "You said: who is there?")
+        for talk in talks:
+            await until_said(talk, "You said: who is there?")
 
         for talk in talks:
             await talk.say("long")
@@ -65,11 +66,10 @@ async def test_whichever_of_the_two_is_killed_nothing_is_lost_and_nothing_comes_
         await _begin(nodes, "front")
         await until_last(talks, "You said: and now?")
     for talk in talks:
-        story, second = talk.texts()[1], talk.texts()[3]
-        assert talk.texts() == [HELLO, story, "You said: who is there?", second, "You said: and now?"]
-        assert story.endswith(END_OF_STORY)
-        assert second.endswith(END_OF_STORY)
-        assert talk.posts() == 5
+        said = [text for text in talk.texts() if text != NOTICE]  # a busy machine takes longer to start a node
+        assert said == [HELLO, said[1], "You said: who is there?", said[3], "You said: and now?"]
+        assert [text.endswith(END_OF_STORY) for text in (said[1], said[3])] == [True, True]
+        assert talk.posts() == len(talk.texts())
 
 
 async def test_while_no_agent_node_lives_people_are_told_and_what_they_write_is_answered_later(tmp_path: Path) -> None:
@@ -97,9 +97,12 @@ async def test_while_no_agent_node_lives_people_are_told_and_what_they_write_is_
         assert [event["seconds"] >= 10 for event in nodes.logged("front", "agents.present")] == [True]
 
 
-async def test_an_agent_node_serves_no_pages_and_no_bus_and_says_how_it_is(tmp_path: Path) -> None:
+async def test_an_agent_node_serves_no_pages_and_no_bus_and_a_front_says_who_is_there(tmp_path: Path) -> None:
     (tmp_path / "ci").write_text(token := "a-token-of-ci-in-tests")
-    clients = {"PARLEY_CLIENTS__CI__TOKEN_FILE": str(tmp_path / "ci"), "PARLEY_CLIENTS__CI__SCOPES": "model:*"}
+    clients = {
+        "PARLEY_CLIENTS__CI__TOKEN_FILE": str(tmp_path / "ci"),
+        "PARLEY_CLIENTS__CI__SCOPES": "model:*,events:read:>",
+    }
     expected = {
         "/healthz": 200,
         "/readyz": 200,
@@ -109,8 +112,12 @@ async def test_an_agent_node_serves_no_pages_and_no_bus_and_says_how_it_is(tmp_p
         "/model/v1/models": 200,
     }
     async with one_valkey() as url, several_nodes(tmp_path, TELLER, url, [], clients) as nodes:
-        await _begin(nodes, "agents")
+        await _begin(nodes, "agents", "front")
         headers = {"authorization": f"Bearer {token}"}
         async with httpx.AsyncClient(base_url=nodes["agents"].url, headers=headers) as http:
             assert {path: (await http.get(path)).status_code for path in expected} == expected
+        async with httpx.AsyncClient(base_url=nodes["front"].url, headers=headers) as http:
+            there = (await http.get("/bus/v1/agents")).json()
+            assert [len(there["nodes"]), len(there["fronts"])] == [1, 1]
+            assert (await http.get("/model/v1/models")).status_code == 404
         assert "owner" not in nodes["agents"].output.partition("{")[0]

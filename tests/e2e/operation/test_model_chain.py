@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -26,6 +27,9 @@ def chain(first: OpenAIServer, second: OpenAIServer) -> dict[str, str]:
         "PARLEY_MODELS__ONE__BASE_URL": first.base_url,
         "PARLEY_MODELS__TWO__MODEL": "openai/second",
         "PARLEY_MODELS__TWO__BASE_URL": second.base_url,
+        "PARLEY_MODELS__TWO__USD_IN": "10",
+        "PARLEY_MODELS__TWO__USD_CACHED": "1",
+        "PARLEY_MODELS__TWO__USD_OUT": "11",
     }
 
 
@@ -46,6 +50,9 @@ async def test_the_second_goes_on_in_the_same_message_when_the_first_dies_in_mid
         assert (len(first.requests), len(second.requests)) == (1, 1)
         await room.say("/status")
         await room.until_that(lambda: any("answered last: openai/second" in text for text in room.texts("notice")))
+        status, output, errors = await parley(tmp_path, "usage", "--by", "model")
+        assert status == 0, errors
+        assert re.search(r"openai/second +1 +100 +80 +20 +0\.0005", output), output
 
 
 async def test_a_model_that_one_node_found_busy_is_not_asked_by_the_other(tmp_path: Path) -> None:

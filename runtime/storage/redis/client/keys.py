@@ -85,6 +85,12 @@ NODES = "{parley:nodes}"
 NODE_NEWS = "{parley:nodes}:news"
 """The key of the stream that reports changes of the roster and released leases."""
 
+FRONTS = "{parley:fronts}"
+"""The key of the fronts, kept as NODES is."""
+
+FRONT_NEWS = "{parley:fronts}:news"
+"""The key of the stream that reports changes of the fronts."""
+
 
 @dataclass(frozen=True, slots=True)
 class ShardKeys:

@@ -16,6 +16,7 @@ from gateway.inbound.origins import Origins
 from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.routing import Route, Routes
 from gateway.inbound.usage_limits import Limits
+from gateway.models.usage import Ledger
 from gateway.settings.limits import LimitSettings
 from runtime.bus import Bus
 from runtime.core.address import Address
@@ -26,6 +27,7 @@ from tests.fakes.bucket_platform import make_capabilities
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.counters import MemoryCounters
 from tests.fakes.memory.places import MemoryPlaceStore
+from tests.fakes.memory.usage import MemoryUsage
 from tests.fakes.records import MemoryRecords
 
 NOW = FakeClock().now()
@@ -113,6 +115,7 @@ class Door:
         self.places = MemoryPlaceStore()
         self.owner_places = MemoryRecords()
         self.decisions = Decided()
+        self.usage = MemoryUsage()
         self.bus = Bus(clock)
         known = store or people(clock)
         settings = LimitSettings.model_validate(limits or {})
@@ -128,6 +131,7 @@ class Door:
             chosen=self.chosen,
             origins=self.origins,
             limits=self.limits,
+            ledger=Ledger(self.usage, clock),
             people=known,
             owners=OwnerNotices(
                 self.owner_places, Owners(known, {}).has, cast("Any", self.inbox), {"test": TEXTS}, clock

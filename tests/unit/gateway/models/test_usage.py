@@ -1,0 +1,69 @@
+"""What models cost: counted for each answer, and told to people about themselves, to owners about everybody."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from gateway.access.roles import Role
+from gateway.models.usage import Ledger, grouped, last_days
+from runtime.events.frames import LLMAnswered
+from runtime.llm.options import Prices
+from runtime.stores.usage import KEPT_DAYS, Amounts, Used
+from tests.fakes.clock import FakeClock
+from tests.fakes.memory.usage import MemoryUsage
+from tests.unit.gateway.inbound.arrivals import Door, event, opened, people
+
+pytestmark = pytest.mark.anyio
+
+TODAY = date(2026, 1, 1)
+
+
+def answer(person: str | None, **more: Any) -> LLMAnswered:
+    told: dict[str, Any] = {
+        "tokens_in": 1000,
+        "tokens_out": 10,
+        "tokens_cached": 800,
+        "cost_usd": 0.25,
+        "participant_id": person,
+        "program": "shop",
+        "agent": "Clerk",
+    }
+    at = ("s", "1000.0", "1000", "Main", "openai/x", "execute", "well", 1.0, None)
+    return LLMAnswered(*at, conversation="test:1", **(told | more))
+
+
+async def test_answers_add_up_by_day_person_program_agent_and_model() -> None:
+    clock, store = FakeClock(), MemoryUsage()
+    ledger = Ledger(store, clock)
+    for person in ("test:1", "test:1", None):
+        await ledger.count(answer(person))
+    await clock.advance(86_400)
+    await ledger.count(answer("test:1"))
+    assert store.sums[Used(TODAY, "test:1", "shop", "Clerk", "openai/x")] == Amounts(2, 2000, 1600, 20, 0.5)
+    rows = await ledger.rows(30)
+    assert [name for name, _ in grouped(rows, "person")] == ["test:1", ""]
+    assert [(name, amounts.answers) for name, amounts in grouped(rows, "day")] == [("2026-01-01", 3), ("2026-01-02", 1)]
+    assert len(last_days(TODAY, 1000)) == KEPT_DAYS
+
+
+async def test_a_member_reads_their_own_use_and_an_owner_everybodys_in_private() -> None:
+    clock = FakeClock()
+    store = people(clock, _1=Role.OWNER, _2=Role.MEMBER)
+    door = Door(await opened("open", store, clock), store=store, clock=clock)
+    for person in ("test:1", "test:2", "test:3", "test:3"):
+        await Ledger(door.usage, clock).count(answer(person))
+    for person, private in (("2", True), ("1", False), ("1", True)):
+        await door.take(event("", command="usage", person=person, private=private, id=f"{person}{private}"))
+    member, owner_in_a_group, owner = door.said
+    for own in (member, owner_in_a_group):
+        assert "- today (UTC): 1 answers, 1,000 tokens in (800 cached), 10 out, $0.25" in own
+        assert "test:" not in own
+    assert "- today (UTC): 4 answers" in owner
+    assert "By person:\n- test:3: 2 answers" in owner
+
+
+def test_prices_of_the_settings_count_cached_tokens_by_their_own_price() -> None:
+    assert Prices(usd_in=10, usd_cached=1, usd_out=20).of(1_000_000, 400_000, 100_000) == pytest.approx(6 + 0.4 + 2)
