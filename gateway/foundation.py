@@ -28,7 +28,6 @@ from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
 from gateway.extensions.loading import load_extensions
-from gateway.files.intake import IntakeLimits, StoredFileIntake
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.runner import JOBS_TABLE, Jobs
@@ -42,14 +41,14 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, decisions_of, keeping_of, plain, usage_in
+from gateway.parts import Engine, decisions_of, intake_of, keeping_of, plain, usage_in
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
 from gateway.reports.desk import FailureDesk
 from gateway.reports.inquiry import Inquiry
 from gateway.settings.clients import client_budgets, client_scopes, client_tokens
-from gateway.settings.tree import Settings, process_environment
+from gateway.settings.tree import Settings
 from gateway.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
@@ -65,8 +64,6 @@ from runtime.core.clock import Clock
 from runtime.core.ids import schedule_id
 from runtime.core.texts import Texts
 from runtime.events.service import ScheduleFailing
-from runtime.files.process import WorkerReader
-from runtime.files.reading import ReadLimits
 from runtime.language.program import AgentKind, Program
 from runtime.llm.models import VISION
 from runtime.llm.sight import Sight
@@ -82,7 +79,6 @@ from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.event_log import RedisEventLog
-from runtime.storage.redis.files import RedisFileStore
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
@@ -279,7 +275,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         clock,
         foundation.bus,
         files=files,
-        intake=_intake(foundation, outbound, files),
+        intake=intake_of(settings, foundation.connection, files, lambda on: outbound.texts.get(on, foundation.texts)),
         sight=Sight(engine.llm, settings.files.sees),
         describes=VISION in settings.models,
         texts=foundation.texts,
@@ -307,19 +303,6 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         schedules=schedules,
         runs=reporting.runs,
         reports=reporting.desk,
-    )
-
-
-def _intake(foundation: Foundation, outbound: Outbound, files: Files) -> StoredFileIntake:
-    own, connection = foundation.settings.files, foundation.connection
-    return StoredFileIntake(
-        files,
-        RedisFileStore(connection, own.bounds),
-        WorkerReader(process_environment(), ReadLimits(text_chars=own.document_chars)),
-        RedisCounters(connection),
-        IntakeLimits(own.per_message, own.per_day),
-        lambda platform: outbound.texts.get(platform, foundation.texts),
-        foundation.clock,
     )
 
 
