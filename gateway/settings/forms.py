@@ -7,13 +7,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-TABLES = frozenset(
-    {"access.groups", "models", "participants.tokens", "remote.secrets", "tasks.places", "telegram.agents"}
-)
-"""Sections whose keys the user chooses."""
-NAMED_TABLES = frozenset({"clients", "models"})
-"""Sections with a table for each name that the user chooses."""
-
 
 def _split(value: object) -> object:
     """A list from one text separated by commas, as the environment has it, or from a TOML list, whose ids may be

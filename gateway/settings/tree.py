@@ -23,7 +23,7 @@ from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
-from gateway.settings.forms import NAMED_TABLES, TABLES, FilePath, Section
+from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
 from gateway.settings.limits import (
     AccessSettings,
@@ -43,6 +43,7 @@ from gateway.settings.schedules import ScheduleSettings
 from gateway.settings.sources import (
     CONFIG_VARIABLE,
     Layer,
+    default_data_dir,
     dotenv_variables,
     environment_layer,
     flag_layer,
@@ -54,6 +55,13 @@ from gateway.settings.tracing import MetricsSettings, TracingSettings
 from runtime.core.errors import ConfigError
 
 MASK = "********"
+
+TABLES = frozenset(
+    {"access.groups", "models", "participants.tokens", "remote.secrets", "tasks.places", "telegram.agents"}
+)
+"""Sections whose keys the user chooses."""
+NAMED_TABLES = frozenset({"clients", "models"})
+"""Sections with a table for each name that the user chooses."""
 
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
 
@@ -258,13 +266,6 @@ def model_environment(environment: Mapping[str, str] | None = None, directory: P
     variables |= {name: value for name, value in own.items() if not name.startswith(("PARLEY_", "_PARLEY_"))}
     variables["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # litellm asks the network for prices otherwise
     return variables
-
-
-def default_data_dir(variables: Mapping[str, str]) -> Path:
-    """The folder for state by the XDG base directory specification: $XDG_STATE_HOME, else ~/.local/state."""
-    state_home = variables.get("XDG_STATE_HOME", "")
-    # The specification says that a relative path there is to be ignored.
-    return (Path(state_home) if Path(state_home).is_absolute() else Path.home() / ".local" / "state") / "parley"
 
 
 def _variables(environment: Mapping[str, str] | None, directory: Path | None) -> dict[str, str]:

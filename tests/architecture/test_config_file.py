@@ -7,9 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
-from gateway.settings.forms import NAMED_TABLES, TABLES
 from gateway.settings.sources import flat, variable_name
-from gateway.settings.tree import Settings, keys, load, secret_keys
+from gateway.settings.tree import NAMED_TABLES, TABLES, Settings, keys, load, secret_keys
 
 CONFIG = Path(__file__).parents[2] / "config" / "parley.toml"
 
