@@ -75,11 +75,12 @@ async def everybody_may(_: Inbound) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file with its content."""
+    """A file with its content. `alt` says what is on a picture, for those who do not see it."""
 
     name: str
     media_type: str
     data: bytes
+    alt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ PARTS: Mapping[str, Part] = {
     "notebooks": Part(40),
     "observing": Part(15),
     "pages": Part(60),
+    "photos": Part(10),
     "routing": Part(10),
     "scale": Part(600, full=True),
     "start": Part(10),

@@ -41,7 +41,7 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, decisions_of, keeping_of, memories_in, plain, usage_in
+from gateway.parts import Engine, decisions_of, intake_of, keeping_of, memories_in, plain, usage_in
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
@@ -65,6 +65,8 @@ from runtime.core.ids import schedule_id
 from runtime.core.texts import Texts
 from runtime.events.service import ScheduleFailing
 from runtime.language.program import AgentKind, Program
+from runtime.llm.models import VISION
+from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.failures import Failure
@@ -273,6 +275,9 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         clock,
         foundation.bus,
         files=files,
+        intake=intake_of(settings, foundation.connection, files, lambda on: outbound.texts.get(on, foundation.texts)),
+        sight=Sight(engine.llm, settings.files.sees),
+        describes=VISION in settings.models,
         texts=foundation.texts,
         texts_on=outbound.texts,
         busy={**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +16,12 @@ from gateway.encryption import sealing_of
 from gateway.jobs.erasure import Erasure
 from gateway.jobs.retention import Retention
 from gateway.settings.retention import NO_ARCHIVE
-from gateway.settings.tree import Settings
+from gateway.settings.tree import Settings, process_environment
 from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError
 from runtime.core.files import FileStore
+from runtime.core.texts import Texts
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubted
 from runtime.stores.archive import Archive
@@ -38,11 +39,13 @@ if TYPE_CHECKING:
     from gateway.cluster.node import Node
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
+    from gateway.outbound.file_source import Files
     from gateway.reports.again import Decisions
     from runtime.language.program import Program
     from runtime.llm.models import Models
     from runtime.memories.books import Memories
     from runtime.sandbox.monty import MontySandbox
+    from runtime.sessions.inbound.received_files import FileIntake
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.storage.redis.inbox import RedisInbox
@@ -301,3 +304,25 @@ def memories_in(
     own, silence = settings.memory, RecordedSilence(RedisRecords(connection, OFF_TABLE))
     on = remembers(programs, routes.memory, otherwise=own.on)
     return Memories(RedisMemories(connection), clock, on, silence, own.limits)
+
+
+def intake_of(
+    settings: Settings, connection: RedisConnection, files: Files, texts: Callable[[str], Texts]
+) -> FileIntake:
+    """Who takes what people send; `texts` are those of a platform."""
+    from gateway.files.intake import IntakeLimits, StoredFileIntake
+    from runtime.files.process import WorkerReader
+    from runtime.files.reading import ReadLimits
+    from runtime.storage.redis.counters import RedisCounters
+    from runtime.storage.redis.files import RedisFileStore
+
+    own = settings.files
+    return StoredFileIntake(
+        files,
+        RedisFileStore(connection, own.bounds),
+        WorkerReader(process_environment(), ReadLimits(text_chars=own.document_chars)),
+        RedisCounters(connection),
+        IntakeLimits(own.per_message, own.per_day),
+        texts,
+        SystemClock(),
+    )

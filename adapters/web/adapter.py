@@ -179,7 +179,8 @@ class WebAdapter:
                 id_ = await self._files.keep(file.data, file.media_type)
             except FileTooLarge as error:
                 raise NotDelivered(f"web: {error}") from error
-            attached = Attachment(clean_file_name(file.name), file.media_type, FILE_URL + id_, len(file.data))
+            name, size = clean_file_name(file.name), len(file.data)
+            attached = Attachment(name, file.media_type, FILE_URL + id_, size, note=file.alt)
             await self._show(to, replace(self._post(to, text, speaker, nonce), files=(attached,)), reply_to)
         return nonce
 

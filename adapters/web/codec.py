@@ -38,7 +38,7 @@ The gateway says:
     pong
 
 A message is {id, seq, version, by, name, kind (person | agent | notice), text, at, live, thread, quote? {id, name,
-text}, files? [{id, name, type, size}…], choices? [{id, label}…], reactions? [{mark, by [person…]}…], edited?,
+text}, files? [{id, name, type, size, alt?}…], choices? [{id, label}…], reactions? [{mark, by [person…]}…], edited?,
 deleted?, to?}; `live`: its text still grows; `deleted`: nothing is left of it; `to`: it is said to the person of this
 name, and others read it too. `[@Name](person:<id>)` in a text mentions
 somebody. A room is {id, seq}; `seq` is its newest message's. Frames of one connection are in order, and `joined` is one
@@ -133,6 +133,7 @@ def _files(message: RoomMessage) -> list[dict[str, Any]]:
             "name": file.name,
             "type": file.media_type,
             "size": file.size_bytes,
+            **({"alt": file.note} if file.note else {}),
         }
         for file in message.files
     ]

@@ -50,7 +50,7 @@ class Files:
             raise NotDelivered(f"The file {attachment.name} cannot be opened. {error}") from error
         if found is None:
             raise NotDelivered(f"The file {attachment.name} no longer exists. Send it again.")
-        return File(attachment.name, attachment.media_type, found.data)
+        return File(attachment.name, attachment.media_type, found.data, attachment.note)
 
     async def _downloaded(self, address: Address, attachment: Attachment, max_bytes: int) -> bytes:
         adapter = self._adapters.get(address.platform)

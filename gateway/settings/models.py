@@ -14,7 +14,7 @@ from runtime.core.errors import ConfigError
 from runtime.llm.models import DEFAULT, PURPOSES
 from runtime.llm.options import Prices
 
-RESERVED = ("vision", "transcription", "speech")
+RESERVED = ("transcription", "speech")
 """Names of purposes that nothing has yet."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")

@@ -24,7 +24,7 @@ from runtime.execution.frames.frame import Executable
 from runtime.execution.frames.outcomes import described, reason
 from runtime.execution.frames.raised import Failure
 from runtime.execution.host import Host
-from runtime.execution.prompt.message_text import heard_content
+from runtime.execution.prompt.file_names import heard_with_files
 from runtime.tape.facts.agents import AgentPaused, AgentRestarted, MessageQueued, MessagesDropped
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import FrameStarted
@@ -197,7 +197,7 @@ class Agent:
         return [first, *rest]
 
     def _begin_anew(self, messages: Sequence[Message]) -> None:
-        text = "\n".join(heard_content(message) for message in messages)
+        text = "\n".join(heard_with_files(message) for message in messages)
         mids = [message.id for message in messages]
         self._journal.note(AgentRestarted(self.id, messages=mids, variables={"startup_message": text}))
 
@@ -226,7 +226,7 @@ class Agent:
             if any(message.from_human for message in messages):
                 await self._tell("session.finished", agent=self.state.klass)
             return
-        text = "\n".join(heard_content(message) for message in messages)
+        text = "\n".join(heard_with_files(message) for message in messages)
         await self._start(handler, (text,) if takes_text else (), mids=mids)
 
     async def _start(

@@ -178,7 +178,8 @@ class Library:
             return ExtensionPlaybook(spec, self._context.calls, Outside(self._context.journal))
         if spec.kind == "llm":
             return LLMPlaybook(spec, version, lambda frame, playbook: self._execution(agent, frame, playbook))
-        return PythonPlaybook(spec, self._module(agent).function(spec.name), self._context.journal, version)
+        function, contents = self._module(agent).function(spec.name), self._context.contents
+        return PythonPlaybook(spec, function, self._context.journal, version, contents)
 
     def _module(self, agent: AgentSpec) -> Module:
         module = self._modules.get(agent.name)

@@ -11,7 +11,7 @@ from runtime.channels.participant import AgentParticipant, HumanParticipant, Par
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import ANYONE, FIRST_AGENT, AgentId, GuestId, ParticipantId, PersonId, person_id
 from runtime.core.message import HUMAN_CLASS, Message
-from runtime.execution.prompt.message_text import heard_content
+from runtime.execution.prompt.file_names import heard_with_files
 from runtime.execution.speech.mentions import human_of
 from runtime.execution.speech.pages import Pages
 from runtime.language.participants import participant_of
@@ -104,7 +104,7 @@ class AgentRegistry:
         played_by = None if spec is None else participant_of(spec)
         created = AgentCreated(id_, klass, dict(variables or {}), participant=played_by)
         if first is not None:
-            begins = {"startup_message": heard_content(first)}
+            begins = {"startup_message": heard_with_files(first)}
             created = AgentCreated(id_, klass, begins, first.platform_id, person_id(first.sender_id), played_by)
         self._journal.note(created)
         return id_

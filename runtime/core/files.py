@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from runtime.core.errors import FileTooLarge
 
 FILE_URL = "file:"
 """The prefix of the url of an attachment in a FileStore; the id follows."""
+
+REFERENCE_DIGITS: Final = 12
+FILE_REFERENCE: Final = re.compile(rf"\b{FILE_URL}[0-9a-f]{{{REFERENCE_DIGITS}}}(?![0-9a-f])")
+"""The name by which a text means a file that Parley keeps: `file:1a2b3c4d5e6f`."""
 
 MAX_FILE_BYTES = 20 * 1024 * 1024
 """The size of the largest file that a store takes."""

@@ -45,13 +45,37 @@ class MessageType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class FilePart:
+    """A picture or a text that a model is given of a file. `url` is where Parley's own store keeps it, `size_bytes` its
+    length; `page` counts from 1, and is 0 for the whole file."""
+
+    kind: Literal["image", "text"]
+    url: str
+    size_bytes: int
+    page: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that came with a message; `url` is where the adapter keeps it."""
+    """A file that came with a message; `url` is where the adapter keeps it, or Parley's own store.
+
+    Of one that was read, `parts` are what a model is given of it, and `note` says what is not, or what is seen on it.
+    """
 
     name: str
     media_type: str
     url: str
     size_bytes: int | None = None
+    parts: tuple[FilePart, ...] = ()
+    note: str = ""
+
+
+def attachment_from(data: Mapping[str, Any]) -> Attachment:
+    """The attachment that `asdict` made into data; of what else is in the data, nothing."""
+    parts = tuple(FilePart(**part) for part in data.get("parts", ()))
+    return Attachment(
+        data["name"], data["media_type"], data["url"], data.get("size_bytes"), parts, str(data.get("note", ""))
+    )
 
 
 @dataclass(frozen=True, slots=True)

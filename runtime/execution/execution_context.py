@@ -9,6 +9,7 @@ from runtime.execution.calls.builtins import Builtins
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
 from runtime.execution.prompt.context_window import ContextWindow
+from runtime.execution.prompt.with_files import FileContents
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.llm.client import LLMClient
@@ -42,6 +43,8 @@ class ExecutionContext(SessionContext):
     window: ContextWindow = field(default_factory=ContextWindow)
     alone: bool = False
     """Each question is asked alone: for small models, which do one thing better than several."""
+    contents: FileContents | None = None
+    """Files that people sent; None where they are only named."""
     model: str = ""
     """The name of the model that answers where the program names none; "" leaves it to the purpose."""
     calls: Mapping[str, ExtensionCall] = field(default_factory=dict)

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from runtime.core.files import FILE_REFERENCE
+
 _TYPES: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "int": (int,),
@@ -15,7 +17,11 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     "list": (list,),
     "dict": (dict,),
+    "image": (str,),
+    "file": (str,),
 }
+FILE_TYPES = frozenset({"image", "file"})
+"""Types whose values are texts that name a file."""
 
 JSON_NAMES = {
     "string": "str",
@@ -133,6 +139,8 @@ def _fits_one(value: Any, declared: ast.expr | None) -> bool:
 
 
 def _is_a(value: Any, name: str) -> bool:
+    if name in FILE_TYPES:
+        return isinstance(value, str) and FILE_REFERENCE.search(value) is not None
     kinds = _TYPES.get(_plain(name))
     return kinds is None or (isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds))
 

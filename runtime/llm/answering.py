@@ -14,7 +14,7 @@ import anyio
 
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRateLimited, LLMTimeout, LLMUnavailable
-from runtime.llm.client import CompletionRequest, Provider, Usage
+from runtime.llm.client import CompletionRequest, KnowsSight, Provider, Usage
 from runtime.llm.options import ModelOptions, Prices
 
 _FIRST_PAUSE_S = 0.5
@@ -40,6 +40,10 @@ class AnsweringClient:
 
     async def warm_up(self) -> None:
         await self._provider.warm_up()
+
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+        """See `runtime.llm.client.KnowsSight`."""
+        return await self._provider.sees() if isinstance(self._provider, KnowsSight) else None
 
     def answer(self, request: CompletionRequest, max_retries: int | None = None) -> Answer:
         """The answer to `request`, which whoever takes it closes. `max_retries` goes before the options."""

@@ -50,6 +50,11 @@ class ModelChain:
         """The first one's name."""
         return self.links[0].client.model
 
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+        """Whether all of them take pictures: whichever answers gets them."""
+        known = [await link.client.sees() for link in self.links]
+        return False if False in known else None if None in known else True
+
     async def warm_up(self) -> None:
         for link in self.links:
             await warm_up(link.client)

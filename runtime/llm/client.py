@@ -7,25 +7,43 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
+DESCRIBE = "describe"
+"""The purpose of a request that has pictures put into words: a model for that alone answers it, where one is set."""
+
 MAX_ANSWER_CHARS = 200_000
 """The longest answer that is read."""
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture of a prompt: Base64 of what its type says."""
+
+    media_type: str
+    data: str
+
+    @property
+    def url(self) -> str:
+        """The picture as a data URL."""
+        return f"data:{self.media_type};base64,{self.data}"
+
+
+@dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of a prompt. `cacheable` marks the end of a prefix that repeats from turn to turn."""
+    """One message of a prompt: a text, then pictures. `cacheable` marks the end of a prefix that repeats from turn to
+    turn."""
 
     role: Literal["system", "user", "assistant"]
     content: str
     cacheable: bool = False
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
     """A request to a model.
 
-    `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile", "check" or
-    "debug".
+    `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile", "check",
+    "debug" or DESCRIBE.
     `model` is the name in the settings that the program or its route asks for; "" leaves it to the purpose.
     """
 
@@ -76,6 +94,15 @@ class Provider(Protocol):
 
     async def warm_up(self) -> None:
         """Prepare now, so that the first request is quick. May be cancelled at any time."""
+        ...
+
+
+@runtime_checkable
+class KnowsSight(Protocol):
+    """A client or provider that may know whether its model takes pictures."""
+
+    async def sees(self, purpose: str = "execute", model: str = "", /) -> bool | None:
+        """Whether what answers such a request does, by the provider's data; None when they do not say."""
         ...
 
 

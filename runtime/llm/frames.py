@@ -19,7 +19,7 @@ from runtime.core.errors import (
     LLMRefused,
     LLMUnavailable,
 )
-from runtime.llm.client import ChatMessage, CompletionRequest, Usage
+from runtime.llm.client import ChatMessage, CompletionRequest, Picture, Usage
 from runtime.llm.options import ModelOptions, ModelTimeouts
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
@@ -54,7 +54,10 @@ class FrameReader:
 
 def request_from(data: Mapping[str, Any]) -> CompletionRequest:
     """The request that `asdict` encoded."""
-    messages = tuple(ChatMessage(**message) for message in data["messages"])
+    messages = tuple(
+        ChatMessage(**{**message, "pictures": tuple(Picture(**one) for one in message["pictures"])})
+        for message in data["messages"]
+    )
     return CompletionRequest(**{**data, "messages": messages, "stop": tuple(data["stop"])})
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 
-from runtime.llm.client import Completion, CompletionRequest, LLMClient, warm_up
+from runtime.llm.client import DESCRIBE, Completion, CompletionRequest, KnowsSight, LLMClient, warm_up
 from runtime.llm.cooldowns import Cooldowns
 from runtime.llm.local import NoModelClient
 
 DEFAULT = "default"
-PURPOSES: Mapping[str, str] = {"decide": "fast", "summarize": "summary", "compile": "compile"}
+VISION = "vision"
+PURPOSES: Mapping[str, str] = {"decide": "fast", "summarize": "summary", "compile": "compile", DESCRIBE: VISION}
 """The names in the settings by the purposes of requests; all others are answered by the default."""
 
 
@@ -41,6 +42,11 @@ class Models:
         """The model for requests of this purpose; None where there is none."""
         client = self._clients[self.name_for(purpose, "")]
         return None if isinstance(client, NoModelClient) else client
+
+    async def sees(self, purpose: str = "execute", model: str = "", /) -> bool | None:
+        """See `runtime.llm.client.KnowsSight`."""
+        client = self._clients.get(self.name_for(purpose, model))
+        return await client.sees() if isinstance(client, KnowsSight) else None
 
     async def warm_up(self) -> None:
         for client in self._clients.values():

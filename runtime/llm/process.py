@@ -101,11 +101,18 @@ class ModelProcess:
 
     async def warm_up(self) -> None:
         """Return when the process has imported what it needs."""
+        await self._ready()
+
+    async def sees(self, number: int) -> bool | None:
+        """Whether one of the models takes pictures; None when its provider's data do not say."""
+        return (await self._ready()).sees[number]
+
+    async def _ready(self) -> _Link:
         while True:
             link = await self._linked()
             await link.settled.wait()
             if link.is_ready:
-                return
+                return link
 
     def provider(self, number: int = 0) -> Provider:
         """The provider of one of the models, counted from 0."""
@@ -211,6 +218,9 @@ class _OneModel:
     async def warm_up(self) -> None:
         await self._process.warm_up()
 
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+        return await self._process.sees(self._number)
+
 
 class _Link:
     """One run of the process, with the answers in progress."""
@@ -220,6 +230,8 @@ class _Link:
         self.settled = anyio.Event()
         """Set when the process is ready or has ended."""
         self.is_ready = False
+        self.sees: Sequence[bool | None] = ()
+        """Whether each model takes pictures; None where its provider's data do not say."""
         self.is_over = False
         self._stream = stream
         self._numbers = count()
@@ -256,7 +268,7 @@ class _Link:
             while True:
                 frame = await frames.receive()
                 if "ready" in frame:
-                    self.is_ready = True
+                    self.is_ready, self.sees = True, frame["sees"]
                     self.settled.set()
                 elif (answer := self._answers.get(frame["id"])) is not None:
                     answer.take(frame)

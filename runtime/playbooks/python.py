@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,8 +15,10 @@ import anyio.to_thread
 
 from runtime.core.errors import JournalError, ParleyError, PlaybookError, ProgramChanged, Unjournaled
 from runtime.execution.frames.drive import drive, rehearse
-from runtime.execution.frames.frame import Frame
+from runtime.execution.frames.frame import Frame, shortened
 from runtime.execution.frames.loop import FrameLoop
+from runtime.execution.prompt.file_names import referred
+from runtime.execution.prompt.with_files import FileContents
 from runtime.language.pbasm.versions import Version
 from runtime.language.program import Param, PlaybookSpec
 from runtime.playbooks.playbook import bound, check_signature, state_values, typed, typed_result
@@ -33,7 +35,16 @@ class PythonPlaybook:
 
     kind = "python"
 
-    def __init__(self, spec: PlaybookSpec, function: Callable[..., Any], journal: Journal, version: str) -> None:
+    def __init__(
+        self,
+        spec: PlaybookSpec,
+        function: Callable[..., Any],
+        journal: Journal,
+        version: str,
+        contents: FileContents | None = None,
+    ) -> None:
+        """`contents` are the files that parameters of the type `bytes` are given."""
+        self._contents = contents
         self.spec = spec
         self.name = spec.name
         self.version = version
@@ -63,7 +74,7 @@ class PythonPlaybook:
         if begun.code == Version.read(self.version).code or not inspect.iscoroutinefunction(self._function):
             return
         failure: JournalError | None = None
-        async with executing(self._function, frame.state) as body:
+        async with executing(self._function, frame.state, arguments=await self._given(frame)) as body:
             try:
                 await rehearse(frame, body)
             except JournalError as error:
@@ -78,8 +89,8 @@ class PythonPlaybook:
 
     async def _value(self, frame: Frame) -> Any:
         if not inspect.iscoroutinefunction(self._function):
-            state = frame.state
-            function = partial(self._function, *state.args, **state.kwargs)
+            args, kwargs = await self._given(frame)
+            function = partial(self._function, *args, **kwargs)
             try:
                 return await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
             except SystemExit as error:
@@ -93,9 +104,26 @@ class PythonPlaybook:
             values = self._bound(value.args, {})
             self._journal.note(TurnEnded(frame.id, args=[], kwargs=values))
 
+    async def _given(self, frame: Frame) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """The arguments as the function takes them: a file's content where it wants bytes. Raises PlaybookError."""
+        values = dict(frame.state.kwargs)
+        for param in self._params:
+            if param.type == "bytes" and param.name in values:
+                values[param.name] = await self._bytes(param.name, values[param.name])
+        return frame.state.args, values
+
+    async def _bytes(self, name: str, value: Any) -> bytes:
+        found = referred(str(value), self._journal.state.files)
+        if not found or self._contents is None:
+            raise PlaybookError(f"{self.name} takes {name} as a file that somebody sent, not {shortened(repr(value))}")
+        data = await self._contents.content(found[0].url)
+        if data is None:
+            raise PlaybookError(f"{found[0].name}, which {self.name} takes as {name}, is no longer kept")
+        return data
+
     async def _once(self, frame: Frame) -> Any:
         failure: Exception | None = None
-        async with executing(self._function, frame.state) as body:
+        async with executing(self._function, frame.state, arguments=await self._given(frame)) as body:
             try:
                 await drive(frame, body, frame.host)
             except ParleyError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import sys
 from collections import ChainMap, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from runtime.core.errors import PlaybookError, Unjournaled
-from runtime.execution.frames.frame import Call, Handed
+from runtime.execution.frames.frame import SENT_BYTES, Call, Handed
 from runtime.execution.frames.loop import RUNNING
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.language.first_implementation import KEYWORDS
@@ -287,11 +288,16 @@ def host_function(name: str) -> Callable[..., asyncio.Future[Any]]:
     former = KEYWORDS.get(name, {})
 
     def call(*args: Any, **kwargs: Any) -> asyncio.Future[Any]:
-        named = {former.get(key, key): value for key, value in kwargs.items()} if former else kwargs
-        return running().issue(name, args, named, place_of(sys._getframe(1)))
+        named = {former.get(key, key): _sent(value) for key, value in kwargs.items()}
+        return running().issue(name, tuple(map(_sent, args)), named, place_of(sys._getframe(1)))
 
     call.__name__ = call.__qualname__ = name
     return call
+
+
+def _sent(value: Any) -> Any:
+    """An argument as data: bytes in the form in which calls take them."""
+    return {SENT_BYTES: base64.b64encode(value).decode("ascii")} if isinstance(value, bytes) else value
 
 
 def place_of(line: FrameType) -> str:

@@ -12,7 +12,7 @@ import os
 import platform
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
 
@@ -82,13 +82,13 @@ def _called(name: str, result: int) -> int:
     return result
 
 
-def _close_files(libc: ctypes.CDLL, program: str) -> None:
-    """Landlock: nothing can be opened but the program and the libraries, and these are only read."""
+def _close_files(libc: ctypes.CDLL, paths: Sequence[str]) -> None:
+    """Landlock: nothing can be opened but these paths, and these are only read."""
     version = _called("Landlock", libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION))
     every = (1 << (13 if version < 2 else 14 if version < 3 else 15 if version < 5 else 16)) - 1
     attributes = struct.pack("=QQQ", every, _NET, _SCOPE)[: 8 if version < 4 else 16 if version < 6 else 24]
     rules = _called("Landlock", libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0))
-    for path in (*LIBRARIES, program):
+    for path in paths:
         if os.path.exists(path):  # noqa: PTH110 - a start counts every import
             allowed = _EXECUTE | _READ_FILE | (_READ_DIR if os.path.isdir(path) else 0)  # noqa: PTH112
             handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -133,12 +133,17 @@ def _close_calls(libc: ctypes.CDLL) -> None:
     _called("seccomp", libc.prctl(_SET_SECCOMP, _FILTER, program, 0, 0))
 
 
-def main(arguments: list[str]) -> None:
-    """Become the program, in the jail. Raises OSError where the system has no such jail."""
+def enclose(paths: Sequence[str]) -> None:
+    """Put this process into the jail, for good; `paths` stay readable. Raises OSError where the system has none."""
     libc = ctypes.CDLL(None, use_errno=True)
     _called("prctl", libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
-    _close_files(libc, arguments[0])
+    _close_files(libc, paths)
     _close_calls(libc)
+
+
+def main(arguments: list[str]) -> None:
+    """Become the program, in the jail. Raises OSError where the system has no such jail."""
+    enclose((*LIBRARIES, arguments[0]))
     os.execve(arguments[0], arguments, {})
 
 

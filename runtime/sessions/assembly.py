@@ -25,6 +25,7 @@ from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
 from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
+from runtime.execution.calls.describing import DescribeCalls
 from runtime.execution.calls.files import FileCalls
 from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
@@ -38,6 +39,7 @@ from runtime.execution.frames.events import FrameEvents
 from runtime.execution.frames.signatures import calls_of
 from runtime.execution.frames.step_watcher import StepWatcher, Watched
 from runtime.execution.host import Host, Triggers
+from runtime.execution.prompt.with_files import WithFiles
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.delivery import Delivery
 from runtime.execution.speech.pages import Pages
@@ -45,6 +47,7 @@ from runtime.execution.speech.utterances import Utterances
 from runtime.execution.triggers.kinds import times_of
 from runtime.execution.triggers.triggers import CallTriggers, Handlers, VariableRules
 from runtime.language.program import Program
+from runtime.llm.client import LLMClient
 from runtime.llm.reading_ahead import ReadingAhead
 from runtime.meetings.meetings import Meetings
 from runtime.memories.session_memory import SessionMemory
@@ -58,6 +61,7 @@ from runtime.sessions.failures import Failures
 from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.participants import Participants
+from runtime.sessions.inbound.received_files import ReceivedFiles
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.memory.posting import MemoryPosts
@@ -87,6 +91,7 @@ class Assembly:
     questions: Questions
     event_handler: EventHandler
     binding: Binding
+    received_files: ReceivedFiles
     commands: SessionCommands
     reminders: Reminders
     runs: OpenRuns
@@ -152,13 +157,14 @@ def assembled(
     )
     context = ExecutionContext(
         *(program, journal, tasks, around.clock, around.bus, watcher, builtins, pages, around.sandbox),
-        around.llm if watcher is None else ReadingAhead(around.llm, tasks),
+        _model(around, journal, around.llm if watcher is None else ReadingAhead(around.llm, tasks)),
         may_ask=lambda person: task_work.budget.may_ask(person, record.address),
         steers=busy == "steer",
         servers=around.servers,
         tool_rules=around.tool_rules,
         transcript_chars=around.transcript_chars,
         alone=around.questions_alone,
+        contents=around.intake,
         model=around.models.get(record.program, ""),
         calls=around.calls,
         memory=memory_posts.memory,
@@ -183,6 +189,11 @@ def assembled(
         *(ArtifactCalls(journal, variables), ProgramFiles(program), MemoryCalls(memory_posts.memory)),
         MeetingCalls(journal, meetings, meeting_host.invite),
         *(() if around.files is None else (FileCalls(journal, pages, record.address, around.files),)),
+        *(
+            ()
+            if around.intake is None
+            else (DescribeCalls(journal, record.id, record.address, around.describer, around.intake),)
+        ),
     )
     host = Host(
         session,
@@ -198,7 +209,7 @@ def assembled(
     event_handler = EventHandler(
         journal, dispatcher, human_attendees, pages, questions, loops if busy == "interrupt" else None
     )
-    binding = Binding(journal, agents.humans, agents.classes(), around.clock)
+    binding = Binding(journal, agents.humans, agents.classes(), around.clock, pages.tell)
     meeting_commands = MeetingCommands(session, agents, meeting_host, human_attendees, pages)
     task_orders = TaskOrders(record, journal, around, inbox, dispatcher)
     task_work = TaskWork(session, agents, library, builtins, around, inbox)
@@ -219,6 +230,7 @@ def assembled(
         questions,
         event_handler,
         binding,
+        ReceivedFiles(record.id, around.intake, around.describer),
         SessionCommands(
             *(context, loops, event_handler, binding),
             {**meeting_commands.table(), **_schedule_commands(around, pages, reminders)},
@@ -244,6 +256,13 @@ def assembled(
         logs,
         memory_posts,
     )
+
+
+def _model(around: NodeContext, journal: Journal, llm: LLMClient) -> LLMClient:
+    """The model, which is given the files that its prompts name."""
+    if around.intake is None:
+        return llm
+    return WithFiles(llm, journal, around.intake, around.sight, around.transcript_chars)
 
 
 def _zone_of(record: SessionRecord, around: NodeContext) -> ZoneOf | None:

@@ -13,6 +13,7 @@ from runtime.channels.outbox import Outbox
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.texts import Texts, english
+from runtime.execution.calls.describing import Describer
 from runtime.execution.calls.extensions import ExtensionCall
 from runtime.execution.calls.files import Files
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers, ToolRules
@@ -21,11 +22,13 @@ from runtime.execution.execution_context import TRANSCRIPT_CHARS
 from runtime.execution.frames.step_watcher import WatchSession
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
+from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
 from runtime.memories.books import Memories
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
 from runtime.sessions.failures import ReportDesk
+from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Schedules
@@ -83,6 +86,11 @@ class NodeContext:
     bus: Bus
     idle_s: float = 900.0
     files: Files | None = None
+    intake: FileIntake | None = None
+    """Reads what people send; None where files are only named to models."""
+    sight: Sight = field(default_factory=Sight)
+    describes: bool = False
+    """Whether another model describes pictures for one that takes none."""
     texts: Texts = field(default_factory=english)
     texts_on: Mapping[str, Texts] = field(default_factory=dict)
     busy: Mapping[str, Busy] = field(default_factory=dict)
@@ -118,6 +126,11 @@ class NodeContext:
     """What extensions let programs call, by name."""
     seen: bool = False
     """Whether other programs see events of these sessions."""
+
+    @property
+    def describer(self) -> Describer:
+        """Who puts files into words."""
+        return Describer(self.llm, self.sight, self.allowance, self.bus.publish, describes=self.describes)
 
     def on(self, platform: str) -> NodeContext:
         """The context with the texts of a platform."""

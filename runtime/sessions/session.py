@@ -216,7 +216,7 @@ class Session:
             self._parts.questions.ask_again()
 
     async def _begin(self, entry: InboxEntry) -> None:
-        program, event = self._program, entry.event
+        program, event = self._program, await self._parts.received_files.of(entry.event)
         self._spoken_with = True
         self._journal.note(SessionBegun(program.digest, outline(program), private=event.private))
         self._consume(entry)
@@ -303,7 +303,8 @@ class Session:
         await self._taken(fork)
 
     async def _take(self, entry: InboxEntry) -> None:
-        event, since = entry.event, self._journal.state.seq
+        event = await self._parts.received_files.of(entry.event)
+        since = self._journal.state.seq
         told = await self._parts.forks.open(event) if event.kind == FORK_WANTED else None
         not_for_agents = await self._parts.own_events.concerns(event)
         self._consume(entry)
@@ -315,12 +316,11 @@ class Session:
         self._parts.binding.meet(event)
         if told is not None:
             self._parts.pages.tell(told)
-        elif await self._parts.commands.carry_out(entry, broken=self._broken is not None):
-            pass
-        elif self._broken is not None:
-            self._parts.pages.tell(self._say("trouble", error=self._broken), event.place)
-        else:
-            await self._hear(event, since)
+        elif not await self._parts.commands.carry_out(entry, broken=self._broken is not None):
+            if self._broken is not None:
+                self._parts.pages.tell(self._say("trouble", error=self._broken), event.place)
+            else:
+                await self._hear(event, since)
         await self._taken(entry)
 
     async def _take_back(self, entry: InboxEntry) -> Outcome | None:

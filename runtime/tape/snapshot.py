@@ -100,7 +100,8 @@ def _changed(kind: Any, change: Callable[[Any], _Change], keys: Mapping[Any, _Ch
         item = change(parts[0])
         return _same if item is _same else lambda data: [item(one) for one in data]
     if origin is tuple:
-        return lambda data: tuple(data)
+        part = change(parts[0]) if is_dataclass(parts[0]) else _same
+        return lambda data: tuple(map(part, data))
     if origin in (Union, UnionType) and NoneType in parts:
         (some,) = (change(part) for part in parts if part is not NoneType)
         return lambda data: None if data is None else some(data)

@@ -26,6 +26,7 @@ READ_BY_PATTERNS = {
     "processor/understanding.py": "what people wrote",
     "prompt/message_text.py": "what people wrote",
     "prompt/step_words.py": "steps for people's eyes: their words without codes",
+    "prompt/with_files.py": "what servers refuse",
     "questions/answers.py": "a model's reply",
     "questions/reply.py": "a model's reply",
     "questions/spoken.py": "a model's reply",

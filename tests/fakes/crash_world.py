@@ -9,7 +9,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import Context
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,7 +22,7 @@ from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, TapeConflict
 from runtime.core.ids import SessionId
-from runtime.core.message import Mark, Quote
+from runtime.core.message import Attachment, Mark, Quote
 from runtime.execution.calls.files import Files
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.program import Program
@@ -195,6 +195,8 @@ class World:
         self.doing: list[str | None] = []
         self.servers: RemoteServers = NoRemoteServers()
         self.files: Files | None = None
+        self.brings: Mapping[str, Sequence[Attachment]] = {}
+        """The files that come with what people say, by its words."""
         self.places: WorldPlaces | None = None
         self.mailboxes = WatchedMailboxes(lambda _applied: self.point())
         self.player = Player(self.mailboxes, lambda _content: (), self, self.clock)
@@ -229,6 +231,8 @@ class World:
         self._arrived += 1
         number = str(self._arrived)
         event = event_of(number, self.people.pop(0).lstrip("!?"), self.clock.now(), self.offered, ADDRESS)
+        brought = tuple(asdict(file) for file in self.brings.get(event.text, ()))
+        event = replace(event, attachments=brought)
         if event.place is not None and (self.places is None or event.place.key not in self.places.held):
             event = replace(event, address=event.place, place=None)
         entry = InboxEntry(0, number, event)

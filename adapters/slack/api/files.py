@@ -39,7 +39,9 @@ class FileApi:
     async def put(self, file: File) -> str:
         """Upload the content, which nobody sees yet; returns the file's id."""
         with self._calls.call("files.getUploadURLExternal"):
-            place = await self._calls.client.files_getUploadURLExternal(filename=file.name, length=len(file.data))
+            place = await self._calls.client.files_getUploadURLExternal(
+                filename=file.name, length=len(file.data), alt_txt=file.alt or None
+            )
             url, file_id = told(place, "upload_url"), told(place, "file_id")
         try:
             with anyio.fail_after(TRANSFER_TIMEOUT_S):

@@ -30,11 +30,11 @@ export function drawFiles(files) {
   return el("ul", { class: "files", "aria-label": "Files" }, ...items);
 }
 
-function drawFile({ id, name, type, size }) {
+function drawFile({ id, name, type, size, alt }) {
   const href = `/files/${id}?name=${encodeURIComponent(name)}`;
   const picture = PICTURES.has(type);
   const link = el("a", { href, download: name, class: picture ? "picture" : "file", title: `Save ${name}` });
-  if (picture) link.append(el("img", { src: href, alt: name, loading: "lazy" }));
+  if (picture) link.append(el("img", { src: href, alt: alt || name, loading: "lazy" }));
   else {
     const words = el("span", { class: "file-name" }, name);
     link.append(icon(ICONS.file), words, el("span", { class: "file-size" }, sizeText(size)));

@@ -14,6 +14,7 @@ from runtime.execution.calls.builtins import Builtins
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import Seconds, call
+from runtime.execution.prompt.file_names import file_mention, reference
 from runtime.execution.speech.delivery import addressed
 from runtime.execution.speech.pages import Pages
 from runtime.meetings.invitations import LEFT
@@ -294,8 +295,11 @@ class Questions:
 
 
 def answer_of(message: Message, options: Sequence[str]) -> str:
-    """The option that a message means, by its number or its words; else what it says."""
-    return message.content.strip() if message.type == MessageType.CHOICE else option_of(message.content, options)
+    """The option that a message means, by its number or its words; else what it says, with the files it brings."""
+    if message.type == MessageType.CHOICE:
+        return message.content.strip()
+    files = [file_mention(file) for file in message.attachments if reference(file)]
+    return "\n".join([message.content, *files]).strip() if files else option_of(message.content, options)
 
 
 def option_of(said: str, options: Sequence[str]) -> str:

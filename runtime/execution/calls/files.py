@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import codecs
 import mimetypes
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from runtime.core.address import Address
@@ -12,7 +14,7 @@ from runtime.core.errors import PlaybookError
 from runtime.core.files import FILE_URL, clean_file_name
 from runtime.core.message import Attachment
 from runtime.core.plain_text import whole_characters
-from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.frame import SENT_BYTES, Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.frames.signatures import call
 from runtime.execution.speech.pages import Pages
@@ -25,6 +27,9 @@ MAX_READ_BYTES = 8 * 1024 * 1024
 DEFAULT_READ_CHARS = 20_000
 MAX_READ_CHARS = 200_000
 """The largest text that one call may bring onto the tape."""
+
+MAX_ALT_CHARS = 1_000
+"""The longest text in place of a picture, which every platform takes."""
 
 _TEXT_ENDINGS = {".md": "text/markdown", ".csv": "text/csv", ".json": "application/json", ".txt": "text/plain"}
 _BINARY_KINDS = ("image", "audio", "video", "font")
@@ -61,8 +66,8 @@ class FileCalls:
         """
         limit = max(1, min(max_chars, MAX_READ_CHARS))
         attachment = find_file(name, self._journal.state.files)
-        text = None
-        if attachment.media_type.partition("/")[0] not in _BINARY_KINDS:
+        text = await self._text_read_of(attachment)
+        if text is None and attachment.media_type.partition("/")[0] not in _BINARY_KINDS:
             text = decoded(await self._files.fetch(self._address, attachment, max_bytes=MAX_READ_BYTES))
         if text is None:
             text = f"[{attachment.name} cannot be read: it contains no text. ReadFile reads text files only]"
@@ -70,23 +75,42 @@ class FileCalls:
             text = f"{text[:limit]}\n… (cut: {limit} of {len(text)} characters)"
         return text
 
+    async def _text_read_of(self, file: Attachment) -> str | None:
+        """The text of a document, read when it came; None for a file that is text itself, or has none."""
+        texts = [part for part in file.parts if part.kind == "text"]
+        if not texts or file.media_type.startswith("text/"):
+            return None
+        parts = [replace(file, url=part.url, size_bytes=part.size_bytes) for part in texts]
+        read = [await self._files.fetch(self._address, part, max_bytes=MAX_READ_BYTES) for part in parts]
+        return "\n".join(data.decode(errors="replace") for data in read)
+
     @call("SendFile", example='await SendFile("result.csv", content, "a text beside it")', sends=True)
-    async def send_file(self, frame: Frame, call: Call, name: str, content: Any, text: str = "") -> None:
+    async def send_file(self, frame: Frame, call: Call, name: str, content: Any, text: str = "", alt: str = "") -> None:
         """Sends one to the user.
 
-        The file is seen once, with the `text` beside it; the ending of its name decides its type.
+        The file is seen once, with the `text` beside it; the ending of its name decides its type. Pictures are shown in
+        the chat; `alt` says what is on them for those who do not see them. In Python, `content` may be bytes.
         """
-        if not isinstance(content, str):
-            raise PlaybookError(f"SendFile takes the file's content as text, not as {type(content).__name__}")
-        data = whole_characters(content).encode()
         clean = clean_file_name(name)
-        media_type = media_type_of(clean)
+        data, media_type = _sent_data(content), media_type_of(clean)
+        if not isinstance(content, str) and media_type.startswith("text/"):
+            media_type = mimetypes.guess_type(clean)[0] or "application/octet-stream"
         id_ = await self._files.keep(data, media_type, self._address)
         await self._pages.room()
-        page = self._pages.with_file(frame.id, Attachment(clean, media_type, FILE_URL + id_, len(data)))
+        file = Attachment(clean, media_type, FILE_URL + id_, len(data), note=alt[:MAX_ALT_CHARS])
+        page = self._pages.with_file(frame.id, file)
         self._journal.note(PageFinished(page.id, text, *site(frame, call)))
         self._pages.show(page)
         await self._journal.commit()
+
+
+def _sent_data(content: Any) -> bytes:
+    """The bytes of a file that is sent: of a text, or of bytes as code gives them. Raises PlaybookError."""
+    if isinstance(content, str):
+        return whole_characters(content).encode()
+    if isinstance(content, Mapping) and content.keys() == {SENT_BYTES}:
+        return base64.b64decode(str(content[SENT_BYTES]))
+    raise PlaybookError(f"SendFile takes the file's content as text, not as {type(content).__name__}")
 
 
 def media_type_of(name: str) -> str:

@@ -9,6 +9,7 @@ from runtime.execution.calls.agents import AgentCalls
 from runtime.execution.calls.artifacts import ArtifactCalls
 from runtime.execution.calls.ask import Questions
 from runtime.execution.calls.builtins import Builtins
+from runtime.execution.calls.describing import DescribeCalls
 from runtime.execution.calls.files import FileCalls
 from runtime.execution.calls.log import LogCalls
 from runtime.execution.calls.meetings import MeetingCalls
@@ -35,7 +36,7 @@ class Control:
 
 _OWNERS = (
     *(Utterances, Questions, Builtins, Reminders, ScheduleCalls, AgentCalls, TaskCalls, MeetingCalls),
-    *(FileCalls, ProgramFiles, ArtifactCalls, MemoryCalls, LogCalls, Control),
+    *(FileCalls, DescribeCalls, ProgramFiles, ArtifactCalls, MemoryCalls, LogCalls, Control),
 )
 
 SIGNATURES: Mapping[str, Signature] = {one.name: one for owner in _OWNERS for one in declared(owner)}

@@ -13,6 +13,9 @@ from runtime.tape.journal import Journal, digest_of
 from runtime.tape.rules.frames import TURN
 from runtime.tape.state import AgentState
 
+SENT_BYTES = "base64"
+"""The only key of an argument that stands for bytes."""
+
 MAX_SHOWN_CHARS = 80
 """The length of a call's arguments or result in an error."""
 

@@ -26,6 +26,7 @@ from runtime.execution.free.statement_run import StatementRun
 from runtime.execution.model_calls import ModelCalls
 from runtime.execution.prompt.memories import memories_text
 from runtime.execution.prompt.step_words import shown_step
+from runtime.execution.prompt.with_files import filled_chars
 from runtime.execution.speech.utterances import LiveStream
 from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.triggers import declared_types
@@ -267,12 +268,12 @@ class Interpreter:
                             break
                     if not run.over:
                         await run.close()
-                    usage = completion.usage
+                    usage, files = completion.usage, filled_chars(completion)
         finally:
             with anyio.CancelScope(shield=True):  # a stream completes, also when its frame is stopped
                 await context.builtins.utterances.drop_stream(frame.id, "the reply broke off")
         self._calls.end(usage)
-        told = sum(len(message.content) for message in request.messages)
+        told = sum(len(message.content) for message in request.messages) + files
         self._other_chars = told - transcript_chars(frame.state.transcript)
         context.window.answered(told, usage)
         if run.rejected is not None:

@@ -11,8 +11,9 @@ from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.free.placeholders import POSITION
 from runtime.execution.free.statement_rules import rules, rules_now
 from runtime.execution.prompt.artifacts import artifact_name, is_large, shown_artifact
+from runtime.execution.prompt.file_names import file_mention
 from runtime.execution.prompt.message_text import heard_line
-from runtime.execution.prompt.situation import MAX_VALUE_CHARS, file_line, shown_value, situation
+from runtime.execution.prompt.situation import MAX_VALUE_CHARS, shown_value, situation
 from runtime.execution.prompt.step_words import step_words
 from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.kinds import judged_by_model
@@ -140,7 +141,7 @@ def heard_text(frame: FrameState) -> str:
 
 
 def _message_line(message: Message, *, while_working: bool) -> str:
-    files = "".join(f"\n[{file_line(file)}]" for file in message.attachments)
+    files = "".join(f"\n{file_mention(file)}" for file in message.attachments)
     return heard_line(message, while_working=while_working) + files
 
 

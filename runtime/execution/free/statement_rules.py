@@ -65,7 +65,7 @@ _TRIGGERS = """
 with `await Trigger("<code>")` before the call.\
 """
 
-_FILES = _line("ReadFile", "SendFile")
+_FILES = _line("ReadFile", "Describe", "SendFile")
 _ASK = _line("Ask")
 _REMINDERS = _line("Remind")
 _TASKS = _line("Spawn", "Result", "Tasks", "Cancel")

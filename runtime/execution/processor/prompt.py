@@ -8,8 +8,9 @@ from typing import Any
 
 from runtime.core.message import Message
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
+from runtime.execution.prompt.file_names import file_mention
 from runtime.execution.prompt.message_text import heard_content, heard_line
-from runtime.execution.prompt.situation import file_line, node_context, shown_value
+from runtime.execution.prompt.situation import node_context, shown_value
 from runtime.execution.prompt.step_words import step_words
 from runtime.execution.questions.form import FROM_PROGRAM
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Step
@@ -71,7 +72,7 @@ def heard_text(state: SessionState, messages: list[Message]) -> str:
 
 
 def _heard(state: SessionState, message: Message) -> str:
-    files = "".join(f"\n[{file_line(file)}]" for file in message.attachments)
+    files = "".join(f"\n{file_mention(file)}" for file in message.attachments)
     alone = state.private and len(state.people) <= 1 and len(state.agents) == 1
     if alone and message.from_human and message.type == "direct":
         return heard_content(message) + files

@@ -11,11 +11,12 @@ from runtime.core.message import Message, MessageType
 from runtime.execution.processor.ahead import Ahead
 from runtime.execution.processor.exchange import Exchange
 from runtime.execution.processor.questioner import NEITHER, YES_NO, Awaited, Questioner, understanding
+from runtime.execution.prompt.file_names import file_value, is_picture, reference
 from runtime.execution.prompt.situation import shown_value
 from runtime.execution.questions.question import Choice, Question, Understand, Understood
 from runtime.language.instructions.actions import IS_DONE
 from runtime.language.instructions.model import Ask, Prose
-from runtime.language.value_types import coerced
+from runtime.language.value_types import FILE_TYPES, coerced
 
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
 _CODE = re.compile(r"(?=\S*\d)[\w#/.-]+")
@@ -87,12 +88,15 @@ class Understanding:
 
     @staticmethod
     def _plain(part: Ask, awaited: Awaited, heard: Sequence[Message]) -> Understood | None:
-        """An answer that needs no understanding: no value is wanted, or it is just a number or a code."""
+        """An answer that needs no understanding: no value is wanted, or it is a file, or just a number or a code."""
         if not part.wants:
             return Understood("answer", {})
         if len(part.wants) > 1 or len(heard) != 1 or heard[0].type not in (MessageType.DIRECT, MessageType.CHOICE):
             return None
         [(name, kind)] = awaited.types.items()
+        if kind in FILE_TYPES:
+            fitting = [one for one in heard[0].attachments if reference(one) and (kind == "file" or is_picture(one))]
+            return Understood("answer", {name: file_value(fitting[0])}) if fitting else None
         text = heard[0].content.strip()
         shape = {"int": _NUMBER, "float": _NUMBER, "": _CODE, "str": _CODE}.get(kind)
         if shape is None or not shape.fullmatch(text):

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any
 
 from runtime.core.ids import PersonId
-from runtime.core.message import Attachment
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
+from runtime.execution.prompt.file_names import file_line
 from runtime.meetings.shared_state import who
 from runtime.tape.frame_state import FrameState
 from runtime.tape.state import AgentState, MeetingState, SessionState
@@ -141,13 +141,3 @@ def shown_value(value: Any, max_chars: int = MAX_VALUE_CHARS) -> str:
     if len(text) <= max_chars:
         return text
     return f"{text[:max_chars]}… ({len(text)} characters in all)"
-
-
-def file_line(file: Attachment) -> str:
-    """A file as the model sees it: `file report.csv (text/csv, 1,234 bytes)`."""
-    kind = _KINDS.get(file.media_type.partition("/")[0], "file")
-    size = "" if file.size_bytes is None else f", {file.size_bytes:,} bytes"
-    return f"{kind} {file.name} ({file.media_type}{size})"
-
-
-_KINDS = {"image": "image", "audio": "voice or sound", "video": "video"}

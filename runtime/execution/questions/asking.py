@@ -15,6 +15,7 @@ from runtime.events.frames import StepRejected
 from runtime.execution.execution_context import ExecutionContext
 from runtime.execution.frames.frame import Frame
 from runtime.execution.model_calls import ModelCalls
+from runtime.execution.prompt.with_files import filled_chars
 from runtime.execution.questions.answers import MAX_ANSWER_CHARS, read_answer
 from runtime.execution.questions.form import asked
 from runtime.execution.questions.question import Choice, Key, Question, Understand, Understood, Words, WrongAnswer
@@ -191,4 +192,5 @@ class Asking:
         self._open = None
         if ended and completion is not None:
             self.calls.end(completion.usage)
+            self.prompt_chars += filled_chars(completion)
             self._context.window.answered(self.prompt_chars, completion.usage)

@@ -16,6 +16,8 @@ KINDS: Mapping[str, str] = {
     "str": "a text",
     "list": "a JSON list",
     "dict": "a JSON object",
+    "image": "the picture's reference, as `file:` and what follows it",
+    "file": "the file's reference, as `file:` and what follows it",
 }
 
 MAX_BEGUN_CHARS = 6_000

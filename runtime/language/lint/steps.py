@@ -14,10 +14,10 @@ from runtime.language.syntax.metadata import PLAYBOOK_KEYS, loose_setting
 _TYPE_WORDS = frozenset(
     {
         *("str", "int", "float", "bool", "list", "dict", "string", "integer", "number", "boolean", "array", "object"),
-        *("any", "Any", "None", "Optional", "Union", "Literal", "set", "tuple"),
+        *("image", "file", "any", "Any", "None", "Optional", "Union", "Literal", "set", "tuple"),
     }
 )
-_TYPES = "Types are str, int, float, bool, list and dict; `list[str]` says what is in a list."
+_TYPES = "Types are str, int, float, bool, list, dict, image and file; `list[str]` says what is in a list."
 _TYPED = re.compile(r"\$(\w+):([A-Za-z]\w*)(?!\w*/)")
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _BARE = re.compile(

@@ -20,7 +20,7 @@ from runtime.core.errors import LLMError, LLMRefused
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.llm.options import ModelOptions
 from runtime.llm.worker import failures
-from runtime.llm.worker.prices import priced
+from runtime.llm.worker.prices import priced, sees
 from runtime.llm.worker.prompt import NO_KEY, messages_data, schema_data
 
 _LEAVE_LIMIT_S = 1.0
@@ -40,6 +40,12 @@ class LiteLLMProvider:
         """Import litellm."""
         if self._litellm is None:
             self._litellm = await anyio.to_thread.run_sync(_import_litellm, abandon_on_cancel=True)
+
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+        """See `runtime.llm.client.KnowsSight`."""
+        await self.warm_up()
+        assert self._litellm is not None
+        return sees(self._litellm, self._options.name)
 
     async def aclose(self) -> None:
         """Close what litellm keeps open. The provider can be used again."""

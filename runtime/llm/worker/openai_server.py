@@ -45,6 +45,12 @@ class OpenAIServerReader:
         if self._price is None:
             self._price = await anyio.to_thread.run_sync(ListedPrice.of, self._options.name, abandon_on_cancel=True)
 
+    async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
+        """See `runtime.llm.client.KnowsSight`."""
+        await self.warm_up()
+        assert self._price is not None
+        return self._price.sees
+
     async def aclose(self) -> None:
         """Close the connections. The server can be asked again."""
         session, self._session = self._session, None

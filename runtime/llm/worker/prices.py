@@ -37,6 +37,14 @@ def _window(litellm: ModuleType, model: str) -> int:
         return 0
 
 
+def sees(litellm: ModuleType, model: str) -> bool | None:
+    """Whether a model takes pictures; None for one that litellm does not know."""
+    try:
+        return bool(litellm.get_model_info(model).get("supports_vision"))
+    except Exception:  # noqa: BLE001 - see above
+        return None
+
+
 class ListedPrice:
     """One model's row of litellm's list, read without litellm; it counts nothing for a model that has none."""
 
@@ -62,6 +70,11 @@ class ListedPrice:
         cost_usd = fresh_tokens * given + usage.cached_tokens * (cached or given)
         cost_usd += usage.output_tokens * self._usd("output_cost_per_token")
         return replace(usage, cost_usd=cost_usd, window_tokens=int(self._row.get("max_input_tokens") or 0))
+
+    @property
+    def sees(self) -> bool | None:
+        """Whether the model takes pictures; None for a model without a row."""
+        return bool(self._row.get("supports_vision")) if self._row else None
 
     def _usd(self, key: str) -> float:
         return float(self._row.get(key) or 0.0)

@@ -19,8 +19,7 @@ def messages_data(messages: tuple[ChatMessage, ...], model: str) -> list[dict[st
     cacheable = [index for index, message in enumerate(messages) if message.cacheable]
     marked = set(cacheable[-_MAX_CACHE_MARKS:]) if _is_anthropic(model) else set()
     return [
-        {"role": message.role, "content": _marked(message.content) if index in marked else message.content}
-        for index, message in enumerate(messages)
+        {"role": message.role, "content": _content(message, index in marked)} for index, message in enumerate(messages)
     ]
 
 
@@ -33,5 +32,12 @@ def _is_anthropic(model: str) -> bool:
     return "anthropic" in model or "claude" in model
 
 
-def _marked(text: str) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
+def _content(message: ChatMessage, marked: bool) -> str | list[dict[str, Any]]:
+    """A text alone as it is; with pictures or a mark, as parts, the mark at the last one."""
+    if not message.pictures and not marked:
+        return message.content
+    parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}]
+    parts += [{"type": "image_url", "image_url": {"url": picture.url}} for picture in message.pictures]
+    if marked:
+        parts[-1]["cache_control"] = {"type": "ephemeral"}
+    return parts

@@ -16,7 +16,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRefused, LLMUnavailable
-from runtime.llm.client import MAX_ANSWER_CHARS, CompletionRequest, Provider, Usage
+from runtime.llm.client import MAX_ANSWER_CHARS, CompletionRequest, KnowsSight, Provider, Usage
 from runtime.llm.frames import Frame, FrameReader, error_data, packed, request_from
 
 PAUSE_S = 0.02
@@ -57,9 +57,11 @@ class Relay:
                 tasks.cancel_scope.cancel()
 
     async def _warm_up(self) -> None:
+        sees = []
         for _, provider in self._models:
             await provider.warm_up()
-        await self._outgoing.send({"ready": True})
+            sees.append(await provider.sees() if isinstance(provider, KnowsSight) else None)
+        await self._outgoing.send({"ready": True, "sees": sees})
 
     def _begin(self, frame: Frame, tasks: TaskGroup) -> None:
         number, scope = frame["ask"], anyio.CancelScope()

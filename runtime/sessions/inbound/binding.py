@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import TypeAlias
 
+from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.ids import PersonId, is_human_word, parse_agent_id, parse_meeting_id
+from runtime.core.message import attachment_from
 from runtime.language.syntax.humans import HumanSpec
+from runtime.sessions.inbound.received_files import REMARKS
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.people import FileReceived, PersonBound, PersonMet
 from runtime.tape.journal import Journal
 from runtime.tape.people_state import PersonState
+
+Tell: TypeAlias = Callable[[str, Address | None], None]
+"""Shows people a sentence, in the session's own conversation or in a place."""
 
 MAX_NAME_CHARS = 80
 """So much of a name is kept. Chosen: longer than people's names are, and short in a line of text."""
@@ -27,8 +34,11 @@ class Binding:
     by the name they show. Whoever writes on two platforms is two people here.
     """
 
-    def __init__(self, journal: Journal, humans: Sequence[HumanSpec], classes: Collection[str], clock: Clock) -> None:
-        """`classes` are those of the agents, whose names tell nobody apart."""
+    def __init__(
+        self, journal: Journal, humans: Sequence[HumanSpec], classes: Collection[str], clock: Clock, tell: Tell
+    ) -> None:
+        """`classes` are those of the agents, whose names tell nobody apart. `tell` shows people a sentence."""
+        self._tell = tell
         self._journal = journal
         self._classes = frozenset(klass.casefold() for klass in classes)
         self._humans = humans
@@ -38,9 +48,13 @@ class Binding:
         """Record the author of an event, if it has one, and the files that came with it."""
         if event.person_id:
             self._meet_author(event)
-        for file in event.attachments:
-            size = file.get("size_bytes")
-            self._journal.note(FileReceived(file["name"], file["media_type"], file["url"], size_bytes=size))
+        for data in event.attachments:
+            file = attachment_from(data)
+            self._journal.note(
+                FileReceived(file.name, file.media_type, file.url, file.size_bytes, file.parts, file.note)
+            )
+            for remark in data.get(REMARKS, ()):
+                self._tell(remark, event.place)
 
     def _meet_author(self, event: InboxEvent) -> None:
         id_, name = event.author, plain_name(event.person_name) or event.person_id

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from runtime.agents.dispatcher import Dispatcher
@@ -11,7 +12,7 @@ from runtime.agents.human_attendees import HumanAttendees
 from runtime.agents.loops import AgentLoops
 from runtime.core.address import CLIENT, Address
 from runtime.core.ids import AgentId, MeetingId, MessageId, ScheduleId
-from runtime.core.message import HUMAN_CLASS, Attachment, Mark, Message, MessageType, Quote
+from runtime.core.message import HUMAN_CLASS, Mark, Message, MessageType, Quote, attachment_from
 from runtime.execution.calls.ask import Questions, option_of
 from runtime.execution.speech.pages import Pages
 from runtime.sessions.succession import WORDS_CHARS
@@ -310,7 +311,7 @@ def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **
     known = state.person_of(event.person_id)
     fields: dict[str, Any] = {
         "content": event.text,
-        "attachments": tuple(Attachment(**dict(a)) for a in event.attachments),
+        "attachments": tuple(replace(attachment_from(file), parts=(), note="") for file in event.attachments),
         "quote": event.quote,
         "aside": _is_aside(event, state),
     }

@@ -14,6 +14,7 @@ from runtime.core.message import Attachment, Choice, Quote
 from runtime.core.room import Reaction, RoomChange, RoomMessage, RoomPost
 from runtime.storage.encoding.codec import to_json
 from runtime.storage.encoding.sealing import PLAIN, Sealing, key_of, message_binding
+from runtime.tape.facts.content import ATTACHMENT
 
 _LOCKED_TEXT = "🔒"
 """The replacement for a text that cannot be decrypted."""
@@ -78,7 +79,7 @@ class RoomForm:
                 "quote": Quote(quote[0], *self._read(room, id_, "quote", quote[1:], ("", _LOCKED_TEXT)))
                 if quote
                 else None,
-                "files": tuple(Attachment(*file) for file in self._read(room, id_, "files", data.get("files"), ())),
+                "files": tuple(map(ATTACHMENT.read, self._read(room, id_, "files", data.get("files"), ()))),
                 "choices": tuple(Choice(*each) for each in self._read(room, id_, "choices", data.get("choices"), ())),
                 "reactions": {who: Reaction(*reaction) for who, reaction in reactions.items()},
             }
@@ -146,4 +147,4 @@ class RoomForm:
 
 
 def _files(files: tuple[Attachment, ...]) -> list[list[Any]]:
-    return [[file.name, file.media_type, file.url, file.size_bytes] for file in files]
+    return [ATTACHMENT.write(file) for file in files]

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from runtime.core.address import Address, address_data
 from runtime.core.ids import AgentId, participant_id, person_id
-from runtime.core.message import Attachment, message_from_data, message_to_data
+from runtime.core.message import Attachment, FilePart, message_from_data, message_to_data
 from runtime.tape.frame_state import CallSite, RaisedAt
 
 Kind = TypeVar("Kind", bound="Content")
@@ -62,7 +62,14 @@ RAISED_AT = Form(
     lambda place: [place.agent, place.playbook, place.step, list(place.lines)],
     lambda data: RaisedAt(data[0], data[1], data[2], tuple(data[3])),
 )
-ATTACHMENT = Form(lambda file: [file.name, file.media_type, file.url, file.size_bytes], lambda data: Attachment(*data))
+ATTACHMENT = Form(
+    lambda file: [file.name, file.media_type, file.url, file.size_bytes, *([file.note] if file.note else [])],
+    lambda data: Attachment(data[0], data[1], data[2], data[3], note="".join(data[4:])),
+)
+FILE_PARTS = Form(
+    lambda parts: [[part.kind, part.url, part.size_bytes, part.page] for part in parts],
+    lambda data: tuple(FilePart(*part) for part in data),
+)
 PARTICIPANTS = Form(lambda ids: [str(id_) for id_ in ids], lambda data: [participant_id(text) for text in data])
 PARTS = Form(
     lambda parts: {str(part): pid for part, pid in parts.items()},
@@ -253,7 +260,7 @@ def _reading(made: type[Content], names: dict[str, Any]) -> list[str]:
         if read_as is not None:
             names[f"_read_{part.name}"] = read_as
             read = f"_read_{part.name}({value})"
-            value = read if part.default is MISSING else f"({read} if get({stored.name!r}) else None)"
+            value = read if part.default is MISSING else f"({read} if get({stored.name!r}) else _default_{part.name})"
         arguments.append(value)
     return ["def read(cls, data):", "    get = data.get", f"    return cls({', '.join(arguments)})"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
-from runtime.core.message import Message
-from runtime.tape.facts.content import ADDRESS, MESSAGE, Content, fact, key
+from runtime.core.message import FilePart, Message
+from runtime.tape.facts.content import ADDRESS, FILE_PARTS, MESSAGE, Content, fact, key
 
 
 @fact("person", session=True)
@@ -28,12 +28,14 @@ class PersonBound(Content):
 
 @fact("file", session=True)
 class FileReceived(Content):
-    """Somebody sent a file."""
+    """Somebody sent a file. `parts` are what a model is given of it, `note` what else is said about it."""
 
     name: str = key("name")
     media_type: str = key("type")
     url: str = key("url")
     size_bytes: int | None = key("size", default=None, always=True)
+    parts: tuple[FilePart, ...] = key("given", default=(), form=FILE_PARTS)
+    note: str = key("note", default="")
 
 
 @fact("heard", session=True)

@@ -71,7 +71,7 @@ def _bound(state: SessionState, _: int, fact: PersonBound) -> None:
 
 @rule(FileReceived)
 def _file(state: SessionState, _: int, fact: FileReceived) -> None:
-    file = Attachment(fact.name, fact.media_type, fact.url, fact.size_bytes)
+    file = Attachment(fact.name, fact.media_type, fact.url, fact.size_bytes, fact.parts, fact.note)
     state.files = [*(known for known in state.files if known.url != file.url), file][-MAX_FILES:]
 
 

@@ -164,6 +164,13 @@ async def test_file_is_sent_with_its_text_under_the_agents_name(
     assert platform.world.backend.cdn.get(kept.attachments[0]["url"]) == b"a plan"
 
 
+async def test_picture_has_words_in_its_place(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    chart = File("chart.png", "image/png", b"a picture", "Sales go up")
+    await adapter.upload(private(platform), chart, "", speaker=HOST, nonce="page.0")
+    (sent,) = [call.body for call in platform.calls if call.operation == "send"]
+    assert sent["attachments"] == [{"id": 0, "description": "Sales go up"}]
+
+
 @pytest.mark.parametrize("applied", [True, False])
 async def test_file_of_a_webhook_whose_answer_was_lost_is_there_once(
     adapter: DiscordAdapter, platform: DiscordPlatform, applied: bool

@@ -52,6 +52,12 @@ async def test_text_beside_a_file_cannot_be_edited(adapter: SlackAdapter) -> Non
         await edit(adapter, message, "another")
 
 
+async def test_picture_has_words_in_its_place(adapter: SlackAdapter, platform: SlackPlatform) -> None:
+    chart = File("chart.png", "image/png", b"a picture", "Sales go up")
+    await adapter.upload(ADA, chart, "", speaker=HOST, nonce="page.0")
+    assert [kept.alt for kept in platform.files.files.values()] == ["Sales go up"]
+
+
 async def test_file_of_a_person_is_fetched(adapter: SlackAdapter, platform: SlackPlatform) -> None:
     platform.say("", channel=DIRECT, subtype="file_share", files=[platform.files.given("a.txt", b"of a person")])
     async with adapter.connect() as inbound:

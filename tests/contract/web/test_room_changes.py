@@ -24,9 +24,9 @@ UP = Reaction("Ada", "👍")
 async def test_quotes_and_files_come_back_with_their_message(stores: Stores) -> None:
     quote = Quote("z", "Grace", "What?")
     kept = await stores.rooms.put(
-        "lobby", replace(post("a"), quote=quote, files=(FILE, replace(FILE, size_bytes=None)))
+        "lobby", replace(post("a"), quote=quote, files=(FILE, replace(FILE, size_bytes=None, note="Sales go up")))
     )
-    assert (kept.quote, kept.files) == (quote, (FILE, replace(FILE, size_bytes=None)))
+    assert (kept.quote, kept.files) == (quote, (FILE, replace(FILE, size_bytes=None, note="Sales go up")))
     assert list(await stores.rooms.history("lobby", limit=1)) == [kept]
     assert await stores.rooms.get("lobby", "a") == kept
     assert await stores.rooms.get("lobby", "b") is None

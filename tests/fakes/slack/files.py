@@ -12,13 +12,16 @@ from tests.fakes.slack.refusal import Refusal
 
 @dataclass(slots=True)
 class Kept:
-    """A file. `channel` is where it is shown; `outside` says that it is kept at another service."""
+    """A file. `channel` is where it is shown; `outside` says that it is kept at another service, `alt` what is on
+    it.
+    """
 
     name: str
     length: int
     content: bytes | None = None
     channel: str | None = None
     outside: bool = False
+    alt: str = ""
 
 
 class Files:
@@ -41,7 +44,7 @@ class Files:
         if not length or not params.get("filename"):
             raise Refusal("invalid_arguments")
         file_id = f"F{len(self.files) + 1:04d}"
-        self.files[file_id] = Kept(params["filename"], length)
+        self.files[file_id] = Kept(params["filename"], length, alt=params.get("alt_txt", ""))
         return {"upload_url": f"{self.address}/upload/{file_id}", "file_id": file_id}
 
     def upload(self, file_id: str, content: bytes) -> bool:

@@ -67,7 +67,7 @@ def test_the_environment_has_them_too(tmp_path: Path) -> None:
             'models.fast: there is no model "gpt-x"; there are: default, fast, summary, compile. .*"openai/',
         ),
         ('fast = "a"\na = "b"\nb = "a"', "leads back to itself: "),
-        ('vision = "openai/x"', "models.vision: nothing uses a model for vision yet"),
+        ('speech = "openai/x"', "models.speech: nothing uses a model for speech yet"),
         ("fast = 3", "models.fast must be a model's name, a list of names"),
         ('"Big One" = "openai/x"', "cannot be the name of a model"),
         ("[models.own]\nbase_url = 'http://x'", "models.own.model: Field required"),

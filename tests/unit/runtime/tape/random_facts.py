@@ -168,6 +168,8 @@ class Facts:
             "to": self._rng.choice(["user", "agent 1001"]),
             "choices": [["1", "yes"]],
             "where": self._rng.choice([None, ["Main", "Ship", "Ship:01:QUE", ["a.pb:3 in ship"]]]),
+            "given": self._rng.choice([None, [["image", "file:1", 5, 0], ["text", "file:2", 7, 1]]]),
+            "note": self._rng.choice(["", "cut"]),
             "file": self._rng.choice([None, ["a", "text/plain", "file:1", 5]]),
         }
         return made | self._names(kind, seq)

@@ -1,0 +1,1 @@
+"""The files that people send, on their way to sessions."""

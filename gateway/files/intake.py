@@ -1,0 +1,138 @@
+"""The intake of files that people send: fetched from their platform, kept in the store, read by a worker.
+
+platform ──fetch──> store ──> worker ──> what a model is given of it ──> store
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gateway.inbound.usage_limits import DAY_S, Counters
+from gateway.outbound.file_source import Files
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.core.errors import AdapterError, ContentLocked, NotDelivered
+from runtime.core.files import FILE_URL, MAX_FILE_BYTES, FileStore
+from runtime.core.message import Attachment, FilePart
+from runtime.core.texts import Texts
+from runtime.files.reading import PICTURE_TYPE, TEXT_TYPE, FileReader, Remark
+from runtime.sessions.inbound.received_files import TakenFile
+
+PAUSES_S: Final = (1.0, 4.0)
+"""The pauses before a file is asked for again, when its platform does not give it."""
+
+_MIB: Final = 1024 * 1024
+_TYPES: Final = {"image": PICTURE_TYPE, "text": TEXT_TYPE}
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeLimits:
+    """The number of files that are read of one message, and of one conversation in a day; 0 is no limit."""
+
+    per_message: int = 10
+    per_day: int = 200
+
+
+class StoredFileIntake:
+    """Implements `runtime.sessions.inbound.received_files.FileIntake` for the platforms of a node."""
+
+    def __init__(  # noqa: PLR0913 - each is another part's
+        self,
+        files: Files,
+        store: FileStore,
+        reader: FileReader,
+        counters: Counters,
+        limits: IntakeLimits,
+        texts: Callable[[str], Texts],
+        clock: Clock,
+    ) -> None:
+        """`texts` are those of a platform."""
+        self._files = files
+        self._store = store
+        self._reader = reader
+        self._counters = counters
+        self._limits = limits
+        self._texts = texts
+        self._clock = clock
+
+    async def content(self, url: str, /) -> bytes | None:
+        """See `FileContents`."""
+        try:
+            found = await self._store.content(url.removeprefix(FILE_URL))
+        except ContentLocked:
+            return None
+        return None if found is None else found.data
+
+    async def take(self, address: Address, files: Sequence[Attachment], once: str, /) -> list[TakenFile]:
+        """See `FileIntake`. A file that is in the store already stays as it is there."""
+        taken = []
+        for number, file in enumerate(files[: self._limits.per_message]):
+            refused = _too_large(file) or await self._too_many_today(address, f"{once}/{number}")
+            if refused is not None:
+                taken.append(self._refused(address, file, refused))
+            else:
+                taken.append(await self._taken(address, file))
+        return taken + self._beyond(address, files[self._limits.per_message :])
+
+    def _beyond(self, address: Address, files: Sequence[Attachment]) -> list[TakenFile]:
+        """The files that are too many in one message, all named in one sentence."""
+        if not files:
+            return []
+        names = ", ".join(file.name for file in files)
+        said = self._texts(address.platform)("files.too_many", limit=self._limits.per_message, names=names)
+        taken = [TakenFile(replace(file, parts=(), note=said)) for file in files]
+        return [replace(taken[0], remarks=(said,)), *taken[1:]]
+
+    async def _too_many_today(self, address: Address, once: str) -> Remark | None:
+        limit, now_s = self._limits.per_day, self._clock.now().timestamp()
+        if not limit:
+            return None
+        name = f"files:{address.key}:{int(now_s // DAY_S)}"
+        if await self._counters.add(name, 1, once=f"{address.key}/{once}", ttl_s=2 * DAY_S) <= limit:
+            return None
+        return Remark("too_many_today", {"limit": limit, "hours": math.ceil((DAY_S - now_s % DAY_S) / 3600)})
+
+    async def _taken(self, address: Address, file: Attachment) -> TakenFile:
+        data = await self._fetched(address, file)
+        if isinstance(data, Remark):
+            return self._refused(address, file, data)
+        read = await self._reader.read(data, file.media_type)
+        url = file.url
+        if not url.startswith(FILE_URL):
+            url = FILE_URL + await self._store.keep(data, read.media_type, conversation=address.key)
+        parts = []
+        for part in read.parts:
+            id_ = await self._store.keep(part.data, _TYPES[part.kind], conversation=address.key)
+            parts.append(FilePart(part.kind, FILE_URL + id_, len(part.data), part.page))
+        said = tuple(self._sentence(address, file, remark) for remark in read.remarks)
+        known = replace(file, media_type=read.media_type, url=url, size_bytes=len(data))
+        return TakenFile(replace(known, parts=tuple(parts), note=" ".join(said)), said)
+
+    async def _fetched(self, address: Address, file: Attachment) -> bytes | Remark:
+        for pause_s in (*PAUSES_S, None):
+            try:
+                return await self._files.fetch(address, file, max_bytes=MAX_FILE_BYTES)
+            except NotDelivered:
+                return Remark("gone", {"limit": MAX_FILE_BYTES // _MIB})
+            except AdapterError:
+                if pause_s is None:
+                    break
+                await self._clock.sleep_until(self._clock.monotonic() + pause_s)
+        return Remark("unreachable", {"platform": address.platform.capitalize()})
+
+    def _refused(self, address: Address, file: Attachment, remark: Remark) -> TakenFile:
+        said = self._sentence(address, file, remark)
+        return TakenFile(replace(file, parts=(), note=said), (said,))
+
+    def _sentence(self, address: Address, file: Attachment, remark: Remark) -> str:
+        return self._texts(address.platform)(f"files.{remark.key}", name=file.name, **remark.values)
+
+
+def _too_large(file: Attachment) -> Remark | None:
+    size_bytes = file.size_bytes or 0
+    if size_bytes <= MAX_FILE_BYTES:
+        return None
+    return Remark("too_large", {"mib": math.ceil(size_bytes / _MIB), "limit": MAX_FILE_BYTES // _MIB})

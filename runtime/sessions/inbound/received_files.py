@@ -1,0 +1,56 @@
+"""Files that come with what people do: fetched and read before a session takes the event, which waits in the inbox
+until then. A crash in between repeats the work, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Final, Protocol
+
+from runtime.core.address import Address
+from runtime.core.ids import SessionId
+from runtime.core.message import Attachment, attachment_from
+from runtime.execution.calls.describing import Describer
+from runtime.execution.prompt.with_files import FileContents
+from runtime.stores.inbox import InboxEvent
+
+REMARKS: Final = "remarks"
+"""The key of an attachment's remarks in an event."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenFile:
+    """A file as a session knows it, and what its sender is told about it."""
+
+    file: Attachment
+    remarks: tuple[str, ...] = ()
+
+
+class FileIntake(FileContents, Protocol):
+    """Fetches, keeps and reads files."""
+
+    async def take(self, address: Address, files: Sequence[Attachment], once: str, /) -> list[TakenFile]:
+        """Take the files of one event, `once` its id. What cannot be taken is said in remarks. Raises StorageError."""
+        ...
+
+
+class ReceivedFiles:
+    """The files of one session's events."""
+
+    def __init__(self, session: SessionId, intake: FileIntake | None, describer: Describer) -> None:
+        self._session = session
+        self._intake = intake
+        self._describer = describer
+
+    async def of(self, event: InboxEvent) -> InboxEvent:
+        """The event with its files in our store, read. Raises StorageError; then the event is taken again."""
+        if self._intake is None or not event.attachments:
+            return event
+        files = [attachment_from(file) for file in event.attachments]
+        taken = await self._intake.take(event.address, files, event.id)
+        payer, known = (self._session, event.address, event.person_id), []
+        for one in taken:
+            file = await self._describer.described(one.file, self._intake, payer)
+            known.append({**asdict(file), REMARKS: one.remarks})
+        return replace(event, attachments=tuple(known))
