@@ -140,3 +140,10 @@ def refuse_secrets_for_files(layer: Layer) -> None:
             raise ConfigError(
                 f"{layer.place}: {layer.spell(key)} contains a secret; it must name a file with the secret."
             )
+
+
+def default_data_dir(variables: Mapping[str, str]) -> Path:
+    """The folder for state by the XDG base directory specification: $XDG_STATE_HOME, else ~/.local/state."""
+    state_home = variables.get("XDG_STATE_HOME", "")
+    # The specification says that a relative path there is to be ignored.
+    return (Path(state_home) if Path(state_home).is_absolute() else Path.home() / ".local" / "state") / "parley"

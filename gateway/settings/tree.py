@@ -43,6 +43,7 @@ from gateway.settings.schedules import ScheduleSettings
 from gateway.settings.sources import (
     CONFIG_VARIABLE,
     Layer,
+    default_data_dir,
     dotenv_variables,
     environment_layer,
     flag_layer,
@@ -264,13 +265,6 @@ def model_environment(environment: Mapping[str, str] | None = None, directory: P
     variables |= {name: value for name, value in own.items() if not name.startswith(("PARLEY_", "_PARLEY_"))}
     variables["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # litellm asks the network for prices otherwise
     return variables
-
-
-def default_data_dir(variables: Mapping[str, str]) -> Path:
-    """The folder for state by the XDG base directory specification: $XDG_STATE_HOME, else ~/.local/state."""
-    state_home = variables.get("XDG_STATE_HOME", "")
-    # The specification says that a relative path there is to be ignored.
-    return (Path(state_home) if Path(state_home).is_absolute() else Path.home() / ".local" / "state") / "parley"
 
 
 def _variables(environment: Mapping[str, str] | None, directory: Path | None) -> dict[str, str]:
