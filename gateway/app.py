@@ -33,7 +33,6 @@ from gateway.foundation import (
     Reporting,
     bus_of,
     cluster_of,
-    follow_models,
     jobs_of,
     limits_of,
     model_doors_of,
@@ -189,8 +188,7 @@ async def _start(
     owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
     limits = limits_of(foundation, owners, tasks)
     notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
-    follow_models(foundation, notices, tasks)
-    reporting = reporting_of(foundation, notices)
+    reporting = reporting_of(foundation, notices, tasks)
     entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
     member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)

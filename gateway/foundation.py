@@ -198,16 +198,16 @@ class Reporting:
     runs: Runs
 
 
-def follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
-    """Count in `tasks` what models cost on this node, and tell owners what is wrong with them."""
+def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
     troubles = ModelTroubles(owners, foundation.clock)
     tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.bus)
     for kind in KINDS:
         tasks.start_soon(troubles.follow, foundation.bus, kind.name)
 
 
-def reporting_of(foundation: Foundation, owners: OwnerNotices) -> Reporting:
-    """What failures come to, and runs of schedules."""
+def reporting_of(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> Reporting:
+    """What failures come to, and runs of schedules; what models cost is counted in `tasks`."""
+    _follow_models(foundation, owners, tasks)
     desk = _failure_desk(foundation, owners)
     decisions = decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive))
     return Reporting(owners, desk, decisions, _runs(foundation, desk))

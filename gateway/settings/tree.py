@@ -62,6 +62,7 @@ TABLES = frozenset(
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients", "models"})
 """Sections with a table for each name that the user chooses."""
+
 _PASSWORD = re.compile(r"(?<=://).*@")  # in a URL: what stands before its host
 
 

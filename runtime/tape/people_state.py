@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -160,3 +161,12 @@ class HomeState:
     conversation: str
     thread: str | None
     first: int
+
+
+NUMBERED = re.compile(r"\s*[(\uff08]\s*(\d{1,6})\s*[)\uff09]\s*\Z")
+"""The ending of a name that tells two people apart who show the same one."""
+
+
+def plain_name(name: str) -> str:
+    """A name in small letters, without a number at its end."""
+    return NUMBERED.sub("", name).casefold()

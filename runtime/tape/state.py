@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -13,6 +12,7 @@ from runtime.core.message import Attachment, Mark, Message
 from runtime.tape.acks import AckState
 from runtime.tape.frame_state import CallKey, FrameState, IntentState, WaitState, takes
 from runtime.tape.people_state import (
+    NUMBERED,
     ClosedQuestion,
     ExchangeState,
     HeardState,
@@ -22,6 +22,7 @@ from runtime.tape.people_state import (
     QuestionState,
     SaidState,
     ThreadState,
+    plain_name,
 )
 from runtime.tape.run_state import FailureState, RunState
 from runtime.tape.task_state import OrderState, TaskState
@@ -32,16 +33,12 @@ MAX_HISTORY = 100
 MAX_ARTIFACTS = 50
 """Artifacts of one agent that nobody named; the oldest are forgotten."""
 
-_NUMBERED = re.compile(r"\s*[(\uff08]\s*(\d{1,6})\s*[)\uff09]\s*\Z")
-"""The ending of a name that tells two people apart who show the same one."""
-
 
 @dataclass(slots=True)
 class AgentState:
     """An instance of an agent class. `queue` are messages that nobody has taken.
 
-    `begun` counts the playbooks with a start trigger that were started; a `paused` agent starts again with the next
-    message.
+    `begun` counts the started playbooks with a start trigger; a `paused` agent starts again with the next message.
     """
 
     id: AgentId
@@ -260,9 +257,9 @@ class SessionState:
         people = self.people.items()
         found = [id_ for id_, person in people if person.declared and person.declared.casefold() == wanted]
         found = found or [id_ for id_ in self.people if id_.casefold() == wanted]
-        if number := _NUMBERED.search(wanted):
+        if number := NUMBERED.search(wanted):
             nth = list(self.people)[int(number[1]) - 1 : int(number[1])]
-            return found or [id_ for id_ in nth if _plain(self.people[id_].name) == _plain(wanted)]
+            return found or [id_ for id_ in nth if plain_name(self.people[id_].name) == plain_name(wanted)]
         return found or [id_ for id_, person in people if person.name.casefold() == wanted]
 
     def agent(self, who: str) -> AgentState | None:
@@ -289,9 +286,9 @@ class SessionState:
             return person
         name = known.declared or known.name
         others = [id_ for id_, other in self.people.items() if id_ != person and name.casefold() in other.names()]
-        if known.declared or not (others or known.alike or _NUMBERED.search(name)):
+        if known.declared or not (others or known.alike or NUMBERED.search(name)):
             return name
-        return f"{_NUMBERED.sub('', name) or person} ({list(self.people).index(PersonId(person)) + 1})"
+        return f"{NUMBERED.sub('', name) or person} ({list(self.people).index(PersonId(person)) + 1})"
 
     def person_named(self, text: str) -> PersonId | None:
         """The id of the one person whom `text` names; None when nobody is, or several are."""
@@ -391,11 +388,6 @@ class SessionState:
             return None
         waits = (wait.due for wait in self.waits.values())
         asks = (ask.due for meeting in self.meetings.values() for ask in meeting.asks.values())
-        reminders = (reminder.due for reminder in self.reminders.values())
-        order = [] if self.order is None else [self.order.due]
-        return min((due for due in (*waits, *asks, *reminders, *order) if due is not None), default=None)
-
-
-def _plain(name: str) -> str:
-    """A name in small letters, without a number at its end."""
-    return _NUMBERED.sub("", name).casefold()
+        order = () if self.order is None else (self.order.due,)
+        dues = (*waits, *asks, *(reminder.due for reminder in self.reminders.values()), *order)
+        return min((due for due in dues if due is not None), default=None)

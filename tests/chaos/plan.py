@@ -137,19 +137,22 @@ def make_plan(
     in_haste: bool = False,
     meetings: bool = True,
     tasks: bool = False,
+    workshops: bool = True,
 ) -> Plan:
     """A seed's plan, which says what options do not: a calm round, then `rounds` more. Each kind of fault comes
     before any comes again.
 
     `without` leaves out kinds of faults, and everything else stays as it is; `only` are the kinds to choose from.
     `in_haste`, every fault is followed by another while it is recovered from; without `meetings`, which take their
-    time, none are held. With `tasks` every conversation orders tasks.
+    time, none are held. With `tasks` every conversation orders tasks; without `workshops` none does.
     """
     chance = random.Random(f"plan {seed}")
     by_lot: Shape = chance.choice(SHAPES)
     shape = shape or by_lot
     by_chance = chance.random() < _WITH_MODEL
     casts = tuple(_casts(chance, with_model=by_chance if with_model is None else with_model))
+    if workshops:
+        casts += (Cast("telegram", _WORKSHOPS[True]), Cast("web", _WORKSHOPS[False]))
     if tasks:
         casts = tuple(Cast(cast.place, _WORKSHOPS[cast.place in PRESSED]) for cast in casts)
     kinds = _kinds(chance, only or kinds_of(shape))
@@ -174,13 +177,11 @@ def kinds_of(shape: Shape) -> tuple[str, ...]:
 
 
 def _casts(chance: random.Random, *, with_model: bool) -> Iterator[Cast]:
-    """Each kind of place once, and some twice; tasks are ordered in two of them at least."""
-    stories = [story.name for story in STORIES.values() if story.needs_model is with_model]
+    """Each kind of place once, and some twice."""
+    fitting = [story.name for story in STORIES.values() if story.needs_model is with_model]
+    stories = [name for name in fitting if name not in _WORKSHOPS.values()]
     for place in (*PLACES, "telegram", "web", "telegram"):
-        fitting = [name for name in stories if place in PRESSED or not STORIES[name].pressed]
-        yield Cast(place, "house" if chance.random() < _IN_THE_HOUSE[with_model] else chance.choice(fitting))
-    yield Cast("telegram", _WORKSHOPS[True])
-    yield Cast("web", _WORKSHOPS[False])
+        yield Cast(place, "house" if chance.random() < _IN_THE_HOUSE[with_model] else chance.choice(stories))
 
 
 def _kinds(chance: random.Random, kinds: Sequence[str]) -> Iterator[str]:

@@ -37,8 +37,7 @@ Speaks = Callable[[random.Random, Sequence[Said], int], Said]
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A program and the conversation about it. `speakers` are the names that may stand above a text. `pressed`: people
-    answer it by presses alone, which not every platform repeats after a fault."""
+    """A program and the conversation about it. `speakers` are the names that may stand above a text."""
 
     name: str
     program: Path
@@ -46,7 +45,6 @@ class Story:
     expected: Expected
     speakers: tuple[str, ...]
     needs_model: bool = False
-    pressed: bool = False
 
 
 _HOUSE_WORDS = ("echo", "echo", "story", "story", "sleep", "wait", "ask", "meet", "watch", "other", "file", "bye")
@@ -292,7 +290,7 @@ STORIES = {
             ("Guide", "Librarian", "Painter", "Poet"),
         ),
         Story("workshop", WORKSHOP, _tasks_say, _tasks_expected, ("Workshop", "Hand")),
-        Story("asking-workshop", WORKSHOP, _tasks_ask, _tasks_expected, ("Workshop", "Hand"), pressed=True),
+        Story("asking-workshop", WORKSHOP, _tasks_ask, _tasks_expected, ("Workshop", "Hand")),
         Story("hello", ROOT / "examples" / "hello.pb", _hello_says, _hello_expected, ("Greeter",), needs_model=True),
         Story(
             "orders",

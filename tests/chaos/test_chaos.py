@@ -46,7 +46,7 @@ def test_the_short_runs_have_every_kind_of_fault() -> None:
 
 
 async def test_nothing_is_lost_or_doubled_around_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = await played(tmp_path, 16, 2, shape="alone", with_model=True, only=AROUND_THE_MODEL)
+    outcome = await played(tmp_path, 16, 2, shape="alone", with_model=True, only=AROUND_THE_MODEL, workshops=False)
     assert struck(outcome) == set(AROUND_THE_MODEL)
     assert outcome.counts["model replies"] > 3
     if outcome.counts[LEFT_OUT]:
@@ -62,7 +62,7 @@ async def test_nothing_is_lost_or_doubled_with_a_server_of_its_own(tmp_path: Pat
 
 async def test_nothing_is_lost_or_doubled_by_two_gateways_on_one_server(tmp_path: Path) -> None:
     outcome = await played(
-        tmp_path, 12, (len(PAIR) + 1) // 2, shape="pair", with_model=False, only=PAIR, meetings=False
+        tmp_path, 12, (len(PAIR) + 1) // 2, shape="pair", with_model=False, only=PAIR, meetings=False, workshops=False
     )
     assert struck(outcome) == set(PAIR)
     assert outcome.counts["messages"] > 30

@@ -14,6 +14,7 @@ from runtime.core.errors import LLMKeyRefused, LLMRateLimited, LLMRefused, LLMTi
 from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.conversation import MAX_ATTEMPTS
+from runtime.sessions.failures import Failure, Reported
 from tests.fakes.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
@@ -91,3 +92,52 @@ async def test_a_session_that_fails_again_and_again_is_given_up_and_says_so(sand
             await anyio.lowlevel.checkpoint()
         assert len(talk.named("session.failed")) == failures <= 2 * MAX_ATTEMPTS
         assert len(talk.chat) == 1
+
+
+class Desk:
+    """Where failures come to."""
+
+    def __init__(self) -> None:
+        self.taken: list[Failure] = []
+
+    async def take(self, failure: Failure, /) -> Reported:
+        self.taken.append(failure)
+        return Reported(1, len(self.taken))
+
+
+async def test_a_message_that_is_put_aside_for_failing_again_and_again_is_reported(sandbox: MontySandbox) -> None:
+    broken = program(agent("Main", python("Main", trigger="BGN When program starts"), code="x = 1 / 0\n"))
+    desk = Desk()
+    async with talking(broken, Model(), sandbox, reports=desk) as talk:
+        talk.post("go")
+        await talk.until(lambda: bool(desk.taken) and any(GIVEN_UP in text for text in talk.chat))
+        (failure,) = desk.taken
+        assert (failure.kind, failure.playbook, failure.error_type) == ("dead_letter", "message", "ProgramError")
+        assert [entry.event.text for entry in talk.world.discarded] == ["go"]
+
+
+async def test_a_failure_that_nobody_catches_is_reported_with_its_place_and_one_that_is_caught_is_not(
+    sandbox: MontySandbox,
+) -> None:
+    code = """
+async def Main():
+    try:
+        await Weigh(0)
+    except Exception:
+        pass
+    await Weigh(0)
+
+async def Weigh(grams):
+    return 1 / grams
+"""
+    made = program(
+        agent("Cook", python("Main", trigger="BGN When program starts"), python("Weigh", "grams"), code=code)
+    )
+    desk = Desk()
+    async with talking(made, Model(), sandbox, reports=desk) as talk:
+        await talk.say("go")
+        await talk.until(lambda: bool(talk.facts("reported")))
+        (failure,) = desk.taken
+        assert (failure.kind, failure.agent, failure.playbook) == ("uncaught", "Cook", "Weigh")
+        assert failure.error_type == "ZeroDivisionError"
+        assert talk.facts("reported") == [{"seq": failure.seq, "report": 1, "count": 1}]
