@@ -168,7 +168,6 @@ async def _start(
     web = _web_adapter(foundation, holder, kept, commands)
     inbox = RedisInbox(connection)
     records = partial(RedisRecords, connection)
-    choosable = foundation.routes.choosable
     platforms: dict[str, Platform] = {}
     made_from = Ground(
         settings,
@@ -177,7 +176,7 @@ async def _start(
         commands=commands,
         texts=foundation.texts,
         translations=translated_menus(foundation.texts, settings.texts_dir, foundation.routes.commands),
-        programs=choosable,
+        programs=foundation.routes.choosable,
         admits=partial(_admits, platforms),
         prompts=partial(_prompts, foundation),
     )
