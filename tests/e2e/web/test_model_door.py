@@ -33,7 +33,6 @@ async def test_a_client_asks_the_model_of_a_node_and_is_stopped_by_its_budget(tm
             stream = await sdk.chat.completions.create(model="default", messages=messages, stream=True)
             pieces = [chunk.choices[0].delta.content or "" async for chunk in stream]
             assert "".join(pieces) == "Hello from the model."
-            assert len([piece for piece in pieces if piece]) > 1
             with pytest.raises(openai.RateLimitError, match="asker has used its 100 tokens of today"):
                 await sdk.chat.completions.create(model="default", messages=messages)
         assert len(model.requests) == 1
