@@ -27,13 +27,14 @@ async def test_a_client_asks_the_model_of_a_node_and_is_stopped_by_its_budget(tm
             "PARLEY_CLIENTS__ASKER__SCOPES": "model:default",
             "PARLEY_CLIENTS__ASKER__MODEL_TOKENS_PER_DAY": "100",
         }
-        async with gateway(tmp_path, TELLER, settings) as running:
-            sdk = openai.AsyncOpenAI(api_key=TOKEN, base_url=f"{running.url}/model/v1", max_retries=0)
+        async with (
+            gateway(tmp_path, TELLER, settings) as running,
+            openai.AsyncOpenAI(api_key=TOKEN, base_url=f"{running.url}/model/v1", max_retries=0) as sdk,
+        ):
             messages: list[openai.types.chat.ChatCompletionMessageParam] = [{"role": "user", "content": "Say hello."}]
             stream = await sdk.chat.completions.create(model="default", messages=messages, stream=True)
             pieces = [chunk.choices[0].delta.content or "" async for chunk in stream]
             assert "".join(pieces) == "Hello from the model."
-            assert len([piece for piece in pieces if piece]) > 1
             with pytest.raises(openai.RateLimitError, match="asker has used its 100 tokens of today"):
                 await sdk.chat.completions.create(model="default", messages=messages)
         assert len(model.requests) == 1
