@@ -18,7 +18,7 @@ TOKEN = "a-token-of-the-asker-in-tests"
 
 async def test_a_client_asks_the_model_of_a_node_and_is_stopped_by_its_budget(tmp_path: Path) -> None:
     (tmp_path / "asker").write_text(TOKEN)
-    async with OpenAIServer([Reply("Hello from the model.", chunk_chars=6)]) as model:
+    async with OpenAIServer([Reply("Hello from the model.", chunk_chars=6, hold_after_chars=6)]) as model:
         settings = {
             "PARLEY_MODEL": "openai/test",
             "PARLEY_MODEL_BASE_URL": model.base_url,
@@ -33,7 +33,11 @@ async def test_a_client_asks_the_model_of_a_node_and_is_stopped_by_its_budget(tm
         ):
             messages: list[openai.types.chat.ChatCompletionMessageParam] = [{"role": "user", "content": "Say hello."}]
             stream = await sdk.chat.completions.create(model="default", messages=messages, stream=True)
-            pieces = [chunk.choices[0].delta.content or "" async for chunk in stream]
+            pieces = []
+            async for chunk in stream:
+                pieces.append(chunk.choices[0].delta.content or "")
+                if "".join(pieces) == "Hello ":  # the rest is written only now
+                    model.release()
             assert "".join(pieces) == "Hello from the model."
             with pytest.raises(openai.RateLimitError, match="asker has used its 100 tokens of today"):
                 await sdk.chat.completions.create(model="default", messages=messages)
