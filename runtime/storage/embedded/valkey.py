@@ -118,17 +118,29 @@ class EmbeddedValkey(AbstractAsyncContextManager[Path]):
     async def _supervise(self, data_dir: Path, socket: Path) -> None:
         restarts: deque[float] = deque(maxlen=RESTARTS_PER_MINUTE)
         while True:
-            why = await self._server.ended()
-            self._on_event(StorageLost(why, str(socket)))
-            now = self._clock.monotonic()
-            if len(restarts) == RESTARTS_PER_MINUTE and now - restarts[0] < 60:
-                raise StorageUnavailable(
-                    f"The server of {data_dir} died {RESTARTS_PER_MINUTE + 1} times within a minute ({why}). "
-                    f"See {_log_path(data_dir)}.{_log_end(data_dir)}"
-                )
-            restarts.append(now)
-            self._server = await _obtain(data_dir, socket)
-            self._on_event(StorageBack(self._clock.monotonic() - now, str(socket)))
+            why, lost_at = await self._server.ended(), self._clock.monotonic()
+            while why:
+                self._on_event(StorageLost(why, str(socket)))
+                now = self._clock.monotonic()
+                if len(restarts) == RESTARTS_PER_MINUTE and now - restarts[0] < 60:
+                    raise StorageUnavailable(
+                        f"The server of {data_dir} died {RESTARTS_PER_MINUTE + 1} times within a minute ({why}). "
+                        f"See {_log_path(data_dir)}.{_log_end(data_dir)}"
+                    )
+                restarts.append(now)
+                try:
+                    self._server, why = await _obtain(data_dir, socket), ""
+                except _DiedAtStart as error:
+                    why = error.why
+            self._on_event(StorageBack(self._clock.monotonic() - lost_at, str(socket)))
+
+
+class _DiedAtStart(StorageUnavailable):
+    """A server has ended before it answered."""
+
+    def __init__(self, data_dir: Path, why: str) -> None:
+        super().__init__(f"The server of {data_dir} did not start ({why}).{_log_end(data_dir)}")
+        self.why = why
 
 
 class _OwnServer:
@@ -240,9 +252,7 @@ async def _wait_until_ready(server: _OwnServer, data_dir: Path, socket: Path) ->
     pause_s = _FIRST_PAUSE_S
     while (connection := await _connect(socket, data_dir)) is None:
         if server.has_ended:
-            raise StorageUnavailable(
-                f"The server of {data_dir} did not start ({await server.ended()}).{_log_end(data_dir)}"
-            )
+            raise _DiedAtStart(data_dir, await server.ended())
         await anyio.sleep(pause_s)
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
     await connection.aclose()

@@ -24,7 +24,7 @@ from runtime.events.happening import Happening
 from runtime.storage.embedded import server_binary, valkey
 from runtime.storage.embedded.data_directory import SOCKET_PATH_LIMIT, exclusive_use, node_id, socket_path
 from runtime.storage.embedded.server_binary import find_server_binary
-from runtime.storage.embedded.valkey import RESTARTS_PER_MINUTE, EmbeddedValkey
+from runtime.storage.embedded.valkey import RESTARTS_PER_MINUTE, EmbeddedValkey, server_arguments
 
 pytestmark = pytest.mark.anyio
 
@@ -230,6 +230,29 @@ async def test_a_killed_server_is_started_again_with_its_data(tmp_path: Path) ->
         await back.wait()
         assert ask(socket, "GET", "k") == "v"
     assert events == ["storage.lost", "storage.back"]
+
+
+async def test_a_server_that_dies_again_while_it_starts_is_started_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    back = anyio.Event()
+
+    def heard(what: Happening) -> None:
+        events.append(what.name)
+        if what.name == "storage.back":
+            back.set()
+
+    def arguments(data_dir: Path, socket: Path) -> list[str]:
+        return ["--no-such-setting", "1"] if events == ["storage.lost"] else server_arguments(data_dir, socket)
+
+    monkeypatch.setattr(valkey, "server_arguments", arguments)
+    async with EmbeddedValkey(tmp_path, on_event=heard) as socket:
+        ask(socket, "SET", "k", "v")
+        os.kill(server_pid(socket), signal.SIGKILL)
+        await back.wait()
+        assert ask(socket, "GET", "k") == "v"
+    assert events == ["storage.lost", "storage.lost", "storage.back"]
 
 
 async def test_a_server_that_keeps_dying_is_given_up(tmp_path: Path) -> None:
