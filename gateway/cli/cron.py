@@ -105,6 +105,9 @@ async def _all(keeping: Keeping, config: Path | None) -> list[CronEntry]:
 
 
 def _event_of_settings(entry: CronEntry, programs: list[Path], config: Path | None) -> InboxEvent:
+    """The event of a schedule of the settings. Where these name no program, the gateway's own is meant."""
+    from dataclasses import replace
+
     from gateway.catalog import platform_names
     from gateway.jobs.schedules import build_schedules
     from gateway.programs.loading import routes_of
@@ -113,7 +116,9 @@ def _event_of_settings(entry: CronEntry, programs: list[Path], config: Path | No
     with plain_errors():
         settings = load_settings(config)
         made = build_schedules(settings.cron, routes_of(settings, programs), platforms=platform_names(settings))
-    return next(one for one in made if one.name == entry.name).event(SystemClock().now())
+    event = next(one for one in made if one.name == entry.name).event(SystemClock().now())
+    names_one = programs or settings.route or any(one.name == entry.name and one.program for one in settings.cron)
+    return event if names_one else replace(event, program="")
 
 
 def _named(name: str, entries: list[CronEntry]) -> CronEntry:
