@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from tests.chaos.places import Shown
 
 
+_CHOSEN = re.compile(r"\s*\n✓ [^\n]+\Z")
+"""What was chosen, in the place of a question's choices. Like these it may be lost."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """`missing` sentences are still to come, `strange` is what nobody should see; `orphans` are copies, or beginnings,
@@ -29,7 +33,7 @@ class Verdict:
 def judge(shown: Sequence[Shown], expected: Sequence[str], speakers: Sequence[str]) -> Verdict:
     """Compare what is shown with what was to be said. What a platform does with Markdown and names does not count."""
     wanted = [plain(text) for text in expected]
-    seen = [_without_speaker(one.text, speakers, wanted) for one in shown]
+    seen = [_without_speaker(_CHOSEN.sub("", one.text), speakers, wanted) for one in shown]
     due = 0
     orphans = 0
     strange: list[str] = []

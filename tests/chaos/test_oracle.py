@@ -71,6 +71,12 @@ def test_what_still_grows_or_can_be_pressed_is_not_settled() -> None:
     assert not judge([*shown(*EXPECTED[:2]), pressable], EXPECTED, ()).settled
 
 
+def test_what_was_chosen_may_stand_below_a_question_once() -> None:
+    asked = ["Which order?", "It is shipped."]
+    assert judge(shown("Which order?\n\n✓ 4711, by Ada", asked[1]), asked, ()).settled
+    assert judge(shown("Which order?\n\n✓ 4711\n\n✓ 4711", asked[1]), asked, ()).strange
+
+
 def test_the_same_sentence_may_be_expected_several_times() -> None:
     asked = ["Which order?", "It is shipped.", "Which order?"]
     assert judge(shown(*asked), asked, ()).settled

@@ -46,7 +46,8 @@ async def test_five_tasks_at_once_come_to_their_ends_and_two_ask_where_the_perso
         await until_said(talk, ANSWERS[3])
         await talk.say("mine")
         await until_said(talk, ANSWERS[4])
-        assert sorted(talk.texts()) == sorted(["I am here.", "5 errands", ASKED, IN_WORDS, *ANSWERS])
+        chosen = f"{ASKED}\n\n✓ right"
+        assert sorted(talk.texts()) == sorted(["I am here.", "5 errands", chosen, IN_WORDS, *ANSWERS])
 
 
 async def test_kills_lose_and_double_no_result(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ VOTE_IN_ITS_ROOM = [
     ("person", "me too"),
     ("notice", "Meeting started"),
     ("agent", "In the release: forty fixes."),
-    ("agent", "[@Alice](…) [@Bob](…) Ship it?"),
+    ("agent", "[@Alice](…) [@Bob](…) Ship it?\n\n✓ Yes, by Alice\n✓ Yes, by Bob"),
     ("person", "Yes"),
     ("notice", "Alice has answered (1 of 2)."),
     ("person", "Yes"),

@@ -80,6 +80,6 @@ async def test_a_program_that_names_an_unknown_model_does_not_start_and_the_erro
     )
     status, output, errors = await parley(tmp_path, "run", str(program), PARLEY_MODELS__BIG="openai/x")
     assert status == 2, output + errors
-    assert 'Shop: there is no model "huge"; there are: default, fast, summary, compile, big.' in " ".join(
+    assert 'Shop: there is no model "huge"; there are: default, fast, summary, compile, vision, big.' in " ".join(
         errors.split()
     )

@@ -80,6 +80,7 @@ async def reading(kind: str, folder: Path, port: int, pattern: str = ">") -> Asy
             with anyio.CancelScope(shield=True):
                 process.kill()
                 await process.wait()
+                await process.aclose()
 
 
 async def send(folder: Path, port: int, number: int) -> None:

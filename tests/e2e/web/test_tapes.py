@@ -60,6 +60,7 @@ async def following(folder: Path, port: int) -> AsyncIterator[Printed]:
             with anyio.CancelScope(shield=True):
                 process.kill()
                 await process.wait()
+                await process.aclose()
 
 
 async def _read(process: Process, send: MemoryObjectSendStream[dict[str, Any]]) -> None:

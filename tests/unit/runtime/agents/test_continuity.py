@@ -52,7 +52,7 @@ def begun() -> Journal:
 
 
 def continuity(journal: Journal, now: Program) -> Continuity:
-    context: Any = SimpleNamespace(program=now, servers=NoRemoteServers(), journal=journal)
+    context: Any = SimpleNamespace(program=now, servers=NoRemoteServers(), journal=journal, contents=None)
     nothing: Any = None
     loops: Any = Nobody()
     return Continuity(context, Library(context, nothing, nothing), nothing, loops, nothing)

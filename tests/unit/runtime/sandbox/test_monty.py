@@ -345,6 +345,8 @@ async def test_evaluations_that_are_cancelled_at_any_moment_cost_no_worker() -> 
 
 
 async def test_worker_that_died_while_idle_is_replaced_unnoticed(sandbox: Sandbox) -> None:
+    async with sandbox.evaluate(snippet("x = 1", keep=["x"])) as it:
+        await it.start()  # from now on there is a worker
     killed = worker_processes()
     for pid in killed:
         subprocess.run(["kill", "-9", str(pid)], check=True)  # noqa: ASYNC221 - takes a millisecond
