@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from tests.chaos.places import Shown
 
-
 _CHOSEN = re.compile(r"\s*\n✓ [^\n]+\Z")
 """What was chosen, in the place of a question's choices. Like these it may be lost."""
 
