@@ -21,7 +21,8 @@ async def test_it_counts_what_has_arrived(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_its_rows_name_what_the_recorded_figure_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"DELIVERIES": 10_000, "ROUNDS": 1, "SIZES": (10, 1_000), "AGENTS": (5, 20)}.items():
+    small = {"DELIVERIES": 10_000, "ROUNDS": 1, "SIZES": (10, 1_000), "AGENTS": (5, 20), "HALLS": (5, 20)}
+    for name, value in small.items():
         monkeypatch.setattr(meetings, name, value)
     table = show(meetings.run())
     assert "28,600 of the first implementation, as recorded" in table
