@@ -14,10 +14,9 @@ from pathlib import Path
 import anyio
 from redis.asyncio import ConnectionPool, Redis, UnixDomainSocketConnection
 
-from benchmarks.nobody import Nobody, Unseen
+from benchmarks.nobody import Awaiting
 from benchmarks.table import Row, show
 from runtime.bus import Bus
-from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
@@ -56,26 +55,6 @@ async def Listen():
 """
 
 
-class _Ends(Nobody):
-    """People who see nothing but that there is an answer."""
-
-    def __init__(self) -> None:
-        self.answered = anyio.Event()
-
-    def page(self, spec: PageSpec, _record: PageRecord, /) -> _Seen:
-        return _Seen(spec, self.answered)
-
-
-class _Seen(Unseen):
-    def __init__(self, spec: PageSpec, answered: anyio.Event) -> None:
-        super().__init__(spec)
-        self._answered = answered
-
-    async def finish(self, _text: str, /) -> bool:
-        self._answered.set()
-        return True
-
-
 class _Kept(RedisSessionStore):
     """Remembers the facts that it wrote."""
 
@@ -97,7 +76,7 @@ async def _ours(connection: RedisConnection, lease: Lease, room: Address) -> tup
         small.agent("Main", small.python("Main", trigger=begin), code=SENDS),
         small.agent("Clerk", small.python("Listen", trigger=begin), code=HEARS),
     )
-    clock, crowd, store, inbox = SystemClock(), _Ends(), _Kept(connection), RedisInbox(connection)
+    clock, crowd, store, inbox = SystemClock(), Awaiting(), _Kept(connection), RedisInbox(connection)
     async with MontySandbox(max_workers=1) as sandbox, anyio.create_task_group() as tasks:
         around = NodeContext({program.name: program}, store, crowd, sandbox, Model(), clock, Bus(clock))
         registry = Registry(around, inbox, tasks)

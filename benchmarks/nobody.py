@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import anyio
+
 from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
 from runtime.core.address import Address, Speaker
 from runtime.core.message import Mark
@@ -52,3 +54,23 @@ class Nobody:
 
     def settle(self, _page: PageSpec, _text: str, _chosen: str, /, *, done: Done = unheard) -> None:
         """Not shown."""
+
+
+class Awaiting(Nobody):
+    """Nobody looks, but the first answer is waited for."""
+
+    def __init__(self) -> None:
+        self.answered = anyio.Event()
+
+    def page(self, spec: PageSpec, _record: PageRecord, /) -> Unseen:
+        return _Awaited(spec, self.answered)
+
+
+class _Awaited(Unseen):
+    def __init__(self, spec: PageSpec, answered: anyio.Event) -> None:
+        super().__init__(spec)
+        self._answered = answered
+
+    async def finish(self, _text: str, /) -> bool:
+        self._answered.set()
+        return True

@@ -16,13 +16,12 @@ from pathlib import Path
 
 import anyio
 
-from benchmarks.nobody import Nobody, Unseen
+from benchmarks.nobody import Awaiting
 from benchmarks.table import Row, show
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from gateway.foundation import renewal_of
 from runtime.bus import Bus
-from runtime.channels.outbox import PageRecord, PageSpec
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.clock import SystemClock
 from runtime.core.ids import SessionId
@@ -70,24 +69,6 @@ async def Wait():
 """
 
 
-class _Ends(Nobody):
-    def __init__(self) -> None:
-        self.answered = anyio.Event()
-
-    def page(self, spec: PageSpec, _record: PageRecord, /) -> _Seen:
-        return _Seen(spec, self.answered)
-
-
-class _Seen(Unseen):
-    def __init__(self, spec: PageSpec, answered: anyio.Event) -> None:
-        super().__init__(spec)
-        self._answered = answered
-
-    async def finish(self, _text: str, /) -> bool:
-        self._answered.set()
-        return True
-
-
 class _Timed(RedisSessionStore):
     """Knows when the facts of tasks were noted, and when they were durable; in seconds since the epoch, by task."""
 
@@ -128,7 +109,7 @@ class _House:
     connection: RedisConnection
     inbox: RedisInbox
     store: _Timed
-    crowd: _Ends
+    crowd: Awaiting
     registry: Registry
 
 
@@ -147,7 +128,7 @@ async def _house() -> AsyncIterator[_House]:
             MontySandbox(max_workers=1) as sandbox,
             anyio.create_task_group() as tasks,
         ):
-            inbox, store, crowd = RedisInbox(connection), _Timed(connection), _Ends()
+            inbox, store, crowd = RedisInbox(connection), _Timed(connection), Awaiting()
             alarm = Alarm(RedisTimers(connection), store, inbox, clock)
             tasks.start_soon(alarm.run)
             around = NodeContext(

@@ -55,6 +55,8 @@ class Ledger:
         rows = await self.rows(DAYS)
         if person is not None:
             rows = [row for row in rows if row[0].person == person]
+        if not rows:
+            return texts("usage.none_mine" if person is not None else "usage.none", days=DAYS)
         today = [row for row in rows if row[0].day == self._clock.now().date()]
         lines = [texts("usage.mine" if person is not None else "usage.all")]
         lines += [

@@ -24,13 +24,17 @@ ATTEMPT: ContextVar[Attempt | None] = ContextVar("ATTEMPT", default=None)
 """The attempt of this task's requests. The SDK passes a task's context on to its requests."""
 
 
+def secret_header(header: str, secret: str | None) -> dict[str, str]:
+    """The header that carries a secret, if there is one."""
+    if secret is None:
+        return {}
+    return {header: f"Bearer {secret}" if header.lower() == "authorization" else secret}
+
+
 def http_client(header: str, secret: str | None, connect_s: float) -> httpx2.AsyncClient:
     """A client that records on the attempt what happened to it. The caller limits the time."""
-    headers = {}
-    if secret is not None:
-        headers[header] = f"Bearer {secret}" if header.lower() == "authorization" else secret
     timeout = httpx2.Timeout(connect_s, read=None)
-    return httpx2.AsyncClient(headers=headers, timeout=timeout, transport=_Noting())
+    return httpx2.AsyncClient(headers=secret_header(header, secret), timeout=timeout, transport=_Noting())
 
 
 class _Noting(httpx2.AsyncHTTPTransport):

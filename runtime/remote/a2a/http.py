@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import httpx
 
-from runtime.remote.http import ATTEMPT
+from runtime.remote.http import ATTEMPT, secret_header
 
 MAX_ANSWER_BYTES = 2 * 1024 * 1024
 """The most bytes of one answer, also of one stream of events; the rest is not read."""
@@ -22,9 +22,7 @@ class TooLong(httpx.HTTPError):
 def http_client(header: str, secret: str | None, connect_s: float) -> httpx.AsyncClient:
     """A client that records on the attempt what happened to it, follows no redirects and uses no proxies. The caller
     limits the time."""
-    headers = {"accept-encoding": "identity"}
-    if secret is not None:
-        headers[header] = f"Bearer {secret}" if header.lower() == "authorization" else secret
+    headers = {"accept-encoding": "identity", **secret_header(header, secret)}
     timeout = httpx.Timeout(connect_s, read=None)
     return httpx.AsyncClient(headers=headers, timeout=timeout, transport=_Noting(), trust_env=False)
 

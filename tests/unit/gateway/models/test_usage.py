@@ -65,5 +65,17 @@ async def test_a_member_reads_their_own_use_and_an_owner_everybodys_in_private()
     assert "By person:\n- test:3: 2 answers" in owner
 
 
+async def test_whoever_was_answered_by_no_model_reads_so_in_one_sentence() -> None:
+    clock = FakeClock()
+    store = people(clock, _1=Role.OWNER, _2=Role.MEMBER)
+    door = Door(await opened("open", store, clock), store=store, clock=clock)
+    for person in ("1", "2"):
+        await door.take(event("", command="usage", person=person, private=True, id=person))
+    assert door.said == [
+        "No model has answered anybody in the last 30 days.",
+        "No model has answered you in the last 30 days.",
+    ]
+
+
 def test_prices_of_the_settings_count_cached_tokens_by_their_own_price() -> None:
     assert Prices(usd_in=10, usd_cached=1, usd_out=20).of(1_000_000, 400_000, 100_000) == pytest.approx(6 + 0.4 + 2)
