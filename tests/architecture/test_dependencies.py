@@ -35,6 +35,7 @@ NOT_IMPORTED = {
     "pytest-randomly": "a plugin",
     "pytest-timeout": "a plugin",
     "types-pyyaml": "types alone",
+    "zensical": "a program of make site",
 }
 
 
