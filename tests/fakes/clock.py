@@ -64,6 +64,23 @@ class FakeClock:
             await asyncio.sleep(0)
 
 
+class ForeignClock:
+    """Another machine's clock, whose time can be put forward; pauses are those of `clock`."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self.ahead_s = 0.0
+
+    def now(self) -> datetime:
+        return self._clock.now() + timedelta(seconds=self.ahead_s)
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic() + self.ahead_s
+
+    async def sleep_until(self, monotonic_s: float, /) -> None:
+        await self._clock.sleep_until(monotonic_s - self.ahead_s)
+
+
 class HastyClock:
     """A clock that passes over every pause at once, and remembers it. Its calendar is the machine's."""
 
