@@ -106,5 +106,9 @@ class WrongClock(SystemClock):
     def __init__(self, ahead_s: float) -> None:
         self._ahead = timedelta(seconds=ahead_s)
 
+    def set_calendar(self, seconds: float) -> None:
+        """Somebody puts the calendar on, or back; what measures time does not notice."""
+        self._ahead += timedelta(seconds=seconds)
+
     def now(self) -> datetime:
         return super().now() + self._ahead
