@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ from runtime.stores.catalog import SessionCatalog
 from runtime.stores.dead_letters import DeadLetters
 from runtime.stores.inbox import NOTICE, InboxEvent
 from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.nodes import NodeStore
 from runtime.stores.reports import ReportStore
 from runtime.stores.schedule_runs import RunStore
 from runtime.stores.schedules import ScheduleStore
@@ -36,6 +37,7 @@ from runtime.stores.usage import UsageStore
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
+    from adapters.records import Records
     from gateway.cluster.node import Node
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
@@ -173,6 +175,24 @@ def people_in(connection: RedisConnection, clock: Clock) -> People:
     return People(people, requests, told, clock)
 
 
+def records_in(connection: RedisConnection, table: str) -> Records:
+    """A durable table of texts, from the database."""
+    from runtime.storage.redis.records import RedisRecords
+
+    return RedisRecords(connection, table)
+
+
+def shards_in(connection: RedisConnection) -> Shards:
+    """What is known of the shards and nodes, from the database."""
+    from runtime.storage.redis.nodes import RedisNodeStore
+    from runtime.storage.redis.queue_depths import RedisQueueDepths
+    from runtime.storage.redis.shard_view import RedisShardView
+
+    nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
+    view = RedisShardView(connection)
+    return Shards(nodes, fronts, view.holders, view.awake, RedisQueueDepths(connection).waiting)
+
+
 def usage_in(connection: RedisConnection) -> UsageStore:
     """What models were used, from the database."""
     from runtime.storage.redis.usage import RedisUsage
@@ -217,6 +237,17 @@ async def open_archive(settings: Settings, *, on_event: Tell = unheard) -> Async
             return
         async with open_postgres(url, sealing_of(settings)) as database:
             yield database
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """The nodes, who holds which shard, how many sessions are at work, and how many events and pages wait in shards."""
+
+    nodes: NodeStore
+    fronts: NodeStore
+    holders: Callable[[], Awaitable[Mapping[int, str]]]
+    awake: Callable[[], Awaitable[int]]
+    waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
