@@ -19,7 +19,7 @@ from adapters.pages.reactions import Reactions
 from adapters.pages.status_messages import StatusMessages
 from adapters.pages.typing_indicator import TypingIndicator
 from adapters.web.acts import PLATFORM
-from adapters.web.adapter import WebAdapter
+from adapters.web.adapter import RoomRules, WebAdapter
 from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
@@ -78,6 +78,7 @@ from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
 from gateway.web.app import build_web
 from gateway.web.health import build_health
+from gateway.web.names import names_of_agents
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
@@ -261,8 +262,9 @@ def _web_adapter(
 ) -> WebAdapter:
     rooms = RedisRoomStore(foundation.connection, platform=PLATFORM)
     news = RedisRoomNews(foundation.connection, holder.node)
-    titled = foundation.settings.encryption.keys is None
-    return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, titled=titled)
+    settings, names = foundation.settings, names_of_agents(foundation.programs.values())
+    rules = RoomRules(settings.encryption.keys is None, names.__contains__, settings.web.mentions_only)
+    return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, rules=rules)
 
 
 def _prompts(foundation: Foundation, platform: str) -> Sequence[str]:

@@ -57,7 +57,7 @@ from gateway.tapes.service import TapeService
 from gateway.tapes.tapes import Tapes
 from gateway.web.app import WebOptions
 from gateway.web.identity import persistent_secret
-from gateway.web.names import ReservedNames
+from gateway.web.names import names_of_agents
 from gateway.web.scrape import Scrape
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
@@ -65,7 +65,7 @@ from runtime.core.clock import Clock
 from runtime.core.ids import schedule_id
 from runtime.core.texts import Texts
 from runtime.events.service import ScheduleFailing
-from runtime.language.program import AgentKind, Program
+from runtime.language.program import Program
 from runtime.llm.models import VISION
 from runtime.llm.sight import Sight
 from runtime.meetings.showing import MeetingHabits
@@ -389,12 +389,6 @@ async def web_options_of(
     own = foundation.settings.web
     records = RedisRecords(foundation.connection, web.name)
     secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
-    agents = {
-        agent.name
-        for program in foundation.programs.values()
-        for agent in program.agents
-        if agent.kind is not AgentKind.HUMAN
-    }
-    desk, reserved = desk_of(foundation), ReservedNames(agents)
+    desk, reserved = desk_of(foundation), names_of_agents(foundation.programs.values())
     options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
     return with_console(options, foundation)

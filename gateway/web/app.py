@@ -124,6 +124,12 @@ class _Door:
         )
         return response
 
+    async def logout(self, _: Request) -> Response:
+        """Forget the person in this browser."""
+        response = Response(status_code=204)
+        response.delete_cookie(COOKIE)
+        return response
+
     def _may_try(self, request: Request) -> bool:
         """Whether this address may try to log in now, and whether anybody may."""
         mine = self._logins.take(source_of(request))
@@ -180,6 +186,7 @@ def build_web(
             Route("/", door.page),
             Route("/session", door.session),
             Route("/login", door.login, methods=["POST"]),
+            Route("/logout", door.logout, methods=["POST"]),
             WebSocketRoute("/ws", door.chat),
             Route("/hooks/{platform}", hooks.answer, methods=METHODS),
             Route("/hooks/{platform}/{path:path}", hooks.answer, methods=METHODS),
