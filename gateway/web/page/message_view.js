@@ -62,7 +62,7 @@ export class MessageView {
     this.sideTime = el("time", { class: "side-time", "aria-hidden": "true" });
     const margin = el("div", { class: "margin" }, avatar(name, kind, key), this.sideTime);
     const said = el("div", { class: "said" }, by_line, this.head, this.body, this.edited, this.foot);
-    const row = el("div", { class: "row", tabindex: "-1" }, margin, said);
+    const row = el("div", { class: "row", tabindex: "-1", role: "article", "aria-label": `Message from ${name}` }, margin, said);
     for (const near of ["pointerenter", "focusin"]) row.addEventListener(near, () => this.needTools());
     if (TOUCH.matches) seen.observe(row); // nobody comes near there before a touch
     return row;
