@@ -116,7 +116,7 @@ class NodeContext:
     """For small models: each question is asked alone."""
     places: PlaceStore | None = None
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
-    tasks: TaskLimits | None = field(default_factory=TaskLimits)
+    tasks: TaskLimits = field(default_factory=TaskLimits)
     """Bounds what agents have done in the background; None where nobody would do it."""
     task_places: Mapping[str, Address] = field(default_factory=dict)
     """The conversations that may be told what came of a task, by the names that programs use."""

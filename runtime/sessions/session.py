@@ -156,6 +156,7 @@ class Session:
         finally:
             self._around.resting.end(self.record.id)
             self._parts.pages.let_go()
+            self._journal.leave()
             if self._parts.watcher is not None:
                 self._parts.watcher.left()
 
