@@ -121,6 +121,13 @@ async def test_playbooks_are_tools_and_a_task_outlives_a_kill(tmp_path: Path) ->
                 "additionalProperties": False,
             }
             assert await call(client, "errands-Runner-Carry", what="a box", times=2) == {"result": "a box a box"}
+            heard: list[str | None] = []
+
+            async def hear(_: float, __: float | None, text: str | None) -> None:
+                heard.append(text)
+
+            await client.call_tool("errands-Runner-Carry", {"what": "a box"}, progress_callback=hear)
+            assert [text for text in heard if not str(text).startswith("Task ")] == ["I carry a box."]
             assert await call(client, "errands-Runner-Break") == "it broke"
             assert "takes" in await call(client, "errands-Runner-Carry", which="a box")
             started = await call(client, "start_task", **fetch, key="nightly")
@@ -139,7 +146,7 @@ async def test_playbooks_are_tools_and_a_task_outlives_a_kill(tmp_path: Path) ->
             assert answered["status"] in ("working", "completed")
             assert (await call(client, "task_result", task=asked["task"], wait_s=60))["value"] == "right"
             assert await call(client, "task_status", task="nobodys") == "There is no such task for you."
-    assert seen == {"server/discover", "tools/list", "tools/call"}
+    assert seen == {"server/discover", "tools/list", "tools/call", "notifications/progress"}
 
 
 async def test_without_a_token_or_from_a_foreign_page_nothing_is_answered(tmp_path: Path) -> None:
