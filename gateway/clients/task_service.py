@@ -165,6 +165,17 @@ class TaskService:
                         break
         return found
 
+    async def spoken(self, task: ClientTask, told: int, wait_s: float) -> ClientTask:
+        """The task once it has said something after fact `told`, is over, or asks; as it is when the time is over."""
+        found = task
+        with anyio.move_on_after(wait_s):
+            async with aclosing(self.changes(task)) as changes:
+                async for found in changes:
+                    said = found.view.said
+                    if found.over or found.question is not None or any(each.own and each.seq > told for each in said):
+                        break
+        return found
+
     async def begun(self, task: ClientTask, wait_s: float) -> ClientTask:
         """The task once a session has taken its order; as it is when the time is over first."""
         found = task
