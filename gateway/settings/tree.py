@@ -58,7 +58,8 @@ from runtime.core.errors import ConfigError
 MASK = "********"
 
 TABLES = frozenset(
-    {"access.groups", "models", "participants.tokens", "remote.secrets", "tasks.places", "telegram.agents"}
+    {"access.groups", "models", "participants.tokens", "remote.secrets", "telegram.agents"}
+    | {"tasks.isolation.programs", "tasks.places"}
 )
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients", "models"})
@@ -193,7 +194,7 @@ def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]
     """Every key of the tree, dotted, in order."""
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            yield from keys(field.annotation, f"{name}.")
+            yield from keys(field.annotation, f"{prefix}{name}.")
         else:
             yield prefix + name
 
@@ -202,7 +203,7 @@ def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterat
     """The keys that hold secrets; each has a sibling `<key>_file`."""
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            yield from secret_keys(field.annotation, f"{name}.")
+            yield from secret_keys(field.annotation, f"{prefix}{name}.")
         elif SecretStr in get_args(field.annotation):
             yield prefix + name
 

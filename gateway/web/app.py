@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
-from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 from starlette.websockets import WebSocket
@@ -70,6 +70,8 @@ class WebOptions:
     """None: there are no clients."""
     reserved: ReservedNames = field(default_factory=ReservedNames)
     """Names that nobody may take."""
+    doors: Sequence[BaseRoute] = ()
+    """Routes for those who ask this node's models, or execute its tasks."""
 
 
 class _Assets(StaticFiles):
@@ -209,6 +211,7 @@ def build_web(
     return Starlette(
         routes=[
             *bus,
+            *options.doors,
             *tapes,
             *kept,
             *seats,
