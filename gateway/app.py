@@ -23,7 +23,7 @@ from adapters.web.adapter import RoomRules, WebAdapter
 from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
-from gateway.announcement import all_lines
+from gateway.announcement import all_lines, host_for_people
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
@@ -35,7 +35,6 @@ from gateway.foundation import (
     cluster_of,
     jobs_of,
     limits_of,
-    model_doors_of,
     node_context_of,
     reporting_of,
     schedules_of,
@@ -49,7 +48,9 @@ from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter, Kept, unheard
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
+from gateway.isolation.opening import open_isolation
 from gateway.jobs.schedules import build_schedules, check_places
+from gateway.model_doors import node_doors_of
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
 from gateway.models.usage import Ledger
 from gateway.observability.debugger.server import DebugAddress, Debugger
@@ -74,7 +75,6 @@ from gateway.parts import (
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
-from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
 from gateway.web.app import build_web
 from gateway.web.health import build_health
@@ -136,6 +136,8 @@ async def serve(
         if engine is not None and engine.llm.cooldowns is not None:
             engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
+        llm = None if engine is None else engine.llm
+        isolated = await stack.enter_async_context(open_isolation(settings, compiled, llm, texts))
         foundation = Foundation(
             settings,
             routes,
@@ -150,6 +152,7 @@ async def serve(
             texts,
             None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus),
             masking,
+            isolated,
         )
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
@@ -200,14 +203,14 @@ async def _start(
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
     scrape = counting(settings.metrics, bus, gauges)
+    doors = node_doors_of(foundation)
     if not settings.nodes.people_come:
-        doors = model_doors_of(foundation)
         app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
     else:
         tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
-        options = await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes)
+        options = replace(await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes), doors=doors)
         app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
-    port = await _open_web(web, app, settings.web, tasks)
+    port = await _open_web(web, app, foundation, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
     if foundation.engine is not None:
         tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
@@ -250,10 +253,13 @@ async def _drain(foundation: Foundation, service: Service, schedulers: Scheduler
     await schedulers.drain()
 
 
-async def _open_web(web: WebAdapter, app: Starlette, settings: WebSettings, tasks: TaskGroup) -> int:
+async def _open_web(web: WebAdapter, app: Starlette, foundation: Foundation, tasks: TaskGroup) -> int:
     """Start serving pages; returns the port."""
+    settings = foundation.settings.web
     tasks.start_soon(web.tell_pages)
     port: int = await tasks.start(serve_web, app, settings.host, settings.port, settings.trusted_proxies)
+    if foundation.isolated is not None:
+        foundation.isolated.url = f"http://{host_for_people(settings.host)}:{port}"
     return port
 
 
