@@ -71,6 +71,7 @@ from gateway.parts import (
     open_storage,
     people_in,
     usage_in,
+    voiced,
 )
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
@@ -238,7 +239,7 @@ def _member(  # noqa: PLR0913 - the parts of a node
         return front, front_gauges(connection), absence.note
     schedules = schedules_of(foundation, inbox, attend, reporting.runs, tasks)
     around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, reporting, tasks)
-    registry = Registry(around, inbox, tasks)
+    registry = Registry(voiced(around, engine.llm, foundation.settings, connection), inbox, tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from runtime.memories.books import Memories
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.inbound.received_files import FileIntake
+    from runtime.sessions.node_context import NodeContext
     from runtime.sessions.registry import Registry
     from runtime.storage.embedded.backup import Backup
     from runtime.storage.redis.client.connection import RedisConnection
@@ -384,3 +385,21 @@ def intake_of(
         texts,
         SystemClock(),
     )
+
+
+def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
+    """The context with who puts recordings into words, where a model does."""
+    from gateway.voice.listening import ModelListener
+    from runtime.llm.client import TRANSCRIBE
+    from runtime.storage.redis.counters import RedisCounters
+
+    model = models.voice(TRANSCRIBE)
+    if model is None or around.intake is None:
+        return around
+    listener = ModelListener(
+        *(model, around.intake, RedisCounters(connection), settings.voice.limits, around.allowance),
+        lambda platform: around.on(platform).texts,
+        around.bus.publish,
+        around.clock,
+    )
+    return replace(around, listener=listener)

@@ -35,7 +35,7 @@ from gateway.settings.limits import (
     ReportSettings,
 )
 from gateway.settings.memory import MemorySettings
-from gateway.settings.models import ModelTable, check_models
+from gateway.settings.models import ModelTable, VoiceSettings, check_models
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
@@ -95,6 +95,7 @@ class Settings(BaseSettings):
     discord: DiscordSettings = DiscordSettings()
     limits: LimitSettings = LimitSettings()
     files: FileSettings = FileSettings()
+    voice: VoiceSettings = VoiceSettings()
     meetings: MeetingSettings = MeetingSettings()
     tasks: TaskSettings = TaskSettings()
     schedules: ScheduleSettings = ScheduleSettings()

@@ -37,6 +37,7 @@ from runtime.sessions.versions import NoVersions, Versions
 from runtime.stores.inbox import Inbox, InboxEntry
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.sessions import Lease, SessionRecord, SessionStore
+from runtime.voice.listener import Listener
 
 Busy = Literal["queue", "steer", "interrupt"]
 """What becomes of a person's message to an agent at work: handled afterwards, shown to the work, or instead of it."""
@@ -119,6 +120,8 @@ class NodeContext:
     files: Files | None = None
     intake: FileIntake | None = None
     """Reads what people send; None where files are only named to models."""
+    listener: Listener | None = None
+    """Puts recordings into words; None where they stay files."""
     sight: Sight = field(default_factory=Sight)
     describes: bool = False
     """Whether another model describes pictures for one that takes none."""
