@@ -65,6 +65,11 @@ def team_in(body: _Json) -> str:
     return str(team)
 
 
+def is_said(event: _Json) -> bool:
+    """Whether somebody wrote a message, and did not change one."""
+    return event.get("type") == "message" and event.get("subtype") in _FROM_PEOPLE
+
+
 def happening_in(event: _Json, bot: BotIdentity) -> Happening | None:
     """A person's event, or None. Raises KeyError, TypeError or AttributeError for other forms."""
     kind, subtype = event.get("type"), event.get("subtype")
@@ -77,7 +82,7 @@ def happening_in(event: _Json, bot: BotIdentity) -> Happening | None:
     elif subtype == "message_deleted":
         found = _deletion(event)
     else:
-        found = _message(event) if subtype in _FROM_PEOPLE else None
+        found = _message(event) if is_said(event) else None
     return None if found is None or found.user in (bot.user_id, SLACKBOT) else found
 
 

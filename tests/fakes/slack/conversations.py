@@ -82,6 +82,7 @@ class Conversations:
         self.shortens_to: int | None = None
         self.loses_threads = False
         self._newest_us = 0
+        self.page_limit = 1000
 
     def open(self, channel: str, *, member: bool = True, team: str = TEAM) -> Channel:
         return self._channels.setdefault(channel, Channel(channel, member, team))
@@ -164,13 +165,13 @@ class Conversations:
         if root is None:
             raise Refusal("thread_not_found")
         inside = [m for m in channel.messages if m.thread_ts == root.ts and m.ts > (params.get("oldest") or "")]
-        return _page([root, *inside], params)
+        return self._page([root, *inside], channel, params)
 
     def history(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """What is outside of threads, newest first."""
         channel = self.channel(params)
         outside = [m for m in channel.messages if m.thread_ts is None and m.ts > (params.get("oldest") or "")]
-        return _page(outside[::-1], params)
+        return self._page(outside[::-1], channel, params)
 
     def react(self, params: Mapping[str, Any]) -> dict[str, Any]:
         posted = self.find(self.channel(params, to_write=True), params.get("timestamp"))
@@ -209,6 +210,24 @@ class Conversations:
         text, until_s = self._channels[channel].statuses.get(thread, ("", 0.0))
         return text if self._clock.monotonic() < until_s else ""
 
+    def listed(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """users.conversations: those that the bot is in, of all kinds, oldest first."""
+        start, limit = int(params.get("cursor") or 0), min(int(params.get("limit") or 100), 1000)
+        found = [c for c in self._channels.values() if c.member and c.team == self.team and not c.archived]
+        cursor = str(start + limit) if start + limit < len(found) else ""
+        channels = [{"id": channel.id} for channel in found[start : start + limit]]
+        return {"channels": channels, "response_metadata": {"next_cursor": cursor}}
+
+    def _page(self, messages: Sequence[Posted], channel: Channel, params: Mapping[str, Any]) -> dict[str, Any]:
+        start, limit = int(params.get("cursor") or 0), min(int(params.get("limit") or 100), self.page_limit)
+        more = start + limit < len(messages)
+        with_metadata = bool(params.get("include_all_metadata"))
+        found = [
+            m.data(with_metadata=with_metadata) | _thread_below(m, channel) for m in messages[start : start + limit]
+        ]
+        cursor = str(start + limit) if more else ""
+        return {"messages": found, "has_more": more, "response_metadata": {"next_cursor": cursor}}
+
     def _shortened(self, blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """What becomes of blocks where Slack takes less than it was given."""
         if self.shortens_to is None:
@@ -225,9 +244,9 @@ class Conversations:
         return channel, posted
 
 
-def _page(messages: Sequence[Posted], params: Mapping[str, Any]) -> dict[str, Any]:
-    start, limit = int(params.get("cursor") or 0), min(int(params.get("limit") or 100), 1000)
-    more = start + limit < len(messages)
-    found = [m.data(with_metadata=bool(params.get("include_all_metadata"))) for m in messages[start : start + limit]]
-    cursor = str(start + limit) if more else ""
-    return {"messages": found, "has_more": more, "response_metadata": {"next_cursor": cursor}}
+def _thread_below(root: Posted, channel: Channel) -> dict[str, Any]:
+    """What is told of the thread below a message."""
+    replies = [message for message in channel.messages if message.thread_ts == root.ts]
+    if not replies:
+        return {}
+    return {"thread_ts": root.ts, "reply_count": len(replies), "latest_reply": replies[-1].ts}

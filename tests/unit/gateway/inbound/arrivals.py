@@ -12,6 +12,7 @@ from gateway.access.admission import Access, AccessRules, Owners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
+from gateway.inbound.late import LateMessages
 from gateway.inbound.memory import MemoryCommand, RecordedSilence
 from gateway.inbound.origins import Origins
 from gateway.inbound.router import Entrance, InboundRouter
@@ -107,6 +108,7 @@ class Door:
         clock: FakeClock | None = None,
         command_mark: str = "/",
         tells_alone: bool = False,
+        late: LateMessages | None = None,
     ) -> None:
         clock = clock or FakeClock()
         self.inbox = Kept()
@@ -152,7 +154,7 @@ class Door:
         if tells_alone:
             shape["tell_alone"] = self._say
         adapter = cast("Adapter", type("Named", (), shape)())
-        self.router = InboundRouter(adapter, access, entrance)
+        self.router = InboundRouter(adapter, access, entrance, late)
         self.admits = self.router.admits
 
     async def take(self, *events: Inbound) -> None:
