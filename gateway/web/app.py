@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import ASGIApp, Scope
 from starlette.websockets import WebSocket
 
 from adapters.adapter import AnswersHttp
@@ -79,6 +79,14 @@ class _Assets(StaticFiles):
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = "no-cache"
         return response
+
+
+class _Service(Mount):
+    """A mounted application that answers every path below its own, also one with a line break in it."""
+
+    def __init__(self, path: str, app: ASGIApp) -> None:
+        super().__init__(path, app)
+        self.path_regex = re.compile(self.path_regex.pattern, re.DOTALL)
 
 
 class _Door:
@@ -204,8 +212,8 @@ def build_web(
     kept = [] if files is None else _file_routes(FileRoutes(door.identities, files, clock))
     desk = options.participants
     seats = [] if desk is None else [WebSocketRoute(f"{PARTICIPANTS}{{name}}", desk.answer)]
-    bus = [] if options.bus is None else [Mount(PREFIX, options.bus.app()), *options.bus.doors]
-    tapes = [] if options.tapes is None else [Mount(TAPES, options.tapes.app())]
+    bus = [] if options.bus is None else [_Service(PREFIX, options.bus.app()), *options.bus.doors]
+    tapes = [] if options.tapes is None else [_Service(TAPES, options.tapes.app())]
     return Starlette(
         routes=[
             *bus,
