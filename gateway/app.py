@@ -300,6 +300,7 @@ def _entrance(
         owners=reporting.owners,
         decisions=reporting.decisions,
         message_chars=foundation.settings.limits.message_chars,
+        takes_feedback=foundation.settings.feedback,
         places=RedisPlaceStore(foundation.connection),
         memory=MemoryCommand(
             memories_in(

@@ -114,6 +114,7 @@ def _slack(ground: Ground) -> Listed | None:
         admits=ground.admits,
         direct_threads=own.direct == "threads",
         prompts=ground.prompts("slack"),
+        thumbs=ground.settings.feedback,
     )
     adapter = SlackAdapter(keys, clock=ground.clock, marks=ground.records("marks:slack"), options=options)
     return Listed(adapter, _rules(ground.settings, own), exclusive=own.app_token is not None, max_age_s=own.max_age_s)

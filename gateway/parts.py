@@ -37,6 +37,7 @@ from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
     from gateway.cluster.node import Node
+    from gateway.feedback.ledger import Feedback
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
     from gateway.outbound.file_source import Files
@@ -171,6 +172,14 @@ def people_in(connection: RedisConnection, clock: Clock) -> People:
 
     people, requests, told = (RedisRecords(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
     return People(people, requests, told, clock)
+
+
+def feedback_in(connection: RedisConnection, clock: Clock) -> Feedback:
+    """What people think of answers, from the database."""
+    from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
+    from runtime.storage.redis.records import RedisRecords
+
+    return Feedback(RedisRecords(connection, FEEDBACK_TABLE), clock)
 
 
 def usage_in(connection: RedisConnection) -> UsageStore:

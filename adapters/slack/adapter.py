@@ -61,7 +61,7 @@ class SlackOptions:
     `commands` are ours with what they do, as people are told; `texts` is how we say things. `admits` is asked before a
     thread or a form is opened. `direct_threads`: each direct message outside of threads begins a conversation in its
     own, as Slack shows them for an app with an `agent_view`; otherwise all of them are one conversation. `prompts` are
-    messages that people are offered to begin with, before the commands.
+    messages that people are offered to begin with, before the commands. `thumbs`: people may rate answers by buttons.
     """
 
     base_url: str | None = None
@@ -71,6 +71,7 @@ class SlackOptions:
     admits: Admits = everybody_may
     direct_threads: bool = True
     prompts: Sequence[str] = ()
+    thumbs: bool = True
 
 
 class SlackAdapter(Sender):
@@ -87,7 +88,11 @@ class SlackAdapter(Sender):
         self._installations = installations
         threads = Threads()
         texts = self._options.texts
-        super().__init__(Workspaces(self._transport, keys.bot_token, installations), threads, clock, texts)
+        super().__init__(
+            Workspaces(self._transport, keys.bot_token, installations),
+            *(threads, clock, texts),
+            thumbs=self._options.thumbs,
+        )
         commanding = Commanding(
             threads,
             clock,

@@ -28,7 +28,7 @@ def inbox_event(event: Inbound, kind: str, text: str, program: str) -> InboxEven
         attachments=tuple(asdict(attachment) for attachment in event.attachments),
         message_id=event.message_id,
         quote=event.quote,
-        choice=event.choice,
+        choice=event.choice or event.rating,
         private=event.private,
         program=program,
     )

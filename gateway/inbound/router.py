@@ -95,6 +95,8 @@ class Entrance:
     places: PlaceStore
     memory: MemoryCommand
     kept: Kept = unheard
+    takes_feedback: bool = True
+    """Whether thumbs rate what agents said, or are reactions like others."""
 
 
 class InboundRouter:
@@ -329,6 +331,7 @@ class InboundRouter:
             if event.command in self._routes.commands:
                 kind = "new"
             kind = kind or kind_of(event)
+            event = event if self._entrance.takes_feedback else replace(event, rating=None)
             kept = inbox_event(event, kind, event.text if text is None else text, program)
             kept = replace(kept, by_owner=role is Role.OWNER)
             held = await self._held(event)

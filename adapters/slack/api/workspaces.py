@@ -30,6 +30,7 @@ class Workspace:
     own_names: bool
     is_agent: bool
     can_stream: bool = True
+    has_thumbs: bool = True
 
 
 class Workspaces:

@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from adapters.adapter import Act, Inbound
+from adapters.ratings import rating_of_one
 from adapters.slack.codec.addresses import PLATFORM, BotIdentity, Person, mentioned_in, plain_text
 from runtime.core.address import Address
-from runtime.core.message import Attachment, Quote
+from runtime.core.message import Attachment, Quote, Rating
 
 SLACKBOT = "USLACKBOT"
 FILE_URL = f"{PLATFORM}-file:"
@@ -49,6 +50,7 @@ class Happening:
     direct: bool = False
     files: tuple[_Json, ...] = ()
     quote: Quote | None = None
+    rating: Rating | None = None
 
     @property
     def people(self) -> list[str]:
@@ -140,6 +142,7 @@ def _reaction(event: _Json) -> Happening | None:
         ts=item["ts"],
         at=event["event_ts"],
         text=f":{event['reaction']}:" if event["type"] == "reaction_added" else "",
+        rating=rating_of_one(event["reaction"], there=event["type"] == "reaction_added"),
         thread_told=False,
         direct=item["channel"].startswith("D"),
     )
@@ -196,6 +199,7 @@ def inbound_of(
         space=bot.team_id,
         language=who.language if who is not None else None,
         outsider=not bot.knows(team),
+        rating=happening.rating,
     )
 
 

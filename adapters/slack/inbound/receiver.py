@@ -23,6 +23,7 @@ from adapters.slack.codec.events import (
     mentions,
     team_in,
 )
+from adapters.slack.codec.feedback import rated_in
 from adapters.slack.codec.interactions import pressed
 from adapters.slack.inbound.commands import Commanding
 from adapters.slack.inbound.deliveries import Deliveries, Delivery
@@ -120,7 +121,8 @@ class Receiver:
                 return await self._event(delivery, workspace)
             if delivery.kind == "slash_commands":
                 return Heard(*await self._commanding.command(delivery, workspace))
-            inbound = pressed(delivery.body, delivery.event_id, workspace.bot, self._clock.now())
+            press = (delivery.body, delivery.event_id, workspace.bot, self._clock.now())
+            inbound = pressed(*press) or rated_in(*press)
             if inbound is not None or await self._commanding.answering(delivery, workspace):
                 return Heard(inbound)
             return Heard(*await self._commanding.submission(delivery, workspace))

@@ -83,6 +83,8 @@ class Conversations:
         self.loses_threads = False
         self._newest_us = 0
         self.page_limit = 1000
+        self.unknown_blocks: set[str] = set()
+        """The types of blocks that this workspace does not have yet."""
 
     def open(self, channel: str, *, member: bool = True, team: str = TEAM) -> Channel:
         return self._channels.setdefault(channel, Channel(channel, member, team))
@@ -109,6 +111,7 @@ class Conversations:
         """chat.postMessage. Where the app may not choose names, they are passed over without a word."""
         channel = self.channel(params, to_write=True)
         text, blocks = content(params, update=False)
+        self.check_kinds(blocks)
         posted = self.add(channel, text, blocks, params, own_names=own_names)
         posted.pings = pings(params, update=False)
         return {"channel": channel.id, "ts": posted.ts, "message": posted.data()}
@@ -140,6 +143,7 @@ class Conversations:
         if posted.streaming:
             raise Refusal("streaming_state_conflict")
         text, blocks = content(params, update=True)
+        self.check_kinds(blocks)
         posted.text, posted.blocks = text, self._shortened(blocks)
         posted.metadata = params.get("metadata", posted.metadata)
         posted.pings += pings(params, update=True)
@@ -232,7 +236,14 @@ class Conversations:
         """What becomes of blocks where Slack takes less than it was given."""
         if self.shortens_to is None:
             return blocks
-        return [b | {"text": b["text"] | {"text": b["text"]["text"][: self.shortens_to]}} for b in blocks]
+        return [
+            b | {"text": b["text"] | {"text": b["text"]["text"][: self.shortens_to]}} if "text" in b else b
+            for b in blocks
+        ]
+
+    def check_kinds(self, blocks: Sequence[Mapping[str, Any]]) -> None:
+        if any(block["type"] in self.unknown_blocks for block in blocks):
+            raise Refusal("invalid_blocks")
 
     def _own(self, params: Mapping[str, Any], error: str) -> tuple[Channel, Posted]:
         channel = self.channel(params, to_write=True)

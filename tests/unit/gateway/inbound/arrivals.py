@@ -109,6 +109,7 @@ class Door:
         command_mark: str = "/",
         tells_alone: bool = False,
         late: LateMessages | None = None,
+        takes_feedback: bool = True,
     ) -> None:
         clock = clock or FakeClock()
         self.inbox = Kept()
@@ -149,6 +150,7 @@ class Door:
             message_chars=20,
             places=self.places,
             memory=MemoryCommand(remembered),
+            takes_feedback=takes_feedback,
         )
         shape: dict[str, Any] = {"name": "test", "capabilities": replace(CAN_OPEN, command_mark=command_mark)}
         if tells_alone:
