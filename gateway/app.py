@@ -18,6 +18,7 @@ from adapters.pages.presenter import Presenter
 from adapters.pages.reactions import Reactions
 from adapters.pages.status_messages import StatusMessages
 from adapters.pages.typing_indicator import TypingIndicator
+from adapters.records import Records
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import RoomRules, WebAdapter
 from gateway.access.admission import Access, Owners
@@ -43,6 +44,7 @@ from gateway.foundation import (
 )
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
+from gateway.inbound.late import LateMessages
 from gateway.inbound.memory import MemoryCommand
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter, Kept, unheard
@@ -199,7 +201,7 @@ async def _start(
     entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
     member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
-    platforms |= await _platforms(chosen, people, clock, replace(entrance, kept=heard_of))
+    platforms |= await _platforms(chosen, people, records, clock, replace(entrance, kept=heard_of))
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
@@ -307,6 +309,7 @@ def _entrance(
         owners=reporting.owners,
         decisions=reporting.decisions,
         message_chars=foundation.settings.limits.message_chars,
+        takes_feedback=foundation.settings.feedback,
         places=RedisPlaceStore(foundation.connection),
         memory=MemoryCommand(
             memories_in(
@@ -321,12 +324,18 @@ def _origins(foundation: Foundation) -> Origins:
     return Origins(records, RedisRecords(foundation.connection, CHOSEN_TABLE))
 
 
-async def _platforms(chosen: Sequence[Listed], people: People, clock: Clock, entrance: Entrance) -> dict[str, Platform]:
+async def _platforms(
+    chosen: Sequence[Listed], people: People, records: Callable[[str], Records], clock: Clock, entrance: Entrance
+) -> dict[str, Platform]:
     platforms: dict[str, Platform] = {}
     for one in chosen:
         access = Access(one.adapter.name, one.rules, people, clock)
         await access.open()
-        router = InboundRouter(one.adapter, access, entrance)
+        late = None
+        if one.max_age_s is not None:
+            table = records(f"late:{one.adapter.name}")
+            late = LateMessages(table, entrance.inbox, clock, entrance.texts, one.max_age_s)
+        router = InboundRouter(one.adapter, access, entrance, late)
         platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
     return platforms
 

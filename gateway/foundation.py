@@ -40,7 +40,7 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, decisions_of, intake_of, keeping_of, memories_in, plain, usage_in
+from gateway.parts import Engine, decisions_of, feedback_in, intake_of, keeping_of, memories_in, plain, usage_in
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
@@ -204,6 +204,7 @@ class Reporting:
 def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
     troubles = ModelTroubles(owners, foundation.clock)
     tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.bus)
+    tasks.start_soon(feedback_in(foundation.connection, foundation.clock).follow, foundation.bus)
     for kind in KINDS:
         tasks.start_soon(troubles.follow, foundation.bus, kind.name)
 

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from adapters.adapter import Act as Happening
 from adapters.adapter import Inbound
+from adapters.ratings import rating_of_all
 from adapters.web import codec
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
@@ -190,7 +191,8 @@ class Acts:
         change = RoomChange(reacted=(self._person.id, reaction))
         kept = await self._ledger.board.amend(asked.room, asked.id, change)
         if kept.version != before.version:
-            self._pass_on(self._inbound_of(asked.room, kept, "reaction", asked.mark))
+            inbound = self._inbound_of(asked.room, kept, "reaction", asked.mark)
+            self._pass_on(replace(inbound, rating=rating_of_all([asked.mark])))
 
     async def _press(self, asked: Press) -> None:
         message = await self._known(asked.room, asked.id)

@@ -16,6 +16,7 @@ from gateway.cli.debug import app as debug
 from gateway.cli.discord import app as discord
 from gateway.cli.dlq import app as dlq
 from gateway.cli.exec import exec_program
+from gateway.cli.feedback import feedback
 from gateway.cli.init import init
 from gateway.cli.keys import app as keys
 from gateway.cli.run import run
@@ -64,6 +65,7 @@ app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_
 app.command(short_help="Check the installation, or the files of a program.")(check)
 app.command(short_help="Write parley.toml, .env.example and a first program.")(init)
 app.command(short_help="Show what models were used and what they cost.")(usage)
+app.command(short_help="Show what people think of the answers.")(feedback)
 app.command(short_help="Write everything that a gateway keeps into FILE.")(backup)
 app.command(short_help="Put the state in FILE back.")(restore)
 app.add_typer(access, name="access")

@@ -80,6 +80,7 @@ class Settings(BaseSettings):
     models: ModelTable = Field(default_factory=dict)
     compiler: Literal["auto", "rules", "llm"] = "auto"
     language: str = "en"
+    feedback: bool = True
     texts_dir: FilePath | None = None
     redis_url: str | None = None
     data_dir: FilePath = Field(default_factory=lambda: default_data_dir(os.environ))
