@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -42,6 +42,7 @@ from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
 from gateway.parts import Engine, decisions_of, intake_of, keeping_of, memories_in, plain, usage_in
+from gateway.programs.served import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
@@ -74,6 +75,7 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
+from runtime.sessions.versions import NoVersions, Versions
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection
@@ -124,6 +126,7 @@ class Foundation:
     texts: Texts
     debugger: Debugger | None
     masking: Masking
+    versions: Versions = field(default_factory=NoVersions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,8 +283,9 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         describes=VISION in settings.models,
         texts=foundation.texts,
         texts_on=outbound.texts,
-        busy={**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy},
-        models=foundation.routes.models,
+        busy=AsItIsNow(lambda: {**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy}),
+        models=AsItIsNow(lambda: foundation.routes.models),
+        versions=foundation.versions,
         allowance=limits.allowance,
         spent=limits.spent,
         idle_s=settings.nodes.idle_s,

@@ -20,6 +20,7 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
+from gateway.inbound.hooks import Kept, Reload, nothing_to_reload, unheard
 from gateway.inbound.memory import MemoryCommand
 from gateway.inbound.origins import Origins
 from gateway.inbound.routing import Routes
@@ -59,15 +60,8 @@ class Say(Protocol):
 TellAlone = Callable[[Address, str, str], object]
 """Tells one person of a conversation something in private, where the platform can."""
 
-Kept = Callable[[InboxEvent], None]
-"""Hears of each event that is in an inbox now."""
-
 PutMark = Callable[[Address, str, Mark | None], object]
 """Puts a reaction on a person's message, where the platform can."""
-
-
-def unheard(_event: InboxEvent) -> None:
-    """Nobody hears of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +86,7 @@ class Entrance:
     places: PlaceStore
     memory: MemoryCommand
     kept: Kept = unheard
+    reload: Reload = nothing_to_reload
 
 
 class InboundRouter:
@@ -105,8 +100,8 @@ class InboundRouter:
         self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
-        own = (self._help, self._change_access, self._programs, self._usage, self._memory)
-        self.own_commands = dict(zip(("help", "access", "programs", "usage", "memory"), own, strict=True))
+        own = (self._help, self._change_access, self._programs, self._usage, self._memory, self._reload)
+        self.own_commands = dict(zip(("help", "access", "programs", "usage", "memory", "reload"), own, strict=True))
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
@@ -247,6 +242,10 @@ class InboundRouter:
     async def _memory(self, event: Inbound, _role: Role) -> None:
         alone = self._entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else None
         await self._entrance.memory.take(event, await self._serving(event), self._texts, self._entrance.say, alone)
+
+    async def _reload(self, event: Inbound, _role: Role) -> None:
+        private = self._access.is_private(event)
+        await self._entrance.say(event.address, await self._entrance.reload(self._texts, private))
 
     async def _usage(self, event: Inbound, role: Role) -> None:
         """A person's own use; everybody's for an owner, where nobody else reads it."""

@@ -39,7 +39,7 @@ from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.retention import RetentionSettings
-from gateway.settings.routes import Busy, RouteSettings, read_routes
+from gateway.settings.routes import Busy, ProgramSettings, RouteSettings, read_routes
 from gateway.settings.schedules import ScheduleSettings
 from gateway.settings.sources import (
     CONFIG_VARIABLE,
@@ -86,6 +86,7 @@ class Settings(BaseSettings):
     busy: Busy = "queue"
     route: tuple[RouteSettings, ...] = ()
     cron: tuple[CronSettings, ...] = ()
+    programs: ProgramSettings = ProgramSettings()
     extensions: ExtensionSettings = ExtensionSettings()
     access: AccessSettings = AccessSettings()
     web: WebSettings = WebSettings()
