@@ -44,10 +44,11 @@ from gateway.foundation import (
 )
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
+from gateway.inbound.hooks import Kept, unheard
 from gateway.inbound.late import LateMessages
 from gateway.inbound.memory import MemoryCommand
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
-from gateway.inbound.router import Entrance, InboundRouter, Kept, unheard
+from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
 from gateway.isolation.opening import open_isolation
@@ -75,13 +76,17 @@ from gateway.parts import (
     usage_in,
     voiced,
 )
-from gateway.programs.loading import compile_routes, routes_of
+from gateway.programs.loading import compile_routes, completed, routes_of
+from gateway.programs.reloading import Programs, Source
+from gateway.programs.served import ServedPrograms
 from gateway.programs.tool_servers import remote_secrets
+from gateway.programs.versions import TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
+from gateway.reloads import PROGRAM_NEWS, Affected, reloading_of
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets
 from gateway.web.app import build_web
 from gateway.web.health import build_health
-from gateway.web.names import names_of_agents
+from gateway.web.names import ReservedNames, names_of_agents
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
@@ -111,9 +116,10 @@ async def serve(
     *,
     on_ready: Callable[[Ready], None],
     debug: DebugAddress | None = None,
+    read: Callable[[], Settings] | None = None,
 ) -> None:
-    """Run the gateway until cancelled, with a debug server if `debug` asks for one. Raises ConfigError and ProgramError
-    before anything is shown to people.
+    """Run the gateway until cancelled, with a debug server if `debug` asks for one. A reload gets the settings from
+    `read`. Raises ConfigError and ProgramError before anything is shown to people.
     """
     clock = SystemClock()
     bus = Bus(clock)
@@ -130,7 +136,8 @@ async def serve(
         engine = None
         if settings.nodes.role != "front":
             engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish))
-        compiled = await compile_routes(settings, routes, _lowerer(settings, engine))
+        source = Source(read or (lambda: settings), programs, _lowerer(settings, engine))
+        compiled = ServedPrograms(await compile_routes(settings, routes, source.lowerer))
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))
         settings.participants.check(compiled.values())
@@ -138,6 +145,10 @@ async def serve(
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         if engine is not None and engine.llm.cooldowns is not None:
             engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
+        taken, kept = (RedisRecords(connection, table) for table in (VERSIONS_TABLE, TEXTS_TABLE))
+        versions = KeptVersions(taken, kept, clock, partial(completed, settings))
+        if engine is not None:
+            await versions.take_up(compiled.values())
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         llm = None if engine is None else engine.llm
         isolated = await stack.enter_async_context(open_isolation(settings, compiled, llm, texts))
@@ -155,16 +166,23 @@ async def serve(
             texts,
             None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus),
             masking,
+            versions,
             isolated,
         )
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
                 await tasks.start(foundation.debugger.serve)
-            await _start(foundation, stack, tasks, on_ready)
+            await _start(
+                foundation, Programs(source, compiled, None if engine is None else versions), stack, tasks, on_ready
+            )
 
 
 async def _start(
-    foundation: Foundation, stack: AsyncExitStack, tasks: TaskGroup, on_ready: Callable[[Ready], None]
+    foundation: Foundation,
+    programs: Programs,
+    stack: AsyncExitStack,
+    tasks: TaskGroup,
+    on_ready: Callable[[Ready], None],
 ) -> None:
     clock, bus, settings, connection = foundation.clock, foundation.bus, foundation.settings, foundation.connection
     commands, kept = (
@@ -173,8 +191,7 @@ async def _start(
     )
     holder = LeaseHolder(node_id(foundation.data_dir), settings.nodes.lease_s)
     web = _web_adapter(foundation, holder, kept, commands)
-    inbox = RedisInbox(connection)
-    records = partial(RedisRecords, connection)
+    inbox, records = RedisInbox(connection), partial(RedisRecords, connection)
     platforms: dict[str, Platform] = {}
     made_from = Ground(
         settings,
@@ -201,7 +218,10 @@ async def _start(
     entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
     member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
-    platforms |= await _platforms(chosen, people, records, clock, replace(entrance, kept=heard_of))
+    news, affected = RedisRoomNews(connection, holder.node, PROGRAM_NEWS), Affected(platforms, owners, limits)
+    reloads = reloading_of(foundation, programs, affected, notices.tell, news, tasks)
+    entrance = replace(entrance, kept=heard_of, reload=reloads.answer)
+    platforms |= await _platforms(chosen, people, records, clock, entrance)
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
@@ -218,8 +238,8 @@ async def _start(
     if foundation.engine is not None:
         tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
 
-    lines = all_lines(foundation, port, cluster.roster.nodes, heard)
-    on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers)))
+    lines, reload = all_lines(foundation, port, cluster.roster.nodes, heard), reloads.reloading.reload
+    on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers), reload))
 
 
 def _member(  # noqa: PLR0913 - the parts of a node
@@ -271,7 +291,7 @@ def _web_adapter(
 ) -> WebAdapter:
     rooms = RedisRoomStore(foundation.connection, platform=PLATFORM)
     news = RedisRoomNews(foundation.connection, holder.node)
-    settings, names = foundation.settings, names_of_agents(foundation.programs.values())
+    settings, names = foundation.settings, ReservedNames(names_of_agents(foundation.programs.values()))
     rules = RoomRules(settings.encryption.keys is None, names.__contains__, settings.web.mentions_only)
     return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, rules=rules)
 

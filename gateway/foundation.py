@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -41,6 +41,7 @@ from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
 from gateway.parts import Engine, decisions_of, feedback_in, intake_of, keeping_of, memories_in, plain, usage_in
+from gateway.programs.served import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
@@ -55,7 +56,7 @@ from gateway.tapes.service import TapeService
 from gateway.tapes.tapes import Tapes
 from gateway.web.app import WebOptions
 from gateway.web.identity import persistent_secret
-from gateway.web.names import names_of_agents
+from gateway.web.names import ReservedNames, names_of_agents
 from gateway.web.scrape import Scrape
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
@@ -73,6 +74,7 @@ from runtime.sessions.node_context import NodeContext
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import Failing, Runs
 from runtime.sessions.schedules.schedules import Attend, Schedules
+from runtime.sessions.versions import NoVersions, Versions
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection
@@ -123,6 +125,7 @@ class Foundation:
     texts: Texts
     debugger: Debugger | None
     masking: Masking
+    versions: Versions = field(default_factory=NoVersions)
     isolated: Isolated | None = None
     """None where every task is executed inline, or none at all."""
 
@@ -282,8 +285,9 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         describes=VISION in settings.models,
         texts=foundation.texts,
         texts_on=outbound.texts,
-        busy={**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy},
-        models=foundation.routes.models,
+        busy=AsItIsNow(lambda: {**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy}),
+        models=AsItIsNow(lambda: foundation.routes.models),
+        versions=foundation.versions,
         allowance=limits.allowance,
         spent=limits.spent,
         idle_s=settings.nodes.idle_s,
@@ -379,6 +383,6 @@ async def web_options_of(
     own = foundation.settings.web
     records = RedisRecords(foundation.connection, web.name)
     secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
-    desk, reserved = desk_of(foundation), names_of_agents(foundation.programs.values())
+    desk, reserved = desk_of(foundation), ReservedNames(names_of_agents(foundation.programs.values()))
     options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
     return with_console(options, foundation)

@@ -365,12 +365,14 @@ def memories_in(
 ) -> Memories:
     """What the programs remember of people. Raises ConfigError for a program that says neither yes nor no."""
     from gateway.inbound.memory import OFF_TABLE, RecordedSilence, remembers
+    from gateway.programs.served import AsItIsNow
     from runtime.memories.books import Memories
     from runtime.storage.redis.memories import RedisMemories
     from runtime.storage.redis.records import RedisRecords
 
     own, silence = settings.memory, RecordedSilence(RedisRecords(connection, OFF_TABLE))
-    on = remembers(programs, routes.memory, otherwise=own.on)
+    remembers(programs, routes.memory, otherwise=own.on)
+    on = AsItIsNow(lambda: remembers(programs, routes.memory, otherwise=own.on))
     return Memories(RedisMemories(connection), clock, on, silence, own.limits)
 
 

@@ -20,6 +20,7 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
+from gateway.inbound.hooks import Kept, Reload, nothing_to_reload, unheard
 from gateway.inbound.keeping import inbox_event, kind_of
 from gateway.inbound.late import LateMessages
 from gateway.inbound.memory import MemoryCommand
@@ -38,7 +39,7 @@ from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 from runtime.events.service import AccessPaired, AccessRefused
 from runtime.events.talk import AdapterConnected, MessageAdmitted
-from runtime.stores.inbox import Inbox, InboxEvent
+from runtime.stores.inbox import Inbox
 from runtime.stores.meeting_places import HeldMeeting, PlaceStore
 
 MAX_OWNERS = 3
@@ -62,15 +63,8 @@ class Say(Protocol):
 TellAlone = Callable[[Address, str, str], object]
 """Tells one person of a conversation something in private, where the platform can."""
 
-Kept = Callable[[InboxEvent], None]
-"""Hears of each event that is in an inbox now."""
-
 PutMark = Callable[[Address, str, Mark | None], object]
 """Puts a reaction on a person's message, where the platform can."""
-
-
-def unheard(_event: InboxEvent) -> None:
-    """Nobody hears of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +89,7 @@ class Entrance:
     places: PlaceStore
     memory: MemoryCommand
     kept: Kept = unheard
+    reload: Reload = nothing_to_reload
     takes_feedback: bool = True
     """Whether thumbs rate what agents said, or are reactions like others."""
 
@@ -112,8 +107,8 @@ class InboundRouter:
         self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
-        own = (self._help, self._change_access, self._programs, self._usage, self._memory)
-        self.own_commands = dict(zip(("help", "access", "programs", "usage", "memory"), own, strict=True))
+        own = (self._help, self._change_access, self._programs, self._usage, self._memory, self._reload)
+        self.own_commands = dict(zip(("help", "access", "programs", "usage", "memory", "reload"), own, strict=True))
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
@@ -262,6 +257,10 @@ class InboundRouter:
     async def _memory(self, event: Inbound, _role: Role) -> None:
         alone = self._entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else None
         await self._entrance.memory.take(event, await self._serving(event), self._texts, self._entrance.say, alone)
+
+    async def _reload(self, event: Inbound, _role: Role) -> None:
+        private = self._access.is_private(event)
+        await self._entrance.say(event.address, await self._entrance.reload(self._texts, private))
 
     async def _usage(self, event: Inbound, role: Role) -> None:
         """A person's own use; everybody's for an owner, where nobody else reads it."""

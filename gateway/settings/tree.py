@@ -40,7 +40,7 @@ from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.retention import RetentionSettings
-from gateway.settings.routes import Busy, RouteSettings, read_routes
+from gateway.settings.routes import Busy, ProgramSettings, RouteSettings, read_routes
 from gateway.settings.schedules import ScheduleSettings
 from gateway.settings.sources import (
     CONFIG_VARIABLE,
@@ -87,6 +87,7 @@ class Settings(BaseSettings):
     busy: Busy = "queue"
     route: tuple[RouteSettings, ...] = ()
     cron: tuple[CronSettings, ...] = ()
+    programs: ProgramSettings = ProgramSettings()
     extensions: ExtensionSettings = ExtensionSettings()
     access: AccessSettings = AccessSettings()
     web: WebSettings = WebSettings()
@@ -228,8 +229,7 @@ def changed(settings: Settings) -> dict[str, str]:
 
 def environment_keys(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> frozenset[str]:
     """The names of model providers' own variables (`…_API_KEY`, OLLAMA_HOST) in the environment, in .env, and among
-    those hidden from this process.
-    """
+    those hidden from this process."""
     variables = _variables(environment, directory)
     theirs = {name for name, value in variables.items() if value and _is_providers(name)}
     return frozenset(theirs | hidden_keys(variables).keys())
