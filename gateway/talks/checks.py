@@ -19,6 +19,7 @@ from gateway.talks.talk import (
     Holds,
     Judged,
     Offered,
+    Reached,
     Reply,
     Shown,
     Stepped,
@@ -32,17 +33,21 @@ _ANY: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that is not as it is written in a line of the talk: what is there, and what was seen instead."""
+    """A line of the talk that is not so: what is written there, and what was seen instead.
+
+    `fits`: these words are as they are written, and are told for their place among the others.
+    """
 
     line: int
     expected: str
     seen: str
+    fits: bool = False
 
 
 def differences(
     beat: Beat, record: BeatRecord, never: Sequence[Fact], unused: Sequence[Reply], first_agent: str
 ) -> list[Difference]:
-    """What differs in a beat, in the order of the lines."""
+    """What differs in a beat: first the words, in their order."""
     at = beat.act.line if beat.act is not None else 0
     found = [*_words(beat, record, at), *_facts(beat.expected, record, first_agent)]
     found += [Difference(reply.line, _answer(reply), "the model was not asked for it") for reply in unused]
@@ -56,7 +61,7 @@ def differences(
     if record.fault:
         came_no_more = {one.line for one in (*beat.shown, *beat.replies)}
         found = [Difference(at, "", record.fault), *(one for one in found if one.line not in came_no_more)]
-    return sorted(found, key=lambda one: one.line)
+    return found
 
 
 def _answer(reply: Reply) -> str:
@@ -66,30 +71,25 @@ def _answer(reply: Reply) -> str:
 # -- what is shown
 
 
-def _words(beat: Beat, record: BeatRecord, at: int) -> Iterator[Difference]:
+def _words(beat: Beat, record: BeatRecord, at: int) -> list[Difference]:
+    """All words, where some of them differ."""
     if not beat.shown:
-        return
+        return []
+    found: list[Difference] = []
+    line = at
     for shown, seen in aligned(beat.shown, record.seen):
-        if shown is None and seen is not None:
-            yield Difference(_line_before(beat, record, seen, at), "nothing", f"{seen.who}: {seen.text}")
-        elif isinstance(shown, Shown) and (seen is None or not fits(shown, seen)):
-            more = f"nothing; {record.waits}" if record.waits else "nothing"
-            yield Difference(shown.line, str(shown), more if seen is None else f"{seen.who}: {seen.text}")
+        line = shown.line if shown is not None else line
+        there = "nothing" if seen is None else f"{seen.who}: {seen.text}"
+        if seen is None and record.waits:
+            there = f"nothing; {record.waits}"
+        same = isinstance(shown, Gap) or (shown is not None and seen is not None and fits(shown, seen))
+        found.append(Difference(line, "nothing" if shown is None else str(shown), there, fits=same))
+    return [] if all(one.fits for one in found) else found
 
 
 def fits(shown: Shown, seen: SeenMessage) -> bool:
     """Whether a message is the one that is written."""
     return shown.who == seen.who and shown.wording.fits(seen.text)
-
-
-def _line_before(beat: Beat, record: BeatRecord, seen: SeenMessage, at: int) -> int:
-    """The line of the last words that are written and were seen before a message."""
-    line = at
-    for shown, other in aligned(beat.shown, record.seen):
-        if other is seen:
-            break
-        line = shown.line if shown is not None else line
-    return line
 
 
 def aligned(
@@ -181,6 +181,8 @@ def _happened(fact: Fact, record: BeatRecord) -> bool:
             return record.ended
         case Fails():
             return any(fact.wording.fits(failure) for failure in record.failures)
+        case Reached():
+            return any(who == fact.agent and fact.wording.fits(text) for who, text in record.letters)
         case Offered():
             return any(set(fact.labels) <= seen.choices.keys() for seen in record.seen)
     return False
@@ -200,6 +202,8 @@ def _instead(fact: Fact, record: BeatRecord) -> str:
             return f"it goes on; {record.waits}" if record.waits else "it goes on"
         case Fails():
             return "\n".join(record.failures) or "nothing failed"
+        case Reached():
+            return "\n".join(text for who, text in record.letters if who == fact.agent) or "nothing was said to it"
         case Offered():
             offered = [", ".join(seen.choices) for seen in record.seen if seen.choices]
             return f"choices {'; '.join(offered)}" if offered else "no choices"

@@ -9,10 +9,22 @@ from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any
 
-from gateway.talks.talk import Called, Ends, Fact, Fails, Heard, Holds, Offered, Stepped, Wording, check_wording
+from gateway.talks.talk import (
+    Called,
+    Ends,
+    Fact,
+    Fails,
+    Heard,
+    Holds,
+    Offered,
+    Reached,
+    Stepped,
+    Wording,
+    check_wording,
+)
 from runtime.language.instructions.expression import read_condition
 from runtime.language.problems import Problems, SourceLine
-from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program
+from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program
 
 _END = re.compile(r"(?:(?:the )?end(?: of the program)?|the program ends|end program)\.?$", re.IGNORECASE)
 _STEP = re.compile(r"steps?\s+(?:(?P<agent>\w+)\.)?(?P<playbook>\w+)(?::(?P<number>\d\d(?:\.\d\d)*))?(?::[A-Z]{3})?$")
@@ -20,6 +32,7 @@ _CALL = re.compile(r"calls?\s+(?P<call>.+)$", re.DOTALL)
 _CHOICES = re.compile(r"choices?\s*:?\s+(?P<labels>.+)$")
 _FAILURE = re.compile(r"failures?\b\s*:?\s*(?P<words>.*)$", re.DOTALL)
 _QUOTED = re.compile(r'(?:words\s+)?(?:"(?P<text>.+)"|“(?P<other>.+)”|(?P<regular>/.+/))$', re.DOTALL)
+_HEARS = re.compile(r"(?P<agent>\w+)\s+hears\s+(?P<words>.+)$", re.DOTALL)
 _VARIABLE = re.compile(r"(?:(?P<agent>\w+)\.)?(?P<test>\$.+)$", re.DOTALL)
 _ASSIGNED = re.compile(r"(\$[\w.\[\]\"']+)\s*=(?!=)\s*")
 _FORMS = (
@@ -41,6 +54,7 @@ class FactReader:
             (_CALL, self._call),
             (_CHOICES, self._choices),
             (_FAILURE, self._failure),
+            (_HEARS, self._hears),
             (_QUOTED, self._quoted),
             (_VARIABLE, self._holds),
         )
@@ -66,6 +80,16 @@ class FactReader:
         text = (quoted["regular"] or quoted["text"] or quoted["other"]) if quoted else found["words"]
         wording = self._wording(line, text)
         return None if wording is None else Fails(line.number, wording)
+
+    def _hears(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
+        quoted = _QUOTED.match(found["words"])
+        played = [spec.name for spec in self._program.agents if spec.kind is AgentKind.REMOTE]
+        if quoted is None or found["agent"] not in played:
+            hint = f'Write the words in quotes: {played[0] if played else "Scout"} hears "north"'
+            self._problems.at(line, f"{found['agent']} is no agent in another process", hint=hint)
+            return None
+        wording = self._wording(line, quoted["regular"] or quoted["text"] or quoted["other"])
+        return None if wording is None else Reached(line.number, found["agent"], wording)
 
     def _wording(self, line: SourceLine, text: str) -> Wording | None:
         wording = Wording(text, whole=False)

@@ -12,19 +12,21 @@ import anyio
 from gateway.talks.clock import TalkClock, settle
 from gateway.talks.record import BeatRecord, SeenCall, SeenMessage
 from gateway.talks.screen import Screen
+from gateway.talks.seats import Seats
 from gateway.talks.stage import Ports, Stage
-from gateway.talks.talk import Beat, Head, Pressed, Reply, Said, Talk, Waited
+from gateway.talks.talk import Beat, Head, Played, Pressed, Reply, Said, Talk, Waited
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.events.frames import FrameStarted, LLMFailed, LLMRequested, SandboxFailed, StepExecuted
 from runtime.events.sessions import PlaybookFailed, SessionFailed
+from runtime.language.participants import participant_of
 from runtime.language.program import Program
 from runtime.llm.client import CompletionRequest, LLMClient
 from runtime.sessions.conversation import Conversation
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.commands import SESSION_COMMANDS
-from runtime.stores.inbox import InboxEvent, shard_of
+from runtime.stores.inbox import PARTICIPANT, InboxEvent, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
 from runtime.tape.fold import apply_fact
 from runtime.tape.state import SessionState
@@ -38,6 +40,7 @@ _MOST_MESSAGES = 200
 _MOST_PASSED_S = 600.0
 """Nor does one that goes on by itself for so long, by the clock of the talk."""
 
+_MOMENT_S = 0.02
 _FOR_EVER_S = 1e12
 
 Asker: TypeAlias = Callable[[CompletionRequest], str]
@@ -89,6 +92,8 @@ class Holding:
         self._agents: dict[str, str] = {}
         self._state = SessionState()
         self._folded: tuple[SessionId | None, int] = (None, 0)
+        self._seats = Seats(self._note_letter)
+        self._played = {participant_of(spec): spec.name for spec in program.agents}
         for kind in _FAILURES:
             self._bus.hear(kind, self._note_failure)
         self._bus.hear(FrameStarted, self._note_call)
@@ -107,7 +112,10 @@ class Holding:
             self._screen = Screen(self._tasks, self._note_message)
             around = self._stage.context(
                 self._program,
-                Ports(self._store, self._screen, self._answers.client, self._clock, self._bus, self._tasks),
+                Ports(
+                    *(self._store, self._screen, self._answers.client, self._clock, self._bus, self._seats),
+                    self._tasks,
+                ),
             )
             self._conversation = Conversation(self._shard, HERE.key, lambda: lease, around, self._inbox)
             self._lives = False
@@ -128,7 +136,10 @@ class Holding:
                 await self._press(act)
             case Waited():
                 await self._pass(act)
+            case Played():
+                await self._play(act)
         await self._rest(silence_s)
+        record.seen.sort(key=lambda seen: seen.place)
         record.ended = self._store.ended
         state = await self._folded_state()
         variables: dict[str, dict[str, Any]] = {}
@@ -174,6 +185,14 @@ class Holding:
             self._fault(f"{due:%Y-%m-%d %H:%M} has been: it is {now:%Y-%m-%d %H:%M:%S} already")
         return max(0.0, left_s)
 
+    async def _play(self, played: Played) -> None:
+        name = next((participant for participant, agent in self._played.items() if agent == played.who), None)
+        acts = self._seats.answer(name or "", played.text, f"{self._sent}")
+        if not acts:
+            self._fault(f"{played.who} has heard nothing yet that it could answer")
+        for act in acts:
+            await self._send(str(act), kind=PARTICIPANT)
+
     async def _send(self, text: str, *, who: str = "", kind: str = "message", choice: str | None = None) -> None:
         self._sent += 1
         name = who or (self._talk.people or ("Ada",))[0]
@@ -214,8 +233,7 @@ class Holding:
             if len(self._beat.seen) > _MOST_MESSAGES:
                 self._fault(f"it does not come to rest: more than {_MOST_MESSAGES} messages")
             elif not self._conversation.quiet:
-                await stirred.wait()
-                await settle()
+                await self._work(stirred)
             elif silence_s and (next_s := self._clock.next_short_s(within_s=silence_s)) is not None:
                 if next_s - began_s > _MOST_PASSED_S:
                     self._fault(f"it does not come to rest within {_MOST_PASSED_S / 60:g} minutes of the talk's time")
@@ -223,6 +241,18 @@ class Holding:
                 await self._clock.pass_to(next_s)
             else:
                 return
+
+    async def _work(self, stirred: anyio.Event) -> None:
+        """Let work go on. Where nothing happens for a moment, it waits for a short time, as talk in a meeting does."""
+        with anyio.move_on_after(_MOMENT_S):
+            await stirred.wait()
+            await settle()
+            return
+        next_s = self._clock.next_short_s(within_s=SILENCE_S)
+        if next_s is None:
+            await stirred.wait()
+        else:
+            await self._clock.pass_to(next_s)
 
     async def _folded_state(self) -> SessionState:
         """What the facts of the latest session add up to."""
@@ -255,6 +285,9 @@ class Holding:
         self._beat.seen.append(seen)
         if len(self._beat.seen) > _MOST_MESSAGES:
             self._store.stir()
+
+    def _note_letter(self, participant: str, text: str) -> None:
+        self._beat.letters.append((self._played.get(participant, participant), text))
 
     def _note_call(self, what: FrameStarted, _at: datetime) -> None:
         self._agents[what.about.frame] = what.about.agent

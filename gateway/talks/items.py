@@ -17,6 +17,7 @@ from gateway.talks.talk import (
     Gap,
     Head,
     Judged,
+    Played,
     Pressed,
     Reply,
     Said,
@@ -34,9 +35,13 @@ Items: TypeAlias = Sequence[Act | Reply | Shown | Gap | Fact]
 
 _KEYWORDS = ("model", "expect", "never", "judge", "wait")
 _MARKER = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
-_BOLD = re.compile(r"\*\*(.+?)(:?)\*\*(:?)")
+_BOLD = re.compile(r"\A\*\*(.+?)(:?)\*\*(:?)")
 _GAP = re.compile(r"(?:…|\.\.\.)$")
-_MODEL = re.compile(r'model(?:\s+as\s+(?P<by>[^:"]+?))?(?:\s+to\s+"(?P<to>[^"]*)")?\s*:\s*(?P<text>.*)$', re.IGNORECASE)
+_MODEL = re.compile(
+    r'model(?P<always>\s+always)?(?:\s+as\s+(?P<by>[^:"]+?))?(?:\s+to\s+"(?P<to>[^"]*)")?'
+    r'(?:\s+after\s+"(?P<after>[^"]*)")?\s*:\s*(?P<text>.*)$',
+    re.IGNORECASE,
+)
 _FACT = re.compile(r"(?P<how>expect|never)\b\s*:?\s*(?P<what>.*)$", re.IGNORECASE)
 _JUDGE = re.compile(r"judge\b\s*:?\s*(?P<what>.*)$", re.IGNORECASE)
 _WAIT = re.compile(r"wait\b\s*:?\s*(?P<time>.*)$", re.IGNORECASE)
@@ -92,6 +97,7 @@ class ItemReader:
         self._people = {_folded(name) for name in (*people, *head.people)}
         self._agents = {_folded(agent.name): agent.name for agent in program.agents if agent.name not in people}
         self._agents[_folded(GATEWAY.name)] = GATEWAY.name
+        self._played = {agent.name for agent in program.agents if agent.kind is AgentKind.REMOTE}
         self._facts = FactReader(program, problems)
         self._forms: Sequence[tuple[re.Pattern[str], Callable[[Item, re.Match[str]], Items]]] = (
             (_GAP, lambda item, _: [Gap(item.line.number)]),
@@ -126,6 +132,8 @@ class ItemReader:
     def _says(self, item: Item, found: re.Match[str]) -> Items:
         who, number = found["who"].strip(), item.line.number
         agent = self._agents.get(_folded(who))
+        if agent in self._played:
+            return [Played(number, agent, item.text(found["text"]), at_once=found["now"] is not None)]
         if agent is not None:
             return self._shown(item, agent, found["text"], written=False)
         if not self._person(item, who):
@@ -203,7 +211,8 @@ class ItemReader:
         if not text:
             self._problems.at(item.line, "the model answers nothing", hint="Write the answer behind the colon.")
             return ()
-        return [Reply(item.line.number, text, found["to"] or "", by)]
+        always = found["always"] is not None
+        return [Reply(item.line.number, text, found["to"] or "", by, always=always, after=found["after"] or "")]
 
     def _writes(self, item: Item, found: re.Match[str]) -> Items:
         agent = self._agents.get(_folded(found["who"]))

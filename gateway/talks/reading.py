@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from gateway.talks.items import Item, ItemReader, Items, TalkProblems
-from gateway.talks.talk import START, Act, Beat, Fact, Gap, Head, Pressed, Reply, Said, Shown, Talk, Waited
+from gateway.talks.talk import START, Act, Beat, Fact, Gap, Head, Played, Pressed, Reply, Said, Shown, Talk, Waited
 from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import Program
@@ -245,7 +245,7 @@ class _Draft:
         for item, read in self.items:
             never += read if item.forbids else []  # type: ignore[arg-type]
             for one in [] if item.forbids else read:
-                if isinstance(one, Said | Pressed | Waited):
+                if isinstance(one, Said | Pressed | Waited | Played):
                     beats.append(_DraftBeat(one))
                 else:
                     beats[-1].add(one)

@@ -12,11 +12,11 @@ StepPlace: TypeAlias = tuple[str, str, str]
 
 @dataclass(slots=True)
 class SeenMessage:
-    """A message that people see, as it is at the end. `choices` are ids by label."""
+    """A message that people see, as it is at the end. `place` is its number among all; `choices` are ids by label."""
 
     who: str
     text: str = ""
-    page: str = ""
+    place: int = 0
     choices: dict[str, str] = field(default_factory=dict)
 
 
@@ -42,6 +42,8 @@ class BeatRecord:
     """
 
     seen: list[SeenMessage] = field(default_factory=list)
+    letters: list[tuple[str, str]] = field(default_factory=list)
+    """What agents in other processes were told, with their names."""
     calls: list[SeenCall] = field(default_factory=list)
     steps: list[StepPlace] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from gateway.talks.checks import Difference
 from gateway.talks.results import Coverage, TalkResult
@@ -13,6 +14,8 @@ _MISSED_SHOWN = 10
 _LEAST_COLUMN = 20
 _MOST_COLUMN = 70
 _INDENT = "    "
+_MARGIN = " " * 10
+_DIFFERS = "≠"
 _BETWEEN = " │ "
 _TAB = 4
 
@@ -27,21 +30,30 @@ def result_lines(result: TalkResult, width: int) -> Iterator[str]:
     act = result.records and result.talk.beats[len(result.records) - 1].act
     if act:
         yield f"  after line {act.line}, “{_short(str(act))}”"
-    for one in result.differences:
-        yield from _difference(result, one, width)
+    first = next(one for one in result.differences if not one.fits)
+    yield f"  {result.file}:{first.line or result.talk.line}"
+    yield from _beside(result.differences, width)
 
 
-def _difference(result: TalkResult, one: Difference, width: int) -> Iterator[str]:
-    yield f"  {result.file}:{one.line or result.talk.line}"
-    column = max(_LEAST_COLUMN, min(_MOST_COLUMN, (width - len(_INDENT) - len(_BETWEEN)) // 2))
-    if not one.expected:
-        yield from (f"{_INDENT}{line}" for line in wrapped(one.seen, 2 * column))
-        return
-    left, right = ["expected", *wrapped(one.expected, column)], ["seen", *wrapped(one.seen, column)]
-    for number in range(max(len(left), len(right))):
-        here = left[number] if number < len(left) else ""
-        there = right[number] if number < len(right) else ""
-        yield f"{_INDENT}{here}{' ' * (column - columns(here))}{_BETWEEN}{there}".rstrip()
+def _beside(some: Sequence[Difference], width: int) -> Iterator[str]:
+    """What is written in each line beside what was seen; a sentence where nothing is written."""
+    column = max(_LEAST_COLUMN, min(_MOST_COLUMN, (width - len(_MARGIN) - len(_BETWEEN)) // 2))
+    for one in some:
+        if not one.expected:
+            yield from (f"{_INDENT}{line}" for line in wrapped(one.seen, 2 * column))
+    beside = [one for one in some if one.expected]
+    if beside:
+        yield _row(_MARGIN, "expected", "seen", column)
+    for one in beside:
+        margin = f"{'' if one.fits else _DIFFERS:>3}{one.line or '':>5}  "
+        left, right = wrapped(one.expected, column), wrapped(one.seen, column)
+        for here, there in zip_longest(left, right, fillvalue=""):
+            yield _row(margin, here, there, column)
+            margin = _MARGIN
+
+
+def _row(margin: str, left: str, right: str, column: int) -> str:
+    return f"{margin}{left}{' ' * (column - columns(left))}{_BETWEEN}{right}".rstrip()
 
 
 def _short(text: str, chars: int = 60) -> str:

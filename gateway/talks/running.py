@@ -17,11 +17,11 @@ from gateway.talks.record import BeatRecord
 from gateway.talks.results import TalkResult
 from gateway.talks.script import Script
 from gateway.talks.stage import Stage
-from gateway.talks.talk import Head, Judged, Talk, TalkFile
+from gateway.talks.talk import Beat, Head, Judged, Talk, TalkFile, Waited
 from runtime.core.errors import ConfigError
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
-from runtime.language.program import Program
+from runtime.language.program import AgentKind, Program
 
 LIMIT_S = 30.0
 """How long a talk may take by the machine's clock."""
@@ -92,18 +92,22 @@ async def hold_talk(
 
 
 async def _hold(program: Program, talk: Talk, head: Head, stage: Stage, answers: Answers, result: TalkResult) -> None:
-    first = program.agents[0].name
+    first = next((agent.name for agent in program.agents if agent.kind is not AgentKind.HUMAN), "")
     async with Holding(program, talk, head, stage, answers).open() as holding:
         for number, beat in enumerate(talk.beats):
             record = BeatRecord()
             result.records.append(record)
             coming = talk.beats[number + 1].act if number + 1 < len(talk.beats) else None
-            at_once = coming is not None and coming.at_once
+            at_once = any(act is not None and act.at_once for act in (coming, _wait_of(beat)))
             await holding.hold(beat, record, silence_s=0.0 if at_once else SILENCE_S)
             result.unjudged += sum(isinstance(fact, Judged) for fact in beat.expected)
             result.differences = differences(beat, record, talk.never, answers.unused(), first)
             if result.differences:
                 return
+
+
+def _wait_of(beat: Beat) -> Waited | None:
+    return beat.act if isinstance(beat.act, Waited) else None
 
 
 def _last_line(result: TalkResult) -> int:

@@ -21,10 +21,12 @@ class Screen:
     on_message: Callable[[SeenMessage], None]
     offered: list[SeenMessage] = field(default_factory=list)
     """The messages with choices, the newest last."""
+    _opened: int = 0
 
     def page(self, spec: PageSpec, _record: PageRecord, /) -> LivePage:
-        """See `Outbox`."""
-        return _Page(self, spec)
+        """See `Outbox`. Messages stand in the order in which their pages were opened."""
+        self._opened += 1
+        return _Page(self, spec, self._opened)
 
     def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
         """See `Outbox`; it is not shown."""
@@ -52,15 +54,16 @@ async def _say_so(done: Done) -> None:
 
 
 class _Page:
-    def __init__(self, screen: Screen, spec: PageSpec) -> None:
+    def __init__(self, screen: Screen, spec: PageSpec, place: int) -> None:
         self._screen = screen
+        self._place = place
         self._spec = spec
         self._shown: SeenMessage | None = None
 
     def update(self, text: str, /) -> None:
         """See `LivePage`."""
         if self._shown is None and (text.strip() or self._spec.file is not None):
-            self._shown = SeenMessage(self._spec.speaker.name, page=self._spec.id)
+            self._shown = SeenMessage(self._spec.speaker.name, place=self._place)
             self._screen.on_message(self._shown)
         if self._shown is not None:
             self._shown.text = text

@@ -19,7 +19,7 @@ _SHOWN_CHARS = 400
 
 
 class Script:
-    """Answers each question with the next reply of the agent that asks, where that is to the question.
+    """Answers each question with the first reply of the beat that fits it, once.
 
     Of the questions of one request it answers the first alone, whatever else is asked ahead: so the order of the
     replies is that of the program. A question without a reply is a fault, and the request is refused.
@@ -31,6 +31,7 @@ class Script:
         self._asker: Callable[[CompletionRequest], str] = lambda _: ""
         self._on_fault: Callable[[str], None] = lambda _: None
         self._left: list[Reply] = []
+        self._standing: list[Reply] = []
 
     @property
     def client(self) -> Script:
@@ -43,7 +44,8 @@ class Script:
 
     def begin(self, replies: Sequence[Reply], /) -> None:
         """See `Answers`."""
-        self._left = list(replies)
+        self._left = [reply for reply in replies if not reply.always]
+        self._standing = [*(reply for reply in replies if reply.always), *self._standing]
 
     def unused(self) -> Sequence[Reply]:
         """See `Answers`."""
@@ -54,25 +56,32 @@ class Script:
         """See `LLMClient`."""
         agent = self._asker(request)
         question = first_question(request.messages[-1].content)
-        answer = self._answer(agent, question)
+        told = "\n".join(message.content for message in request.messages[1:])
+        answer = self._answer(agent, question, told)
         if answer is None:
             fault = self._missing(agent, question)
             self._on_fault(fault)
             raise LLMRefused(fault)
         yield Pieces(answer)
 
-    def _answer(self, agent: str, question: str) -> str | None:
-        reply = next((reply for reply in self._left if reply.by in ("", agent)), None)
-        if reply is None or not _has_words(question, reply.to):
-            return None
-        if reply.words and _WANTS_A_VALUE.search(question):
-            return None
-        self._left.remove(reply)
-        return reply.text
+    def _answer(self, agent: str, question: str, told: str) -> str | None:
+        """The first reply that fits, once; else a standing one."""
+        for reply in (*self._left, *self._standing):
+            if _fits(reply, agent, question) and _has_words(told, reply.after):
+                if not reply.always:
+                    self._left.remove(reply)
+                return reply.text
+        return None
 
     def _missing(self, agent: str, question: str) -> str:
         shown = question if len(question) <= _SHOWN_CHARS else f"…{question[-_SHOWN_CHARS:]}"
         return f"{agent or 'An agent'} asked the model what no line here answers:\n{shown}"
+
+
+def _fits(reply: Reply, agent: str, question: str) -> bool:
+    if reply.by not in ("", agent) or not _has_words(question, reply.to):
+        return False
+    return not (reply.words and _WANTS_A_VALUE.search(question))
 
 
 def _has_words(question: str, words: str) -> bool:

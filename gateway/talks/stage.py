@@ -10,19 +10,23 @@ import anyio
 from anyio.abc import TaskGroup
 
 from gateway.extensions.loading import Extensions, load_extensions
+from gateway.inbound.memory import remembers
 from gateway.parts import open_sandbox
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
+from runtime.channels.mailbox import Mailboxes
 from runtime.channels.outbox import Outbox
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import Texts, load_texts
 from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
 from runtime.llm.client import LLMClient
+from runtime.memories.books import Memories
 from runtime.sandbox.executor import Evaluation, Sandbox, Snippet
 from runtime.sessions.node_context import NodeContext
+from runtime.storage.memory.memories import MemoryMemories
 from runtime.stores.sessions import SessionStore
 
 
@@ -35,6 +39,7 @@ class Ports:
     llm: LLMClient
     clock: Clock
     bus: Bus
+    mailboxes: Mailboxes
     tasks: TaskGroup
 
 
@@ -52,6 +57,7 @@ class Stage:
         extended = ExtendedChannels(self.extensions.channels, ports.bus)
         ports.tasks.start_soon(extended.run)
         program = with_calls(program, self.extensions.calls)
+        on = remembers({program.name: program}, {}, otherwise=self.settings.memory.on)
         return NodeContext(
             {program.name: program},
             ports.store,
@@ -61,11 +67,13 @@ class Stage:
             ports.clock,
             ports.bus,
             idle_s=float("inf"),
+            memories=Memories(MemoryMemories(), ports.clock, on, _Nobody(), self.settings.memory.limits),
             texts=self.texts,
             servers=remote_servers(self.settings, [program], SystemClock(), ports.bus, ports.tasks),
             tool_rules=self.settings.tools.as_rules,
             transcript_chars=self.settings.limits.transcript_chars,
             questions_alone=self.settings.asks_alone,
+            mailboxes=ports.mailboxes,
             tasks=None,
             extended=extended,
             calls=self.extensions.calls,
@@ -79,6 +87,19 @@ async def open_stage(settings: Settings) -> AsyncIterator[Stage]:
         sandbox = _SandboxWhenNeeded(settings, stack)
         texts = load_texts(settings.language, settings.texts_dir)
         yield Stage(settings, sandbox, load_extensions(settings.extensions.modules), texts)
+
+
+class _Nobody:
+    """Nobody has turned memory off, and nobody can. Implements `runtime.memories.books.Silence`."""
+
+    async def holds(self, _program: str, _person: str, /) -> bool:
+        return False
+
+    async def begin(self, program: str, person: str, /) -> None:
+        """Talks have no such command."""
+
+    async def end(self, program: str, person: str, /) -> None:
+        """Talks have no such command."""
 
 
 class _SandboxWhenNeeded:

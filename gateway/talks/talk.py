@@ -15,14 +15,14 @@ from runtime.language.instructions.expression import Expression
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 """When a talk begins that says nothing else: a Monday."""
 
-_GAP = re.compile(r"…|\.\.\.")
+_GAP = re.compile(r"\s*(?:…|\.\.\.)\s*")
 _REGULAR = re.compile(r"/(.+)/", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Words that are looked for: exact ones, in which `…` stands for any text, or a regular expression between slashes,
-    which is searched for in any case. What is not `whole` may have more words around it."""
+    """Words that are looked for: exact ones, in which `…` stands for any text with the blanks beside it, or a regular
+    expression between slashes, which is searched for in any case. What is not `whole` may have more words around it."""
 
     text: str
     whole: bool = True
@@ -104,20 +104,36 @@ class Waited:
         return self.words
 
 
-Act: TypeAlias = Said | Pressed | Waited
+@dataclass(frozen=True, slots=True)
+class Played:
+    """An agent in another process, which the talk plays, answers what it heard last."""
+
+    line: int
+    who: str
+    text: str
+    at_once: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.who}: {self.text}"
+
+
+Act: TypeAlias = Said | Pressed | Waited | Played
 """What moves a talk on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What the scripted model answers to a question of agent `by` in which the words `to` occur, "" for any. A reply in
-    `words` is none to a question for a value."""
+    `words` is none to a question for a value. One for `always` stands for the rest of the talk. One `after` words is
+    none before the model was told of them."""
 
     line: int
     text: str
     to: str = ""
     by: str = ""
     words: bool = False
+    always: bool = False
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +260,19 @@ class Judged:
         return f"judge: {self.words}"
 
 
-Fact: TypeAlias = Heard | Stepped | Called | Holds | Ends | Fails | Offered | Judged
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """An agent in another process is told something with these words."""
+
+    line: int
+    agent: str
+    wording: Wording
+
+    def __str__(self) -> str:
+        return f"{self.agent} hears {self.wording}"
+
+
+Fact: TypeAlias = Reached | Heard | Stepped | Called | Holds | Ends | Fails | Offered | Judged
 """What `expect:` asks for, and `never:` forbids."""
 
 

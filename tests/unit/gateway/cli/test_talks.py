@@ -39,8 +39,8 @@ def test_the_exit_code_says_whether_all_passed_and_the_lines_what_differs(tmp_pa
         "✗ it.test.md:5  It says <three> & more",
         "  after line 7, “Ada: two”",
         "  it.test.md:8",
-        f"    {'expected':36} │ seen",
-        f"    {'Echo: You said three':36} │ Echo: You said two",
+        f"          {'expected':33} │ seen",
+        f"  ≠    8  {'Echo: You said three':33} │ Echo: You said two",
     ]
     assert said[6].startswith("2 talks: 1 failed, 1 passed; ")
     suite = Xml.parse(tmp_path / "out.xml").getroot()[0]

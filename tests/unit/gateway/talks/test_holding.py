@@ -233,3 +233,45 @@ def test_a_conversation_goes_on_after_its_program_has_ended(tmp_path: Path) -> N
         "- Greeter writes", "- Ada: Hello\n- Greeter writes", 1
     )
     assert differing(tmp_path, GREETER, GREETED + again) == []
+
+
+def test_a_standing_answer_serves_where_no_other_does_and_need_not_be_asked_for(tmp_path: Path) -> None:
+    program = GREETER.replace("- End program", "- If they seem happy\n  - Wish them luck\n- End program")
+    standing = GREETED.replace("- model: Ada", '- model always to "they seem happy": {}\n- model: Ada')
+    assert differing(tmp_path, program, standing.format("no")) == []
+    lucky = standing.replace(
+        "- expect: step", '- model to "seem happy": yes\n- Greeter writes: Good luck!\n- expect: step'
+    )
+    assert differing(tmp_path, program, lucky.format("no")) == []
+    assert differing(tmp_path, GREETER, standing.format("no")) == []
+
+
+def test_an_answer_after_words_waits_until_the_model_was_told_of_them(tmp_path: Path) -> None:
+    talk = GREETED.replace("- model: Ada", '- model after "I am {}": Ada')
+    assert differing(tmp_path, GREETER, talk.format("Ada")) == []
+    [(line, _, seen), *_] = differing(tmp_path, GREETER, talk.format("Ben"))
+    assert (line, "asked the model" in seen) == (3, True)
+
+
+def test_an_agent_in_another_process_is_played_by_the_talk(tmp_path: Path) -> None:
+    program = (
+        '# Guide\n```python\n@playbook(triggers=["When program starts"])\nasync def Main():\n'
+        '    await Say("Scout", "north")\n'
+        '    for message in await WaitForMessage("Scout"):\n        await Say("user", message["text"])\n```\n\n'
+        "# Scout:Remote\nparticipant: scout\nKnows the paths.\n"
+    )
+    talk = "## A\n- Ada: Hello\n- expect: Scout hears {}\n- Scout: to the glacier\n- Guide: to the glacier\n"
+    assert differing(tmp_path, program, talk.format('"north"')) == []
+    assert differing(tmp_path, program, talk.format("/south/")) == [(3, "Scout hears /south/", "north")]
+    [(line, _, seen)] = differing(
+        tmp_path, ECHO + "\n# Scout:Remote\nparticipant: scout\n", "## A\n- Ada: Hello\n- Scout: Hi\n"
+    )
+    assert (line, seen) == (3, "Scout has heard nothing yet that it could answer")
+
+
+def test_words_stand_in_the_order_in_which_they_were_begun(tmp_path: Path) -> None:
+    program = ECHO.replace(
+        'await Say("user", f"You said {text}")', 'await Say("user", text)\n    await Say("user", "Go on")'
+    )
+    talk = "## A\n- Ada: /start\n- Ada: one\n- Echo: Go on\n- Echo: one\n"
+    assert len(differing(tmp_path, program, talk)) == 2
