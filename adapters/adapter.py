@@ -198,10 +198,16 @@ class HearsShare(Protocol):
 
 @runtime_checkable
 class CanDoubt(Protocol):
-    """Knows from its own memory that some messages cannot be there yet, and does not look for them."""
+    """Looks for a message before it posts it, unless it knows from its own memory that it cannot be there yet."""
 
     def doubt(self, nonce: str, /) -> None:
         """Another process may have posted the message with this nonce: the next `send` looks for it."""
+        ...
+
+    def unless(self, nonce: str, away: Callable[[], bool], /) -> None:
+        """After it looked, the next `send` of this nonce posts nothing if its conversation is `away`, another process's
+        by then, and raises OutcomeUncertain.
+        """
         ...
 
 

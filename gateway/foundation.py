@@ -27,6 +27,7 @@ from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
+from gateway.console_parts import views_of, with_console
 from gateway.extensions.loading import load_extensions
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
@@ -300,7 +301,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,
         calls=extensions.calls,
-        seen=bool(settings.clients),
+        seen=bool(settings.clients) or settings.console.on,
         schedules=schedules,
         runs=reporting.runs,
         reports=reporting.desk,
@@ -314,7 +315,7 @@ def _mailboxes(foundation: Foundation) -> RedisMailboxes:
 def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     """The bus for clients, whose feed runs in `tasks`; None if there are none."""
     own, connection, clock = foundation.settings, foundation.connection, foundation.clock
-    if not own.clients:
+    if not own.clients and not own.console.on:
         return None
     feed, inbox = Feed(RedisEventLog(connection)), RedisInbox(connection)
     tasks.start_soon(feed.run)
@@ -336,7 +337,9 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
     registers = Registers(nodes.living, fronts.living, catalog, list(own.participants.tokens))
     return ClientBus(
-        admission, feed, service, registers, clock, [*doors_of(own, shared, tasks), *model_doors_of(foundation)]
+        *(admission, feed, service, registers, clock),
+        [*doors_of(own, shared, tasks), *model_doors_of(foundation)],
+        views_of(foundation, admission),
     )
 
 
@@ -354,7 +357,7 @@ def tapes_of(
     settings: Settings, connection: RedisConnection, archive: Archive | None, clock: Clock, stack: AsyncExitStack
 ) -> TapeService | None:
     """The tape service for clients, which ends with `stack`; None if there are none."""
-    if not settings.clients:
+    if not settings.clients and not settings.console.on:
         return None
     sessions, inbox = RedisSessionStore(connection, archive), RedisInbox(connection)
     catalog, bounds = keeping_of(settings, connection, archive).catalog, settings.tapes
@@ -393,4 +396,5 @@ async def web_options_of(
         if agent.kind is not AgentKind.HUMAN
     }
     desk, reserved = desk_of(foundation), ReservedNames(agents)
-    return WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
+    options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
+    return with_console(options, foundation)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.access import app as access
+from gateway.cli.backup import backup, restore
 from gateway.cli.bus import bus
 from gateway.cli.check import check
 from gateway.cli.compile import compile_programs
@@ -65,6 +66,8 @@ app.command("test", short_help="Hold talks with programs, and say what differs."
 app.command(short_help="Check the installation, or the files of a program.")(check)
 app.command(short_help="Write parley.toml, .env.example and a first program.")(init)
 app.command(short_help="Show what models were used and what they cost.")(usage)
+app.command(short_help="Write everything that a gateway keeps into FILE.")(backup)
+app.command(short_help="Put the state in FILE back.")(restore)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
 app.add_typer(tasks, name="tasks")

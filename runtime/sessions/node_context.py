@@ -32,6 +32,7 @@ from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Schedules
+from runtime.sessions.versions import NoVersions, Versions
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.sessions import SessionStore
 
@@ -69,7 +70,8 @@ async def unlimited(_address: Address, _person: str | None, /) -> str | None:
 class NodeContext:
     """The parts that all sessions of a node share.
 
-    `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
+    `programs` are those served now, by the name that a conversation's record keeps; the first serves where an event
+    names none. `busy`
     is by the same name, "queue" where it says nothing, and `models` are the names of what answers where a program does
     not say. The past of a playbook is summed up when it has more than `transcript_chars`. Without an `alarm` sessions
     that wait for a time stay in memory; without `places` meetings are held where their sessions live. `texts_on` are
@@ -124,6 +126,7 @@ class NodeContext:
     """What extensions follow in channels."""
     calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
     """What extensions let programs call, by name."""
+    versions: Versions = field(default_factory=NoVersions)
     seen: bool = False
     """Whether other programs see events of these sessions."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -28,8 +28,8 @@ from runtime.core.errors import AdapterError, MessageGone, NotDelivered, Outcome
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 
-LOOK_BACK_S: Final = 86_400.0
-"""The period in which a message that may have been posted is searched for."""
+LOOK_BACK_S: Final = 2 * 86_400.0
+"""The period in which a message that may have been posted is searched for: a day, by a clock that may be one ahead."""
 FILE_MESSAGE: Final = "file:"
 """The prefix of our id for a message with a file, because Slack does not tell the message's own id."""
 
@@ -48,6 +48,7 @@ class Sender:
         self._texts = texts
         self._signs = Indicators(texts)
         self._doubtful = Recent[str, bool](REMEMBERED)
+        self._unless = Recent[str, Callable[[], bool]](REMEMBERED)
         self._adopted = Recent[str, bool](REMEMBERED)
         self._uploads = Recent[str, str](REMEMBERED)
 
@@ -65,6 +66,7 @@ class Sender:
             await workspace.api.edit(channel_of(to), message, blocks_of(text, _heading(speaker, workspace)))
         self._doubtful.forget(nonce)
         self._adopted.forget(nonce)
+        self._unless.forget(nonce)
         self._threads.spoke(to, message)
         self._signs.posted(to)
         if final:
@@ -75,6 +77,10 @@ class Sender:
     def doubt(self, nonce: str, /) -> None:
         """Look for this message also in a thread in which this process has spoken: another one may have posted it."""
         self._doubtful.keep(nonce, True)
+
+    def unless(self, nonce: str, away: Callable[[], bool], /) -> None:
+        """Searching takes a call's time, in which a lease may end: two nodes that search at once would both post."""
+        self._unless.keep(nonce, away)
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """A message keeps the name under which it was posted."""
@@ -170,6 +176,7 @@ class Sender:
             self._doubtful.forget(nonce)
             raise
         self._doubtful.forget(nonce)
+        self._unless.forget(nonce)
         self._threads.spoke(to, message)
         self._signs.posted(to)
         await self._signs.work(to, workspace)
@@ -239,6 +246,9 @@ class Sender:
             _log.warning("Whether a message was posted before cannot be looked up", extra={"error": str(error)})
             return None
         if not found:
+            away = self._unless.get(nonce)
+            if away is not None and away():
+                raise OutcomeUncertain("Slack: another node may have the conversation now")
             return None
         message = str(found[0]["ts"])
         if nonce_of(found[0]) is None:
