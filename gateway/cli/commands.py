@@ -23,6 +23,7 @@ from gateway.cli.run import run
 from gateway.cli.sessions import app as sessions
 from gateway.cli.slack import app as slack
 from gateway.cli.standby import standby
+from gateway.cli.talks import hold_talks
 from gateway.cli.tape import tape
 from gateway.cli.tasks import app as tasks
 from gateway.cli.usage import usage
@@ -62,6 +63,7 @@ app.command(short_help="Serve the bus for other programs alone.")(bus)
 app.command(short_help="Serve the tapes for other programs alone.")(tape)
 app.command("compile", short_help="Show PROGRAM as PBAsm, or what is wrong with it.")(compile_programs)
 app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)
+app.command("test", short_help="Hold talks with programs, and say what differs.")(hold_talks)
 app.command(short_help="Check the installation, or the files of a program.")(check)
 app.command(short_help="Write parley.toml, .env.example and a first program.")(init)
 app.command(short_help="Show what models were used and what they cost.")(usage)
