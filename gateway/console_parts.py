@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,15 +13,18 @@ from gateway.clients.admission import Admission
 from gateway.console.door import ConsoleDoor
 from gateway.console.logins import LOGINS_TABLE, Logins
 from gateway.models.usage import Ledger
+from gateway.overview.moments import Moments
 from gateway.overview.platforms import SeenPlatforms
-from gateway.overview.routes import overview_routes
+from gateway.overview.routes import overview_routes, session_routes
+from gateway.overview.session_views import SessionViews
 from gateway.overview.sources import Sources
-from gateway.parts import decisions_of, keeping_of, people_in, records_in, shards_in, usage_in
+from gateway.parts import decisions_of, keeping_of, people_in, records_in, shards_in, snapshots_in, usage_in
 from gateway.settings.tree import Settings
 from gateway.web.app import WebOptions
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
+from runtime.language.program import Program
 from runtime.stores.archive import Archive
 
 if TYPE_CHECKING:
@@ -46,10 +49,18 @@ class Ground(Protocol):
     @property
     def bus(self) -> Bus: ...
 
+    @property
+    def programs(self) -> Mapping[str, Program]: ...
 
-def with_console(options: WebOptions, ground: Ground) -> WebOptions:
-    """The options of the web server, with the console where the settings have one."""
-    own = ground.settings.console
+
+def with_views(options: WebOptions, ground: Ground) -> WebOptions:
+    """The options of the web server, with what there is to see of the whole gateway, and with the console where the
+    settings have one."""
+    bus, tapes, own = options.bus, options.tapes, ground.settings.console
+    if bus is not None:
+        options = replace(options, bus=replace(bus, views=bus_views(ground, bus.admission)))
+    if tapes is not None:
+        options = replace(options, tapes=replace(tapes, views=tape_views(ground, tapes.admission)))
     if not own.on:
         return options
     logins = Logins(own.passwords(), records_in(ground.connection, LOGINS_TABLE), ground.clock)
@@ -57,7 +68,7 @@ def with_console(options: WebOptions, ground: Ground) -> WebOptions:
     return replace(options, console=door.routes(), around=[Middleware(door.around)])
 
 
-def views_of(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
+def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
     """The routes of the bus that show the whole gateway."""
     connection, clock = ground.connection, ground.clock
     keeping, shards = keeping_of(ground.settings, connection, ground.archive), shards_in(connection)
@@ -65,24 +76,29 @@ def views_of(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
     async def delete(session: SessionId) -> bool:
         return bool(await keeping.erasure.sessions([session]))
 
-    return overview_routes(
-        Sources(
-            admission=admission,
-            catalog=keeping.catalog,
-            tapes=keeping.tapes,
-            letters=keeping.letters,
-            reports=keeping.reports,
-            decisions=decisions_of(keeping),
-            people=people_in(connection, clock),
-            ledger=Ledger(usage_in(connection), clock),
-            living=shards.nodes.living,
-            fronts=shards.fronts.living,
-            holders=shards.holders,
-            waiting=shards.waiting,
-            at_work=shards.awake,
-            platforms=SeenPlatforms(ground.bus).data,
-            delete=delete,
-            clock=clock,
-            tell=ground.bus.publish,
-        )
+    sources = Sources(
+        admission=admission,
+        catalog=keeping.catalog,
+        tapes=keeping.tapes,
+        letters=keeping.letters,
+        reports=keeping.reports,
+        decisions=decisions_of(keeping),
+        people=people_in(connection, clock),
+        ledger=Ledger(usage_in(connection), clock),
+        living=shards.nodes.living,
+        fronts=shards.fronts.living,
+        holders=shards.holders,
+        waiting=shards.waiting,
+        at_work=shards.awake,
+        platforms=SeenPlatforms(ground.bus).data,
+        delete=delete,
+        clock=clock,
     )
+    return overview_routes(sources, ground.programs)
+
+
+def tape_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
+    """The routes of the tape service that show what went on in a session."""
+    keeping = keeping_of(ground.settings, ground.connection, ground.archive)
+    moments = Moments(keeping.tapes, snapshots_in(ground.connection))
+    return session_routes(SessionViews(admission, keeping.catalog, keeping.tapes, moments, ground.programs))

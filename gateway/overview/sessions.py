@@ -56,7 +56,7 @@ class SessionRoutes:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
 
-    async def list(self, request: Request) -> Response:
+    async def some(self, request: Request) -> Response:
         """Some sessions after a mark. `words`: with what was said last, for who may read it."""
         client, query = self._sources.reader(request), request.query_params
         limit = int(number(request, "limit", 50, MOST)) or 1

@@ -15,7 +15,6 @@ from gateway.models.usage import Ledger
 from gateway.reports.again import Decisions
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
-from runtime.events.happening import Tell
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.dead_letters import DeadLetters
 from runtime.stores.nodes import Living
@@ -25,7 +24,7 @@ from runtime.tape.tape import TapeReader
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The stores behind the views. `delete` takes a session out for good; `tell` hears of what is done."""
+    """The stores behind the views. `delete` takes a session out for good."""
 
     admission: Admission
     catalog: SessionCatalog
@@ -43,7 +42,6 @@ class Sources:
     platforms: Callable[[], Sequence[Mapping[str, Any]]]
     delete: Callable[[SessionId], Awaitable[bool]]
     clock: Clock
-    tell: Tell
 
     def reader(self, request: HTTPConnection) -> Client:
         """The client that asks. Raises HTTPException for one that may not see the gateway."""

@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 from gateway.clients import bus as bus_module
 from gateway.console.door import ASKS, COOKIE
 from gateway.console.logins import LASTS_S, MAX_LOGINS, Logins
+from gateway.tapes import service as tapes_module
 from gateway.web.forms import LOGINS
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.stores.sessions import Commit, SessionRecord
@@ -31,6 +32,7 @@ from tests.fakes.records import MemoryRecords
 pytestmark = pytest.mark.anyio
 
 OPENAPI = json.loads((Path(bus_module.__file__).parent / "openapi.json").read_text())
+TAPES = json.loads(tapes_module.DOCUMENT.read_text())
 
 
 async def told_of(world: ConsoleWorld, http: httpx.AsyncClient, path: str, **query: Any) -> Any:
@@ -171,6 +173,21 @@ async def test_log_ins_are_bounded_and_the_oldest_goes_first() -> None:
     assert await logins.find(made[0]) is None
     assert await logins.find(made[1]) is not None
     assert len(await records.all()) == MAX_LOGINS
+
+
+async def test_the_strip_is_for_all_and_the_state_for_owners(valkey_socket: Path) -> None:
+    async with console(valkey_socket) as world:
+        await said(world)
+        async with world.logged_in() as owner, world.logged_in("operator") as operator:
+            for http, kind, status in ((owner, "strip", 200), (owner, "state", 200), (operator, "strip", 200)):
+                answer = await http.get(f"/tape/v1/tapes/sessions.{SESSION}/{kind}")
+                assert answer.status_code == status
+                schema = TAPES["paths"][f"/tapes/{{tape}}/{kind}"]["get"]["responses"]["200"]["content"]
+                found = {**schema["application/json"]["schema"], "components": TAPES["components"]}
+                Draft202012Validator(found).validate(answer.json())
+                assert ("a secret" in answer.text) == (http is owner)
+            assert (await operator.get(f"/tape/v1/tapes/sessions.{SESSION}/state")).status_code == 403
+            assert (await owner.get("/tape/v1/tapes/sessions.nobody/strip")).status_code == 404
 
 
 async def test_the_status_has_what_waits_and_who_is_at_work(valkey_socket: Path) -> None:
