@@ -22,6 +22,7 @@ from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.console.door import ASKS, ConsoleDoor
 from gateway.console.logins import Logins
 from gateway.console_parts import bus_views, tape_views
+from gateway.jobs.schedules import Schedule
 from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
@@ -31,6 +32,7 @@ from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
+from runtime.core.texts import Texts, english
 from runtime.events.happening import Event
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
@@ -59,6 +61,8 @@ class ConsoleGround:
     clock: SystemClock = field(default_factory=SystemClock)
     bus: Bus = field(default_factory=lambda: Bus(SystemClock()))
     programs: Mapping[str, Program] = field(default_factory=dict)
+    schedules: Sequence[Schedule] = ()
+    texts: Texts = field(default_factory=english)
 
 
 @dataclass(frozen=True)
