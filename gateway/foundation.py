@@ -23,7 +23,7 @@ from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
-from gateway.console_parts import views_of, with_console
+from gateway.console_parts import with_views
 from gateway.extensions.loading import load_extensions
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
@@ -343,8 +343,7 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     )
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
     registers = Registers(nodes.living, fronts.living, catalog, list(own.participants.tokens))
-    doors = doors_of(own, shared, tasks)
-    return ClientBus(admission, feed, service, registers, clock, doors, views_of(foundation, admission))
+    return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
 
 
 def tapes_of(
@@ -385,4 +384,4 @@ async def web_options_of(
     secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
     desk, reserved = desk_of(foundation), ReservedNames(names_of_agents(foundation.programs.values()))
     options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
-    return with_console(options, foundation)
+    return with_views(options, foundation)

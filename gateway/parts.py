@@ -21,6 +21,7 @@ from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError
 from runtime.core.files import FileStore
+from runtime.core.ids import SessionId
 from runtime.core.texts import Texts
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubted
@@ -34,6 +35,7 @@ from runtime.stores.reports import ReportStore
 from runtime.stores.schedule_runs import RunStore
 from runtime.stores.schedules import ScheduleStore
 from runtime.stores.usage import UsageStore
+from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
@@ -209,6 +211,13 @@ def records_in(connection: RedisConnection, table: str) -> Records:
     from runtime.storage.redis.records import RedisRecords
 
     return RedisRecords(connection, table)
+
+
+def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str], Awaitable[Snapshot | None]]:
+    """The newest snapshot of a session, of a version of the rules, from the database."""
+    from runtime.storage.redis.sessions.store import RedisSessionStore
+
+    return RedisSessionStore(connection).snapshot
 
 
 def shards_in(connection: RedisConnection) -> Shards:
