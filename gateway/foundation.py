@@ -170,7 +170,7 @@ def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: Lease
     """The periodic jobs that one of the nodes does for all."""
     leases, done = RedisLeaseStore(foundation.connection), RedisRecords(foundation.connection, JOBS_TABLE)
     keeping = keeping_of(foundation.settings, foundation.connection, foundation.archive)
-    jobs = [*(schedule.job(inbox, runs) for schedule in foundation.schedules), keeping.retention.job(foundation.bus)]
+    jobs = [*(schedule.job(inbox, runs) for schedule in foundation.schedules), *keeping.jobs(foundation.bus)]
     return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
 
 

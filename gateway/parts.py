@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,9 +14,12 @@ from pydantic import SecretStr
 from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, People, Request
 from gateway.encryption import sealing_of
 from gateway.jobs.erasure import Erasure
+from gateway.jobs.notebook_retention import NotebookRetention
 from gateway.jobs.retention import Retention
+from gateway.jobs.runner import Job
 from gateway.settings.retention import NO_ARCHIVE
 from gateway.settings.tree import Settings, process_environment
+from runtime.bus import Bus
 from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError
@@ -306,11 +309,16 @@ class Keeping:
     files: FileStore
     erasure: Erasure
     retention: Retention
+    notebooks: NotebookRetention
     places: PlaceStore
     schedules: ScheduleStore
     runs: RunStore
     inbox: RedisInbox
     reports: ReportStore
+
+    def jobs(self, bus: Bus) -> Sequence[Job]:
+        """The work that the rules of `[retention]` make."""
+        return self.retention.job(bus), self.notebooks.job(bus)
 
 
 def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
@@ -318,6 +326,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     from adapters.web.acts import PLATFORM
     from runtime.storage.redis.files import RedisFileStore
     from runtime.storage.redis.inbox import RedisInbox
+    from runtime.storage.redis.notebooks.store import RedisNotebooks
     from runtime.storage.redis.places import RedisPlaceStore
     from runtime.storage.redis.reports import RedisReports
     from runtime.storage.redis.schedule_runs import RedisRuns
@@ -332,8 +341,10 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     erasure = Erasure(catalog, tapes, traces, places, lambda address: address.platform == PLATFORM)
     cold, files = None if archive is None else catalog, RedisFileStore(connection, settings.files.bounds)
     retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
+    kept = RedisNotebooks(connection, tapes.news)
+    notebooks = NotebookRetention(kept, settings.retention.notebooks_days, SystemClock())
     return Keeping(
-        *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, places),
+        *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, notebooks, places),
         *(RedisSchedules(connection), RedisRuns(connection), RedisInbox(connection), RedisReports(connection)),
     )
 
