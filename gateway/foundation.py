@@ -47,6 +47,7 @@ from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
 from gateway.reports.desk import FailureDesk
 from gateway.reports.inquiry import Inquiry
+from gateway.reports.task import Calls, DebugTasks, calls_of, programs_of
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.standards import PUSHES_TABLE, Shared, doors_of
@@ -202,6 +203,7 @@ class Reporting:
     desk: FailureDesk
     decisions: Decisions
     runs: Runs
+    calls: Calls
 
 
 def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
@@ -215,19 +217,21 @@ def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGrou
 def reporting_of(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> Reporting:
     """What failures come to, and runs of schedules; what models cost is counted in `tasks`."""
     _follow_models(foundation, owners, tasks)
-    desk = _failure_desk(foundation, owners)
+    desk, calls = _failure_desk(foundation, owners)
     decisions = decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive))
-    return Reporting(owners, desk, decisions, _runs(foundation, desk))
+    return Reporting(owners, desk, decisions, _runs(foundation, desk), calls)
 
 
-def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> FailureDesk:
-    tapes = RedisSessionStore(foundation.connection, foundation.archive)
-    accounts = Accounts(tapes, foundation.masking, foundation.texts)
-    own, wanted, inquiry = foundation, foundation.settings.reports, None
-    if wanted.ask_model and own.engine is not None:
-        inquiry = Inquiry(own.engine.llm, tapes, own.programs, own.masking, wanted)
-    store = RedisReports(own.connection)
-    return FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus, inquiry)
+def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> tuple[FailureDesk, Calls]:
+    """The desk, and the calls of the tasks that look into failures."""
+    own, wanted, connection = foundation, foundation.settings.reports, foundation.connection
+    tapes, store = RedisSessionStore(connection, own.archive), RedisReports(connection)
+    accounts = Accounts(tapes, own.masking, own.texts)
+    debugging = DebugTasks(RedisInbox(connection), own.clock, wanted.within_s) if wanted.ask_model else None
+    llm = own.engine.llm if wanted.ask_model and own.engine is not None else None
+    inquiry = None if llm is None else Inquiry(llm, store, accounts, tapes, own.programs, wanted)
+    desk = FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus, debugging)
+    return desk, calls_of(inquiry, owners, wanted.within_s)
 
 
 def _runs(foundation: Foundation, desk: FailureDesk) -> Runs:
@@ -272,7 +276,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     extended = ExtendedChannels(extensions.channels, foundation.bus)
     tasks.start_soon(extended.run)
     return NodeContext(
-        foundation.programs,
+        {**programs_of(reporting.calls), **foundation.programs},
         store,
         outbound,
         engine.sandbox,
@@ -306,7 +310,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         mailboxes=_mailboxes(foundation),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,
-        calls=extensions.calls,
+        calls={**reporting.calls, **extensions.calls},
         seen=bool(settings.clients) or settings.console.on,
         schedules=schedules,
         runs=reporting.runs,
