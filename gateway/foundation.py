@@ -17,7 +17,6 @@ from gateway.catalog import platform_names
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
-from gateway.clients.feed import Feed
 from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
@@ -40,7 +39,17 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, decisions_of, feedback_in, intake_of, keeping_of, memories_in, plain, usage_in
+from gateway.parts import (
+    Engine,
+    decisions_of,
+    feed_in,
+    feedback_in,
+    intake_of,
+    keeping_of,
+    memories_in,
+    plain,
+    usage_in,
+)
 from gateway.programs.served import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
@@ -80,7 +89,6 @@ from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.counters import RedisCounters
-from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
@@ -327,7 +335,7 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     own, connection, clock = foundation.settings, foundation.connection, foundation.clock
     if not own.clients and not own.console.on:
         return None
-    feed, inbox = Feed(RedisEventLog(connection)), RedisInbox(connection)
+    feed, inbox = feed_in(connection, clock), RedisInbox(connection)
     tasks.start_soon(feed.run)
     admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store = RedisSessionStore(connection, foundation.archive)

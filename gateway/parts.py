@@ -43,6 +43,7 @@ from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
     from adapters.records import Records
+    from gateway.clients.feed import Feed
     from gateway.cluster.node import Node
     from gateway.feedback.ledger import Feedback
     from gateway.inbound.routing import Routes
@@ -347,6 +348,16 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
         *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, notebooks, places),
         *(RedisSchedules(connection), RedisRuns(connection), RedisInbox(connection), RedisReports(connection)),
     )
+
+
+def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
+    """The events of all shards for the clients of this process."""
+    from gateway.clients.feed import Feed
+    from gateway.clients.readers import READERS_TABLE, Readers
+    from runtime.storage.redis.event_log import RedisEventLog
+    from runtime.storage.redis.records import RedisRecords
+
+    return Feed(RedisEventLog(connection), Readers(RedisRecords(connection, READERS_TABLE), clock))
 
 
 def decisions_of(keeping: Keeping) -> Decisions:

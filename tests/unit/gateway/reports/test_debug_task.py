@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -172,10 +172,12 @@ class Steady(Model):
         super().__init__()
         self.by_looks = replies
 
-    def stream(self, request: CompletionRequest, /) -> AbstractAsyncContextManager[Any]:
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest, /) -> AsyncIterator[Any]:
         looks = sum(message.role == "assistant" for message in request.messages)
         self._replies = [self.by_looks[looks]]
-        return super().stream(request)
+        async with super().stream(request) as pieces:
+            yield pieces
 
 
 async def test_kills_anywhere_lead_to_the_same_guess_told_once(sandbox: MontySandbox) -> None:
