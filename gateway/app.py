@@ -46,6 +46,7 @@ from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.memory import MemoryCommand
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
+from gateway.inbound.personal import PersonalCommand
 from gateway.inbound.router import Entrance, InboundRouter, Kept, unheard
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
@@ -77,6 +78,7 @@ from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
+from gateway.voice.speaking import VOICE_TABLE, VoiceCommand
 from gateway.web.app import build_web
 from gateway.web.health import build_health
 from gateway.web.server import serve as serve_web
@@ -87,6 +89,8 @@ from runtime.language.auto_lowering import AutoLowerer
 from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.lowering.model import ModelLowerer
 from runtime.language.lowering.rules import RulesLowerer
+from runtime.llm.client import SPEAK
+from runtime.llm.models import VOICE
 from runtime.sessions.registry import Registry
 from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
@@ -300,12 +304,16 @@ def _entrance(
         decisions=reporting.decisions,
         message_chars=foundation.settings.limits.message_chars,
         places=RedisPlaceStore(foundation.connection),
-        memory=MemoryCommand(
-            memories_in(
-                foundation.settings, foundation.programs, foundation.routes, foundation.connection, foundation.clock
-            )
-        ),
+        personal=_personal(foundation),
     )
+
+
+def _personal(foundation: Foundation) -> Mapping[str, PersonalCommand]:
+    """The commands about who gives them."""
+    own, connection = foundation.settings, foundation.connection
+    memories = memories_in(own, foundation.programs, foundation.routes, connection, foundation.clock)
+    voice = VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=VOICE[SPEAK] in own.models)
+    return {"memory": MemoryCommand(memories).take, "voice": voice.take}
 
 
 def _origins(foundation: Foundation) -> Origins:

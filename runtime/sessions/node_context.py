@@ -35,6 +35,7 @@ from runtime.sessions.schedules.schedules import Schedules
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.sessions import SessionStore
 from runtime.voice.listener import Listener
+from runtime.voice.speaker import Speaker
 
 Busy = Literal["queue", "steer", "interrupt"]
 """What becomes of a person's message to an agent at work: handled afterwards, shown to the work, or instead of it."""
@@ -91,6 +92,8 @@ class NodeContext:
     """Reads what people send; None where files are only named to models."""
     listener: Listener | None = None
     """Puts recordings into words; None where they stay files."""
+    speaker: Speaker | None = None
+    """Speaks answers; None where they are only read."""
     sight: Sight = field(default_factory=Sight)
     describes: bool = False
     """Whether another model describes pictures for one that takes none."""
