@@ -48,6 +48,7 @@ from gateway.inbound.hooks import Kept, unheard
 from gateway.inbound.late import LateMessages
 from gateway.inbound.memory import MemoryCommand
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
+from gateway.inbound.personal import PersonalCommand
 from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
@@ -84,6 +85,7 @@ from gateway.programs.versions import TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
 from gateway.reloads import PROGRAM_NEWS, Affected, reloading_of
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets
+from gateway.voice.speaking import VOICE_TABLE, VoiceCommand
 from gateway.web.app import build_web
 from gateway.web.health import build_health
 from gateway.web.names import ReservedNames, names_of_agents
@@ -95,6 +97,8 @@ from runtime.language.auto_lowering import AutoLowerer
 from runtime.language.lowering.lowerer import Lowerer
 from runtime.language.lowering.model import ModelLowerer
 from runtime.language.lowering.rules import RulesLowerer
+from runtime.llm.client import SPEAK
+from runtime.llm.models import VOICE
 from runtime.sessions.registry import Registry
 from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
@@ -331,12 +335,16 @@ def _entrance(
         message_chars=foundation.settings.limits.message_chars,
         takes_feedback=foundation.settings.feedback,
         places=RedisPlaceStore(foundation.connection),
-        memory=MemoryCommand(
-            memories_in(
-                foundation.settings, foundation.programs, foundation.routes, foundation.connection, foundation.clock
-            )
-        ),
+        personal=_personal(foundation),
     )
+
+
+def _personal(foundation: Foundation) -> Mapping[str, PersonalCommand]:
+    """The commands about who gives them."""
+    own, connection = foundation.settings, foundation.connection
+    memories = memories_in(own, foundation.programs, foundation.routes, connection, foundation.clock)
+    voice = VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=VOICE[SPEAK] in own.models)
+    return {"memory": MemoryCommand(memories).take, "voice": voice.take}
 
 
 def _origins(foundation: Foundation) -> Origins:

@@ -430,18 +430,24 @@ def intake_of(
 
 
 def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
-    """The context with who puts recordings into words, where a model does."""
+    """The context with who puts recordings into words, and who speaks, where models do."""
     from gateway.voice.listening import ModelListener
-    from runtime.llm.client import TRANSCRIBE
+    from gateway.voice.speaking import VOICE_TABLE, ModelSpeaker
+    from runtime.llm.client import SPEAK, TRANSCRIBE
     from runtime.storage.redis.counters import RedisCounters
+    from runtime.storage.redis.records import RedisRecords
 
-    model = models.voice(TRANSCRIBE)
-    if model is None or around.intake is None:
-        return around
-    listener = ModelListener(
-        *(model, around.intake, RedisCounters(connection), settings.voice.limits, around.allowance),
-        lambda platform: around.on(platform).texts,
-        around.bus.publish,
-        around.clock,
-    )
-    return replace(around, listener=listener)
+    ear, mouth, own, tell = models.voice(TRANSCRIBE), models.voice(SPEAK), settings.voice, around.bus.publish
+    if ear is not None and around.intake is not None:
+        listener = ModelListener(
+            *(ear, around.intake, RedisCounters(connection), own.limits, around.allowance),
+            lambda platform: around.on(platform).texts,
+            tell,
+            around.clock,
+        )
+        around = replace(around, listener=listener)
+    if mouth is not None:
+        records = RedisRecords(connection, VOICE_TABLE)
+        speaker = ModelSpeaker(mouth, records, own.spoken_chars, around.allowance, tell, around.clock)
+        around = replace(around, speaker=speaker)
+    return around

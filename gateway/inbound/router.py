@@ -6,7 +6,7 @@ event ──> may they? ──> a command of ours? ──> too long? over a limi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -23,8 +23,8 @@ from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
 from gateway.inbound.hooks import Kept, Reload, nothing_to_reload, unheard
 from gateway.inbound.keeping import inbox_event, kind_of
 from gateway.inbound.late import LateMessages
-from gateway.inbound.memory import MemoryCommand
 from gateway.inbound.origins import Origins
+from gateway.inbound.personal import PersonalCommand
 from gateway.inbound.routing import Routes
 from gateway.inbound.sanitizing import says_something, tidied
 from gateway.inbound.usage_limits import Limits
@@ -87,7 +87,7 @@ class Entrance:
     decisions: Decisions
     message_chars: int
     places: PlaceStore
-    memory: MemoryCommand
+    personal: Mapping[str, PersonalCommand]
     kept: Kept = unheard
     reload: Reload = nothing_to_reload
     takes_feedback: bool = True
@@ -107,8 +107,10 @@ class InboundRouter:
         self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
-        own = (self._help, self._change_access, self._programs, self._usage, self._memory, self._reload)
-        self.own_commands = dict(zip(("help", "access", "programs", "usage", "memory", "reload"), own, strict=True))
+        own = (self._help, self._change_access, self._programs, self._usage, self._reload)
+        theirs = [self._personal] * len(entrance.personal)
+        names = ("help", "access", "programs", "usage", "reload", *entrance.personal)
+        self.own_commands = dict(zip(names, (*own, *theirs), strict=True))
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
@@ -254,9 +256,11 @@ class InboundRouter:
             await self._entrance.say(approved.address, self._texts("access.approved"))
         await self._entrance.say(event.address, answer)
 
-    async def _memory(self, event: Inbound, _role: Role) -> None:
+    async def _personal(self, event: Inbound, _role: Role) -> None:
+        """A command about who gives it."""
         alone = self._entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else None
-        await self._entrance.memory.take(event, await self._serving(event), self._texts, self._entrance.say, alone)
+        carry_out, program = self._entrance.personal[event.command or ""], await self._serving(event)
+        await carry_out(event, program, self._texts, self._entrance.say, alone)
 
     async def _reload(self, event: Inbound, _role: Role) -> None:
         private = self._access.is_private(event)

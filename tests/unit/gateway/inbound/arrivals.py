@@ -20,6 +20,7 @@ from gateway.inbound.routing import Route, Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.models.usage import Ledger
 from gateway.settings.limits import LimitSettings
+from gateway.voice.speaking import VoiceCommand
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.message import Choice, Mark
@@ -149,7 +150,10 @@ class Door:
             decisions=cast("Any", self.decisions),
             message_chars=20,
             places=self.places,
-            memory=MemoryCommand(remembered),
+            personal={
+                "memory": MemoryCommand(remembered).take,
+                "voice": VoiceCommand(MemoryRecords(), speaks=True).take,
+            },
             takes_feedback=takes_feedback,
         )
         shape: dict[str, Any] = {"name": "test", "capabilities": replace(CAN_OPEN, command_mark=command_mark)}
