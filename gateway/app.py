@@ -20,11 +20,11 @@ from adapters.pages.status_messages import StatusMessages
 from adapters.pages.typing_indicator import TypingIndicator
 from adapters.records import Records
 from adapters.web.acts import PLATFORM
-from adapters.web.adapter import WebAdapter
+from adapters.web.adapter import RoomRules, WebAdapter
 from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
-from gateway.announcement import all_lines
+from gateway.announcement import all_lines, host_for_people
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
@@ -36,7 +36,6 @@ from gateway.foundation import (
     cluster_of,
     jobs_of,
     limits_of,
-    model_doors_of,
     node_context_of,
     reporting_of,
     schedules_of,
@@ -51,7 +50,9 @@ from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter, Kept, unheard
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
+from gateway.isolation.opening import open_isolation
 from gateway.jobs.schedules import build_schedules, check_places
+from gateway.model_doors import node_doors_of
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
 from gateway.models.usage import Ledger
 from gateway.observability.debugger.server import DebugAddress, Debugger
@@ -72,14 +73,15 @@ from gateway.parts import (
     open_storage,
     people_in,
     usage_in,
+    voiced,
 )
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.tool_servers import remote_secrets
 from gateway.service import Member, Platform, Ready, Service, ServingNode
-from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
 from gateway.web.app import build_web
 from gateway.web.health import build_health
+from gateway.web.names import names_of_agents
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
@@ -137,6 +139,8 @@ async def serve(
         if engine is not None and engine.llm.cooldowns is not None:
             engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
+        llm = None if engine is None else engine.llm
+        isolated = await stack.enter_async_context(open_isolation(settings, compiled, llm, texts))
         foundation = Foundation(
             settings,
             routes,
@@ -151,6 +155,7 @@ async def serve(
             texts,
             None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus),
             masking,
+            isolated,
         )
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
@@ -201,14 +206,14 @@ async def _start(
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
     scrape = counting(settings.metrics, bus, gauges)
+    doors = node_doors_of(foundation)
     if not settings.nodes.people_come:
-        doors = model_doors_of(foundation)
         app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
     else:
         tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
-        options = await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes)
+        options = replace(await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes), doors=doors)
         app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
-    port = await _open_web(web, app, settings.web, tasks)
+    port = await _open_web(web, app, foundation, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
     if foundation.engine is not None:
         tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
@@ -236,7 +241,7 @@ def _member(  # noqa: PLR0913 - the parts of a node
         return front, front_gauges(connection), absence.note
     schedules = schedules_of(foundation, inbox, attend, reporting.runs, tasks)
     around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, reporting, tasks)
-    registry = Registry(around, inbox, tasks)
+    registry = Registry(voiced(around, engine.llm, foundation.settings, connection), inbox, tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
 
@@ -251,10 +256,13 @@ async def _drain(foundation: Foundation, service: Service, schedulers: Scheduler
     await schedulers.drain()
 
 
-async def _open_web(web: WebAdapter, app: Starlette, settings: WebSettings, tasks: TaskGroup) -> int:
+async def _open_web(web: WebAdapter, app: Starlette, foundation: Foundation, tasks: TaskGroup) -> int:
     """Start serving pages; returns the port."""
+    settings = foundation.settings.web
     tasks.start_soon(web.tell_pages)
     port: int = await tasks.start(serve_web, app, settings.host, settings.port, settings.trusted_proxies)
+    if foundation.isolated is not None:
+        foundation.isolated.url = f"http://{host_for_people(settings.host)}:{port}"
     return port
 
 
@@ -263,8 +271,9 @@ def _web_adapter(
 ) -> WebAdapter:
     rooms = RedisRoomStore(foundation.connection, platform=PLATFORM)
     news = RedisRoomNews(foundation.connection, holder.node)
-    titled = foundation.settings.encryption.keys is None
-    return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, titled=titled)
+    settings, names = foundation.settings, names_of_agents(foundation.programs.values())
+    rules = RoomRules(settings.encryption.keys is None, names.__contains__, settings.web.mentions_only)
+    return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, rules=rules)
 
 
 def _prompts(foundation: Foundation, platform: str) -> Sequence[str]:

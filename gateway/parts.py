@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from runtime.stores.catalog import SessionCatalog
 from runtime.stores.dead_letters import DeadLetters
 from runtime.stores.inbox import NOTICE, InboxEvent
 from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.nodes import NodeStore
 from runtime.stores.reports import ReportStore
 from runtime.stores.schedule_runs import RunStore
 from runtime.stores.schedules import ScheduleStore
@@ -36,8 +37,8 @@ from runtime.stores.usage import UsageStore
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
+    from adapters.records import Records
     from gateway.cluster.node import Node
-    from gateway.feedback.ledger import Feedback
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
     from gateway.outbound.file_source import Files
@@ -47,7 +48,9 @@ if TYPE_CHECKING:
     from runtime.memories.books import Memories
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.inbound.received_files import FileIntake
+    from runtime.sessions.node_context import NodeContext
     from runtime.sessions.registry import Registry
+    from runtime.storage.embedded.backup import Backup
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.storage.redis.inbox import RedisInbox
 
@@ -55,6 +58,10 @@ if TYPE_CHECKING:
 _NO_POSTGRES = (
     "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg. Nothing is archived, "
     "and archived sessions cannot continue."
+)
+_NOT_OURS = (
+    "The database is a server of your own (redis_url), so back it up there, and the archive where it is. "
+    "docs/backup.md says how."
 )
 _JAIL_ADVICE = (
     "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/operating.md has more on "
@@ -126,6 +133,28 @@ def own_folder(settings: Settings, name: str) -> Iterator[Path]:
         yield folder
 
 
+def back_up(settings: Settings, file: Path) -> Backup:
+    """Write what the data directory keeps into one file, while its gateway runs or not. Raises ConfigError, and
+    StorageUnavailable where the database changes too fast."""
+    from runtime.storage.embedded.backup import write_backup
+
+    return write_backup(_kept_by_us(settings), file, SystemClock().now())
+
+
+def restore(settings: Settings, file: Path, *, replace: bool) -> Backup:
+    """Put a backup into the data directory, whole or not at all. Raises ConfigError."""
+    from runtime.storage.embedded.backup import restore_backup
+
+    return restore_backup(file, _kept_by_us(settings), SystemClock().now(), replace=replace)
+
+
+def _kept_by_us(settings: Settings) -> Path:
+    """The data directory, where the state is in it."""
+    if settings.redis_url is not None:
+        raise ConfigError(_NOT_OURS)
+    return settings.data_dir
+
+
 @asynccontextmanager
 async def shared_storage(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[Mapping[str, str]]:
     """The database for several processes on this machine; yields the variables that tell them where it is.
@@ -174,12 +203,22 @@ def people_in(connection: RedisConnection, clock: Clock) -> People:
     return People(people, requests, told, clock)
 
 
-def feedback_in(connection: RedisConnection, clock: Clock) -> Feedback:
-    """What people think of answers, from the database."""
-    from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
+def records_in(connection: RedisConnection, table: str) -> Records:
+    """A durable table of texts, from the database."""
     from runtime.storage.redis.records import RedisRecords
 
-    return Feedback(RedisRecords(connection, FEEDBACK_TABLE), clock)
+    return RedisRecords(connection, table)
+
+
+def shards_in(connection: RedisConnection) -> Shards:
+    """What is known of the shards and nodes, from the database."""
+    from runtime.storage.redis.nodes import RedisNodeStore
+    from runtime.storage.redis.queue_depths import RedisQueueDepths
+    from runtime.storage.redis.shard_view import RedisShardView
+
+    nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
+    view = RedisShardView(connection)
+    return Shards(nodes, fronts, view.holders, view.awake, RedisQueueDepths(connection).waiting)
 
 
 def usage_in(connection: RedisConnection) -> UsageStore:
@@ -226,6 +265,17 @@ async def open_archive(settings: Settings, *, on_event: Tell = unheard) -> Async
             return
         async with open_postgres(url, sealing_of(settings)) as database:
             yield database
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """The nodes, who holds which shard, how many sessions are at work, and how many events and pages wait in shards."""
+
+    nodes: NodeStore
+    fronts: NodeStore
+    holders: Callable[[], Awaitable[Mapping[int, str]]]
+    awake: Callable[[], Awaitable[int]]
+    waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,3 +385,21 @@ def intake_of(
         texts,
         SystemClock(),
     )
+
+
+def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
+    """The context with who puts recordings into words, where a model does."""
+    from gateway.voice.listening import ModelListener
+    from runtime.llm.client import TRANSCRIBE
+    from runtime.storage.redis.counters import RedisCounters
+
+    model = models.voice(TRANSCRIBE)
+    if model is None or around.intake is None:
+        return around
+    listener = ModelListener(
+        *(model, around.intake, RedisCounters(connection), settings.voice.limits, around.allowance),
+        lambda platform: around.on(platform).texts,
+        around.bus.publish,
+        around.clock,
+    )
+    return replace(around, listener=listener)

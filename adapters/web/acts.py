@@ -14,6 +14,7 @@ from adapters.web import codec
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
 from adapters.web.codec import MARKS, MAX_TEXT, Person, RefusalCode
+from adapters.web.hearing import Hearing
 from adapters.web.hub import Browser
 from adapters.web.intake import Intake, Offer
 from adapters.web.requests import Act, Change, Press, React, Say, Stop, TakeBack, command_of
@@ -46,6 +47,8 @@ class Ledger:
     messages: Allowance
     clock: Clock
     files: FileStore | None = None
+    hearing: Hearing | None = None
+    """None: agents hear everything."""
 
 
 class Acts:
@@ -118,9 +121,12 @@ class Acts:
             return
         await self._keep_attached(_address(say.room, kept), kept.files)
         command, text = command_of(say.text)
+        hearing = self._ledger.hearing
+        heard = hearing is None or await hearing.hears(kept, say.room, command=command is not None)
         inbound = replace(
             self._inbound(_address(say.room, kept), say.id, text),
             sent_at=kept.sent_at,
+            addressed=heard,
             command=command,
             attachments=kept.files,
             message_id=kept.id,

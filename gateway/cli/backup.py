@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
-from runtime.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from gateway.settings.tree import Settings
 
 DataDirOption = Annotated[Path | None, typer.Option("--data-dir", help="The folder that keeps the state.")]
-_OWN_SERVER = (
-    "The database is a server of your own (redis_url), so back it up there, and the archive where it is. "
-    "docs/backup.md says how."
-)
 
 
 def backup(
@@ -27,12 +19,11 @@ def backup(
 ) -> None:
     """Write everything that a gateway keeps into FILE, while it runs or not."""
     from gateway.cli.database import size, when
-    from runtime.core.clock import SystemClock
-    from runtime.storage.embedded.backup import write_backup
+    from gateway.parts import back_up
 
     with plain_errors():
-        settings = _own(config, data_dir)
-        made = write_backup(settings.data_dir, file, SystemClock().now())
+        settings = load_settings(config, {"data_dir": data_dir})
+        made = back_up(settings, file)
     say(f"Wrote {file} with {size(made.size)}, as of {when(made.made_at)} UTC.")
     if settings.encryption.keys_file is not None or settings.encryption.keys:
         say("What is encrypted in it stays so: keep the keys of [encryption] somewhere else.")
@@ -45,19 +36,10 @@ def restore(
     config: ConfigOption = None,
 ) -> None:
     """Put the state in FILE back, while no gateway runs."""
+    from gateway import parts
     from gateway.cli.database import size, when
-    from runtime.core.clock import SystemClock
-    from runtime.storage.embedded.backup import restore_backup
 
     with plain_errors():
-        settings = _own(config, data_dir)
-        made = restore_backup(file, settings.data_dir, SystemClock().now(), replace=replace)
+        settings = load_settings(config, {"data_dir": data_dir})
+        made = parts.restore(settings, file, replace=replace)
     say(f"Restored {size(made.size)} as of {when(made.made_at)} UTC into {settings.data_dir}.")
-
-
-def _own(config: Path | None, data_dir: Path | None) -> Settings:
-    """The settings of a gateway that keeps its state itself. Raises ConfigError."""
-    settings = load_settings(config, {"data_dir": data_dir})
-    if settings.redis_url is not None:
-        raise ConfigError(_OWN_SERVER)
-    return settings

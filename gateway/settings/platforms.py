@@ -21,7 +21,8 @@ class WebSettings(Section):
 
     Who knows the password is a member; `owners` are ids of people, as `/access list` shows them without "web:". Where
     others than this machine reach it, it needs a password, unless `open` says that it is meant for everybody there.
-    `trusted_proxies` are addresses or networks whose word on who asks is taken.
+    `trusted_proxies` are addresses or networks whose word on who asks is taken. In `mentions_only` rooms people talk
+    with each other; agents hear only what mentions or answers them.
     """
 
     host: str = "127.0.0.1"
@@ -32,6 +33,7 @@ class WebSettings(Section):
     password_file: FilePath | None = None
     open: bool = False
     trusted_proxies: Words = ()
+    mentions_only: Words = ()
 
     @field_validator("trusted_proxies")
     @classmethod

@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model,
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from gateway.settings.clients import A2aSettings, ClientSettings, McpSettings, TapeSettings, client_tokens
+from gateway.settings.console import ConsoleSettings
 from gateway.settings.cron import CronSettings, read_cron
 from gateway.settings.encryption import EncryptionSettings
 from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
@@ -34,7 +35,7 @@ from gateway.settings.limits import (
     ReportSettings,
 )
 from gateway.settings.memory import MemorySettings
-from gateway.settings.models import ModelTable, check_models
+from gateway.settings.models import ModelTable, VoiceSettings, check_models
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
@@ -43,6 +44,7 @@ from gateway.settings.routes import Busy, RouteSettings, read_routes
 from gateway.settings.schedules import ScheduleSettings
 from gateway.settings.sources import (
     CONFIG_VARIABLE,
+    FILE_TABLES,
     Layer,
     default_data_dir,
     dotenv_variables,
@@ -57,9 +59,7 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset(
-    {"access.groups", "models", "participants.tokens", "remote.secrets", "tasks.places", "telegram.agents"}
-)
+TABLES = frozenset({"access.groups", "models", "tasks.isolation.programs", "tasks.places", *FILE_TABLES})
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients", "models"})
 """Sections with a table for each name that the user chooses."""
@@ -90,11 +90,13 @@ class Settings(BaseSettings):
     extensions: ExtensionSettings = ExtensionSettings()
     access: AccessSettings = AccessSettings()
     web: WebSettings = WebSettings()
+    console: ConsoleSettings = ConsoleSettings()
     telegram: TelegramSettings = TelegramSettings()
     slack: SlackSettings = SlackSettings()
     discord: DiscordSettings = DiscordSettings()
     limits: LimitSettings = LimitSettings()
     files: FileSettings = FileSettings()
+    voice: VoiceSettings = VoiceSettings()
     meetings: MeetingSettings = MeetingSettings()
     tasks: TaskSettings = TaskSettings()
     schedules: ScheduleSettings = ScheduleSettings()
@@ -194,7 +196,7 @@ def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]
     """Every key of the tree, dotted, in order."""
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            yield from keys(field.annotation, f"{name}.")
+            yield from keys(field.annotation, f"{prefix}{name}.")
         else:
             yield prefix + name
 
@@ -203,7 +205,7 @@ def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterat
     """The keys that hold secrets; each has a sibling `<key>_file`."""
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            yield from secret_keys(field.annotation, f"{name}.")
+            yield from secret_keys(field.annotation, f"{prefix}{name}.")
         elif SecretStr in get_args(field.annotation):
             yield prefix + name
 
@@ -214,7 +216,7 @@ def secrets(settings: Settings) -> frozenset[str]:
     own = frozenset(secret.get_secret_value() for secret in found if secret is not None)
     tokens = (settings.telegram.agent_tokens(), settings.participants.known(), client_tokens(settings.clients))
     files = {token for each in tokens for token in each.values()}
-    return own | files | settings.encryption.key_words() | settings.tracing.words()
+    return own | files | settings.console.words() | settings.encryption.key_words() | settings.tracing.words()
 
 
 def changed(settings: Settings) -> dict[str, str]:

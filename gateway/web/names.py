@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
+from runtime.language.program import AgentKind, Program
+
 OURS = ("Parley",)
 
 _LOOK_LIKE = str.maketrans(
@@ -36,3 +38,9 @@ class ReservedNames:
 
     def __contains__(self, name: str) -> bool:
         return likeness(name) in self._likenesses
+
+
+def names_of_agents(programs: Iterable[Program]) -> ReservedNames:
+    """The names of the programs' agents, and our own."""
+    agents = (agent for program in programs for agent in program.agents)
+    return ReservedNames(agent.name for agent in agents if agent.kind is not AgentKind.HUMAN)

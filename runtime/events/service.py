@@ -202,6 +202,37 @@ class AccessPaired(Happening):
     participant_id: str
 
 
+@happening("console.entered")
+class ConsoleEntered(Happening):
+    """Somebody has logged in to the console, from this address."""
+
+    role: str
+    source: str
+
+
+@happening("console.refused", "warning")
+class ConsoleRefused(Happening):
+    """Somebody gave the console a wrong password."""
+
+    source: str
+
+
+@happening("console.left")
+class ConsoleLeft(Happening):
+    """Somebody has logged out of the console."""
+
+    role: str
+
+
+@happening("console.acted")
+class ConsoleActed(Happening):
+    """Somebody has changed something at the console: the method and the path of the request."""
+
+    role: str
+    action: str
+    target: str
+
+
 @happening("debugger.attached", "warning")
 class DebuggerAttached(Happening):
     """An editor debugs the sessions of this node, and can see and stop everything."""

@@ -62,6 +62,7 @@ from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.participants import Participants
 from runtime.sessions.inbound.received_files import ReceivedFiles
+from runtime.sessions.inbound.spoken_words import SpokenWords
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.memory.posting import MemoryPosts
@@ -232,7 +233,10 @@ def assembled(
         questions,
         event_handler,
         binding,
-        ReceivedFiles(record.id, around.intake, around.describer),
+        ReceivedFiles(
+            *(record.id, around.intake, around.describer, binding),
+            SpokenWords(record.id, journal, pages, around.listener, around.texts),
+        ),
         SessionCommands(
             *(context, loops, event_handler, binding),
             {**meeting_commands.table(), **_schedule_commands(around, pages, reminders)},

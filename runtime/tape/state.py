@@ -23,6 +23,7 @@ from runtime.tape.people_state import (
     QuestionState,
     SaidState,
     ThreadState,
+    VoiceState,
     plain_name,
 )
 from runtime.tape.reminder_state import ReminderState
@@ -222,6 +223,8 @@ class SessionState:
     """Where people's messages are, by the platform's ids, if not in the session's own conversation; the latest ones."""
     files: list[Attachment] = field(default_factory=list)
     """What people sent, the latest last; the oldest are forgotten beyond `MAX_FILES`."""
+    voices: dict[str, VoiceState] = field(default_factory=dict)
+    """What was spoken, by the pages that quote it; the oldest are forgotten beyond `MAX_VOICES`."""
     exchanges: list[ExchangeState] = field(default_factory=list)
     """The latest last; the oldest are forgotten beyond `MAX_EXCHANGES`."""
     threads: dict[str, ThreadState] = field(default_factory=dict)

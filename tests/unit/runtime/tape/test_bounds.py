@@ -46,6 +46,7 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
     "memory_gone": {"id": "x"},
     "memory_kept": {"id": "x"},
     "model": {"purpose": "execute", "model": "x"},
+    "transcribed": {"page": "3", "message": "m1", "person": "test:1", "spoken": ["x", "english", "x", ""]},
     "order": {
         "number": 1,
         "orderer": "s",

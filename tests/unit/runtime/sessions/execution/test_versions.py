@@ -15,8 +15,12 @@ from tests.unit.runtime.sessions.programs import agent, llm, program
 pytestmark = pytest.mark.anyio
 
 NEWS = "The program has changed in the meantime ({}). We continue with the new version."
-GREET = block('await Step("Main:01:QUE")', 'await Say("user", "Who?")', 'await Step("Main:02:YLD")', 'await Yld("user")')
-ENDS = block('await Step("Main:03:QUE")', 'await Say("user", "Hello!")', 'await Step("Main:04:YLD")', 'await Yld("exit")')
+GREET = block(
+    'await Step("Main:01:QUE")', 'await Say("user", "Who?")', 'await Step("Main:02:YLD")', 'await Yld("user")'
+)
+ENDS = block(
+    'await Step("Main:03:QUE")', 'await Say("user", "Hello!")', 'await Step("Main:04:YLD")', 'await Yld("exit")'
+)
 
 
 def version(*changed: str) -> Program:
