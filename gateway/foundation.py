@@ -24,6 +24,7 @@ from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
 from gateway.console_parts import with_views
 from gateway.extensions.loading import load_extensions
+from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.isolation.node.isolation import Isolated
@@ -43,11 +44,11 @@ from gateway.parts import (
     Engine,
     decisions_of,
     feed_in,
-    feedback_in,
     intake_of,
     keeping_of,
     memories_in,
     plain,
+    records_in,
     usage_in,
 )
 from gateway.programs.served import AsItIsNow
@@ -217,7 +218,8 @@ class Reporting:
 def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
     troubles = ModelTroubles(owners, foundation.clock)
     tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.bus)
-    tasks.start_soon(feedback_in(foundation.connection, foundation.clock).follow, foundation.bus)
+    ratings = Feedback(records_in(foundation.connection, FEEDBACK_TABLE), foundation.clock)
+    tasks.start_soon(ratings.follow, foundation.bus)
     for kind in KINDS:
         tasks.start_soon(troubles.follow, foundation.bus, kind.name)
 

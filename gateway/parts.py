@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from adapters.records import Records
     from gateway.clients.feed import Feed
     from gateway.cluster.node import Node
-    from gateway.feedback.ledger import Feedback
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
     from gateway.outbound.file_source import Files
@@ -233,14 +232,6 @@ def shards_in(connection: RedisConnection) -> Shards:
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
     view = RedisShardView(connection)
     return Shards(nodes, fronts, view.holders, view.awake, RedisQueueDepths(connection).waiting)
-
-
-def feedback_in(connection: RedisConnection, clock: Clock) -> Feedback:
-    """What people think of answers, from the database."""
-    from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
-    from runtime.storage.redis.records import RedisRecords
-
-    return Feedback(RedisRecords(connection, FEEDBACK_TABLE), clock)
 
 
 def usage_in(connection: RedisConnection) -> UsageStore:
