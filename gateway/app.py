@@ -27,6 +27,7 @@ from gateway.announcement import all_lines
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
+from gateway.dev.board import Board
 from gateway.foundation import (
     Cluster,
     Foundation,
@@ -113,9 +114,10 @@ async def serve(
     on_ready: Callable[[Ready], None],
     debug: DebugAddress | None = None,
     read: Callable[[], Settings] | None = None,
+    board: Board | None = None,
 ) -> None:
-    """Run the gateway until cancelled, with a debug server if `debug` asks for one. A reload gets the settings from
-    `read`. Raises ConfigError and ProgramError before anything is shown to people.
+    """Run the gateway until cancelled, with a `board` beside the chat, or a debug server if `debug` asks for one. A
+    reload gets the settings from `read`. Raises ConfigError and ProgramError before anything is shown to people.
     """
     clock = SystemClock()
     bus = Bus(clock)
@@ -158,7 +160,7 @@ async def serve(
             bus,
             data_dir,
             texts,
-            None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus),
+            board or (None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus)),
             masking,
             versions,
         )

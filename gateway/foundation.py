@@ -28,6 +28,7 @@ from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
 from gateway.console_parts import views_of, with_console
+from gateway.dev.door import with_board
 from gateway.extensions.loading import load_extensions
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
@@ -35,8 +36,8 @@ from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
 from gateway.models.owners import KINDS, ModelTroubles
 from gateway.models.usage import Ledger
-from gateway.observability.debugger.server import Debugger
 from gateway.observability.masking import Masking
+from gateway.observability.observer import Observer
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
@@ -125,7 +126,7 @@ class Foundation:
     bus: Bus
     data_dir: Path
     texts: Texts
-    debugger: Debugger | None
+    debugger: Observer | None
     masking: Masking
     versions: Versions = field(default_factory=NoVersions)
 
@@ -395,4 +396,4 @@ async def web_options_of(
     secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
     desk, reserved = desk_of(foundation), ReservedNames(names_of_agents(foundation.programs.values()))
     options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
-    return with_console(options, foundation)
+    return with_board(with_console(options, foundation), foundation.debugger)

@@ -11,12 +11,14 @@ from anyio.abc import TaskGroup
 from adapters.web.news import RoomNews
 from gateway.access.admission import Owners
 from gateway.catalog import platform_names, rules_of
+from gateway.dev.board import Board
 from gateway.foundation import Foundation
 from gateway.inbound.memory import remembers
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules
 from gateway.models.opening import check_programs
+from gateway.parts import inbox_in
 from gateway.programs.reloading import Programs, Reloading, TellOwners
 from gateway.programs.tool_servers import check_servers
 from gateway.programs.watching import watch
@@ -89,6 +91,8 @@ def reloading_of(
     made.check, made.apply = check, affected.apply
     reloads = NodeReloads(made, news)
     tasks.start_soon(reloads.follow)
+    if isinstance(foundation.debugger, Board):
+        foundation.debugger.attach(made, inbox_in(foundation.connection), foundation.clock)
     if own.programs.reload:
         tasks.start_soon(watch, made, foundation.bus, Path.cwd())
     return reloads
