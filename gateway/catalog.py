@@ -24,11 +24,13 @@ from runtime.core.texts import Texts
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A platform that the settings switch on. `exclusive`: only one node at a time may listen to it."""
+    """A platform that the settings switch on. `exclusive`: only one node at a time may listen to it. `max_age_s` is how
+    old a message may be to be answered; None: as old as it is."""
 
     adapter: Adapter
     rules: AccessRules
     exclusive: bool
+    max_age_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def _telegram(ground: Ground) -> Listed | None:
     )
     records = ground.records("telegram")
     adapter = TelegramAdapter(own.token.get_secret_value(), clock=ground.clock, records=records, options=options)
-    return Listed(adapter, _rules(ground.settings, own), exclusive=own.webhook_url is None)
+    return Listed(adapter, _rules(ground.settings, own), exclusive=own.webhook_url is None, max_age_s=own.max_age_s)
 
 
 def _slack(ground: Ground) -> Listed | None:
@@ -112,9 +114,10 @@ def _slack(ground: Ground) -> Listed | None:
         admits=ground.admits,
         direct_threads=own.direct == "threads",
         prompts=ground.prompts("slack"),
+        thumbs=ground.settings.feedback,
     )
-    adapter = SlackAdapter(keys, clock=ground.clock, options=options)
-    return Listed(adapter, _rules(ground.settings, own), exclusive=own.app_token is not None)
+    adapter = SlackAdapter(keys, clock=ground.clock, marks=ground.records("marks:slack"), options=options)
+    return Listed(adapter, _rules(ground.settings, own), exclusive=own.app_token is not None, max_age_s=own.max_age_s)
 
 
 def _discord(ground: Ground) -> Listed | None:
@@ -137,7 +140,7 @@ def _discord(ground: Ground) -> Listed | None:
     marks, posts = ground.records("marks:discord"), ground.records("posts:discord")
     token = own.token.get_secret_value()
     adapter = DiscordAdapter(token, clock=ground.clock, marks=marks, posts=posts, options=options)
-    return Listed(adapter, _rules(ground.settings, own), exclusive=True)
+    return Listed(adapter, _rules(ground.settings, own), exclusive=True, max_age_s=own.max_age_s)
 
 
 def _shown(secret: SecretStr | None) -> str | None:
@@ -189,7 +192,7 @@ def _added(platform: ExtensionPlatform, ground: Ground) -> Listed | None:
         return None
     if adapter.name != platform.name:
         raise ConfigError(f"The adapter of the platform {platform.name} calls itself {adapter.name}; correct one name.")
-    return Listed(adapter, _rules(ground.settings, own), platform.exclusive)
+    return Listed(adapter, _rules(ground.settings, own), platform.exclusive, own.max_age_s)
 
 
 def is_web(name: str) -> bool:

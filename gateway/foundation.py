@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from anyio.abc import TaskGroup
-from starlette.routing import BaseRoute, Mount
 
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Owners
@@ -19,19 +18,18 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
-from gateway.clients.model.budget import Budgets
-from gateway.clients.model.door import PREFIX as MODELS
-from gateway.clients.model.door import ModelDoor
 from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
-from gateway.console_parts import views_of, with_console
+from gateway.console_parts import with_views
 from gateway.dev.door import with_board
 from gateway.extensions.loading import load_extensions
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
+from gateway.isolation.node.isolation import Isolated
+from gateway.isolation.opening import conversations_of
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
 from gateway.models.owners import KINDS, ModelTroubles
@@ -43,14 +41,14 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, decisions_of, intake_of, keeping_of, memories_in, plain, usage_in
+from gateway.parts import Engine, decisions_of, feedback_in, intake_of, keeping_of, memories_in, plain, usage_in
 from gateway.programs.served import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
 from gateway.reports.desk import FailureDesk
 from gateway.reports.inquiry import Inquiry
-from gateway.settings.clients import client_budgets, client_scopes, client_tokens
+from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.tapes.journals import Journals
@@ -129,6 +127,8 @@ class Foundation:
     debugger: Observer | None
     masking: Masking
     versions: Versions = field(default_factory=NoVersions)
+    isolated: Isolated | None = None
+    """None where every task is executed inline, or none at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +208,7 @@ class Reporting:
 def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
     troubles = ModelTroubles(owners, foundation.clock)
     tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.bus)
+    tasks.start_soon(feedback_in(foundation.connection, foundation.clock).follow, foundation.bus)
     for kind in KINDS:
         tasks.start_soon(troubles.follow, foundation.bus, kind.name)
 
@@ -302,6 +303,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         tasks=settings.tasks.limits,
         memories=memories_in(settings, foundation.programs, foundation.routes, foundation.connection, clock),
         task_places=settings.tasks.addresses(platform_names(settings)),
+        task_conversation=conversations_of(foundation.isolated),
         mailboxes=_mailboxes(foundation),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,
@@ -326,7 +328,8 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     tasks.start_soon(feed.run)
     admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store = RedisSessionStore(connection, foundation.archive)
-    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, own.tasks.limits))
+    limits, refuses = own.tasks.limits, own.tasks.isolation.refusal
+    service = TaskService(feed, TaskDoor(foundation.programs, store, inbox, inbox.knows, clock, limits, refuses))
     catalog = keeping_of(own, connection, foundation.archive).catalog
     shared = Shared(
         admission,
@@ -341,21 +344,7 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     )
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
     registers = Registers(nodes.living, fronts.living, catalog, list(own.participants.tokens))
-    return ClientBus(
-        *(admission, feed, service, registers, clock),
-        [*doors_of(own, shared, tasks), *model_doors_of(foundation)],
-        views_of(foundation, admission),
-    )
-
-
-def model_doors_of(foundation: Foundation) -> Sequence[BaseRoute]:
-    """The routes by which clients ask models; none where there are no clients, or no models."""
-    own, clock, engine = foundation.settings, foundation.clock, foundation.engine
-    if not own.clients or engine is None:
-        return []
-    budgets = Budgets(client_budgets(own.clients), RedisCounters(foundation.connection), clock)
-    admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
-    return [Mount(MODELS, ModelDoor(admission, engine.llm.clients, budgets, foundation.bus, clock).app())]
+    return ClientBus(admission, feed, service, registers, clock, doors_of(own, shared, tasks))
 
 
 def tapes_of(
@@ -396,4 +385,4 @@ async def web_options_of(
     secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
     desk, reserved = desk_of(foundation), ReservedNames(names_of_agents(foundation.programs.values()))
     options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
-    return with_board(with_console(options, foundation), foundation.debugger)
+    return with_board(with_views(options, foundation), foundation.debugger)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError
 from runtime.core.files import FileStore
+from runtime.core.ids import SessionId
 from runtime.core.texts import Texts
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubted
@@ -34,11 +35,13 @@ from runtime.stores.reports import ReportStore
 from runtime.stores.schedule_runs import RunStore
 from runtime.stores.schedules import ScheduleStore
 from runtime.stores.usage import UsageStore
+from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
     from adapters.records import Records
     from gateway.cluster.node import Node
+    from gateway.feedback.ledger import Feedback
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
     from gateway.outbound.file_source import Files
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from runtime.memories.books import Memories
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.inbound.received_files import FileIntake
+    from runtime.sessions.node_context import NodeContext
     from runtime.sessions.registry import Registry
     from runtime.storage.embedded.backup import Backup
     from runtime.storage.redis.client.connection import RedisConnection
@@ -210,6 +214,13 @@ def records_in(connection: RedisConnection, table: str) -> Records:
     return RedisRecords(connection, table)
 
 
+def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str], Awaitable[Snapshot | None]]:
+    """The newest snapshot of a session, of a version of the rules, from the database."""
+    from runtime.storage.redis.sessions.store import RedisSessionStore
+
+    return RedisSessionStore(connection).snapshot
+
+
 def shards_in(connection: RedisConnection) -> Shards:
     """What is known of the shards and nodes, from the database."""
     from runtime.storage.redis.nodes import RedisNodeStore
@@ -219,6 +230,14 @@ def shards_in(connection: RedisConnection) -> Shards:
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
     view = RedisShardView(connection)
     return Shards(nodes, fronts, view.holders, view.awake, RedisQueueDepths(connection).waiting)
+
+
+def feedback_in(connection: RedisConnection, clock: Clock) -> Feedback:
+    """What people think of answers, from the database."""
+    from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
+    from runtime.storage.redis.records import RedisRecords
+
+    return Feedback(RedisRecords(connection, FEEDBACK_TABLE), clock)
 
 
 def usage_in(connection: RedisConnection) -> UsageStore:
@@ -394,3 +413,21 @@ def intake_of(
         texts,
         SystemClock(),
     )
+
+
+def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
+    """The context with who puts recordings into words, where a model does."""
+    from gateway.voice.listening import ModelListener
+    from runtime.llm.client import TRANSCRIBE
+    from runtime.storage.redis.counters import RedisCounters
+
+    model = models.voice(TRANSCRIBE)
+    if model is None or around.intake is None:
+        return around
+    listener = ModelListener(
+        *(model, around.intake, RedisCounters(connection), settings.voice.limits, around.allowance),
+        lambda platform: around.on(platform).texts,
+        around.bus.publish,
+        around.clock,
+    )
+    return replace(around, listener=listener)

@@ -10,7 +10,7 @@ import typer
 
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors
 from gateway.cli.until_stopped import serve_until_stopped
-from gateway.cli.with_parent import end_with_standard_input
+from gateway.with_parent import end_with_standard_input
 
 if TYPE_CHECKING:
     from gateway.observability.debugger.server import DebugAddress

@@ -35,7 +35,7 @@ from gateway.settings.limits import (
     ReportSettings,
 )
 from gateway.settings.memory import MemorySettings
-from gateway.settings.models import ModelTable, check_models
+from gateway.settings.models import ModelTable, VoiceSettings, check_models
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
@@ -59,7 +59,7 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset({"access.groups", "models", "tasks.places", *FILE_TABLES})
+TABLES = frozenset({"access.groups", "models", "tasks.isolation.programs", "tasks.places", *FILE_TABLES})
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients", "models"})
 """Sections with a table for each name that the user chooses."""
@@ -80,6 +80,7 @@ class Settings(BaseSettings):
     models: ModelTable = Field(default_factory=dict)
     compiler: Literal["auto", "rules", "llm"] = "auto"
     language: str = "en"
+    feedback: bool = True
     texts_dir: FilePath | None = None
     redis_url: str | None = None
     data_dir: FilePath = Field(default_factory=lambda: default_data_dir(os.environ))
@@ -96,6 +97,7 @@ class Settings(BaseSettings):
     discord: DiscordSettings = DiscordSettings()
     limits: LimitSettings = LimitSettings()
     files: FileSettings = FileSettings()
+    voice: VoiceSettings = VoiceSettings()
     meetings: MeetingSettings = MeetingSettings()
     tasks: TaskSettings = TaskSettings()
     schedules: ScheduleSettings = ScheduleSettings()
@@ -195,7 +197,7 @@ def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]
     """Every key of the tree, dotted, in order."""
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            yield from keys(field.annotation, f"{name}.")
+            yield from keys(field.annotation, f"{prefix}{name}.")
         else:
             yield prefix + name
 
@@ -204,7 +206,7 @@ def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterat
     """The keys that hold secrets; each has a sibling `<key>_file`."""
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            yield from secret_keys(field.annotation, f"{name}.")
+            yield from secret_keys(field.annotation, f"{prefix}{name}.")
         elif SecretStr in get_args(field.annotation):
             yield prefix + name
 

@@ -65,6 +65,8 @@ class WebOptions:
     """The routes of the console, if there is one."""
     around: Sequence[Middleware] = ()
     """What stands between the checks on every request and the routes."""
+    doors: Sequence[BaseRoute] = ()
+    """Routes for those who ask this node's models, or execute its tasks."""
 
 
 class _Service(Mount):
@@ -124,6 +126,12 @@ class _Door:
         )
         return response
 
+    async def logout(self, _: Request) -> Response:
+        """Forget the person in this browser."""
+        response = Response(status_code=204)
+        response.delete_cookie(COOKIE)
+        return response
+
     def _may_try(self, request: Request) -> bool:
         """Whether this address may try to log in now, and whether anybody may."""
         mine = self._logins.take(source_of(request))
@@ -172,6 +180,7 @@ def build_web(
     return Starlette(
         routes=[
             *bus,
+            *options.doors,
             *tapes,
             *options.console,
             *kept,
@@ -180,6 +189,7 @@ def build_web(
             Route("/", door.page),
             Route("/session", door.session),
             Route("/login", door.login, methods=["POST"]),
+            Route("/logout", door.logout, methods=["POST"]),
             WebSocketRoute("/ws", door.chat),
             Route("/hooks/{platform}", hooks.answer, methods=METHODS),
             Route("/hooks/{platform}/{path:path}", hooks.answer, methods=METHODS),

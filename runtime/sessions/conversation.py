@@ -59,14 +59,24 @@ _BEGINNING = frozenset({"message", "start", "new", TASK})
 class Conversation:
     """Feeds the sessions of one conversation. Ends when nothing is going on, or when the shard is lost."""
 
-    def __init__(self, shard: int, key: str, lease: Callable[[], Lease], around: NodeContext, inbox: Inbox) -> None:
+    def __init__(
+        self,
+        shard: int,
+        key: str,
+        lease: Callable[[], Lease],
+        around: NodeContext,
+        inbox: Inbox,
+        *,
+        broken: str | None = None,
+    ) -> None:
+        """`broken` says why its session cannot go on: nothing of the program is executed then."""
         self._shard = shard
         self._key = key
         self._lease = lease
         self._around = around
         self._inbox = inbox
         self._backlog = Backlog()
-        self._broken: str | None = None
+        self._broken = broken
         self._attempts = 0
         self._cause = ""
         self._session: Session | None = None

@@ -156,6 +156,7 @@ class Session:
         finally:
             self._around.resting.end(self.record.id)
             self._parts.pages.let_go()
+            self._journal.leave()
             if self._parts.watcher is not None:
                 self._parts.watcher.left()
 
@@ -215,7 +216,7 @@ class Session:
         self._spoken_with = True
         self._journal.note(SessionBegun(program.digest, outline(program), private=event.private))
         self._consume(entry)
-        self._parts.binding.meet(event)
+        event = self._parts.received_files.note(event)
         if event.kind == TASK:
             self._parts.task_work.begin(event, self._broken)
             await self._taken(entry)
@@ -311,7 +312,7 @@ class Session:
             await self._parts.own_events.take(event, broken=self._broken is not None)
             await self._taken(entry)
             return
-        self._parts.binding.meet(event)
+        event = self._parts.received_files.note(event)
         if told is not None:
             self._parts.pages.tell(told)
         elif not await self._parts.commands.carry_out(entry, broken=self._broken is not None):

@@ -29,7 +29,7 @@ from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
 from gateway.clients.scopes import scopes_from
 from gateway.clients.task_service import TaskDoor, TaskService
-from gateway.console_parts import views_of
+from gateway.console_parts import bus_views
 from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock
@@ -141,7 +141,7 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
                 ["scout"],
             ),
             clock,
-            views=views_of(ConsoleGround(connection), admission),
+            views=bus_views(ConsoleGround(connection), admission),
         )
         leases = RedisLeaseStore(connection)
         lease = await shard_lease(leases)
