@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -126,7 +126,7 @@ class Foundation:
     texts: Texts
     debugger: Observer | None
     masking: Masking
-    versions: Versions = field(default_factory=NoVersions)
+    versions: Versions | None = None
     isolated: Isolated | None = None
     """None where every task is executed inline, or none at all."""
 
@@ -288,7 +288,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         texts_on=outbound.texts,
         busy=AsItIsNow(lambda: {**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy}),
         models=AsItIsNow(lambda: foundation.routes.models),
-        versions=foundation.versions,
+        versions=foundation.versions or NoVersions(),
         allowance=limits.allowance,
         spent=limits.spent,
         idle_s=settings.nodes.idle_s,
