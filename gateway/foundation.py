@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
 from gateway.console_parts import with_views
+from gateway.dev.door import with_board
 from gateway.extensions.loading import load_extensions
 from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
 from gateway.inbound.routing import Routes
@@ -33,8 +34,8 @@ from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
 from gateway.models.owners import KINDS, ModelTroubles
 from gateway.models.usage import Ledger
-from gateway.observability.debugger.server import Debugger
 from gateway.observability.masking import Masking
+from gateway.observability.observer import Observer
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
@@ -133,9 +134,9 @@ class Foundation:
     bus: Bus
     data_dir: Path
     texts: Texts
-    debugger: Debugger | None
+    debugger: Observer | None
     masking: Masking
-    versions: Versions = field(default_factory=NoVersions)
+    versions: Versions | None = None
     isolated: Isolated | None = None
     """None where every task is executed inline, or none at all."""
 
@@ -301,7 +302,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         texts_on=outbound.texts,
         busy=AsItIsNow(lambda: {**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy}),
         models=AsItIsNow(lambda: foundation.routes.models),
-        versions=foundation.versions,
+        versions=foundation.versions or NoVersions(),
         allowance=limits.allowance,
         spent=limits.spent,
         idle_s=settings.nodes.idle_s,
@@ -398,4 +399,4 @@ async def web_options_of(
     secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
     desk, reserved = desk_of(foundation), ReservedNames(names_of_agents(foundation.programs.values()))
     options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
-    return with_views(options, foundation)
+    return with_board(with_views(options, foundation), foundation.debugger)

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from runtime.storage.embedded.backup import Backup
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.storage.redis.inbox import RedisInbox
+    from runtime.stores.inbox import Inbox
 
 
 _NO_POSTGRES = (
@@ -251,6 +252,13 @@ async def tell_later(connection: RedisConnection, request: Request, text: str) -
     id_, now = f"access.{request.code}", SystemClock().now()
     notice = InboxEvent(id_, request.address, request.person_id, request.name, text, now, kind=NOTICE)
     await RedisInbox(connection).add(notice)
+
+
+def inbox_in(connection: RedisConnection) -> Inbox:
+    """The inboxes of conversations, in the database."""
+    from runtime.storage.redis.inbox import RedisInbox
+
+    return RedisInbox(connection)
 
 
 @asynccontextmanager

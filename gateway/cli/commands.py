@@ -13,6 +13,7 @@ from gateway.cli.check import check
 from gateway.cli.compile import compile_programs
 from gateway.cli.cron import app as cron
 from gateway.cli.debug import app as debug
+from gateway.cli.dev import dev
 from gateway.cli.discord import app as discord
 from gateway.cli.dlq import app as dlq
 from gateway.cli.exec import exec_program
@@ -58,6 +59,7 @@ def options(
 
 
 app.command()(run)
+app.command(short_help="Run a program while you write it.")(dev)
 app.command(short_help="Keep a front and agent nodes running.")(standby)
 app.command(short_help="Serve the bus for other programs alone.")(bus)
 app.command(short_help="Serve the tapes for other programs alone.")(tape)

@@ -164,8 +164,7 @@ def load(
     """The settings in force. `flags` are dotted keys; `environment` and `directory` are this process's unless given.
     `sections` are those of extensions.
 
-    Raises ConfigError: the key, its place, its value (masked where secret) and what to do.
-    """
+    Raises ConfigError: the key, its place, its value (masked where secret) and what to do."""
     variables = os.environ if environment is None else environment
     here = Path.cwd() if directory is None else directory
     toml = _config_path(config, variables, here)
@@ -243,8 +242,7 @@ def remote_variables(
 ) -> dict[str, str]:
     """The variables that programs name for their remote agents, by name: from files, the environment or .env.
 
-    Unset ones are left out. Raises ConfigError for a file that cannot be read.
-    """
+    Unset ones are left out. Raises ConfigError for a file that cannot be read."""
     wanted, variables = list(names), _variables(environment, directory)
     hidden = {name: read_key(file) for name, file in hidden_keys(variables).items() if name in wanted}
     return settings.remote.named(wanted, {**variables, **hidden})
