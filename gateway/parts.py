@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -41,6 +41,7 @@ from runtime.tape.tape import TapeReader
 if TYPE_CHECKING:
     from adapters.records import Records
     from gateway.cluster.node import Node
+    from gateway.feedback.ledger import Feedback
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
     from gateway.outbound.file_source import Files
@@ -50,7 +51,9 @@ if TYPE_CHECKING:
     from runtime.memories.books import Memories
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.inbound.received_files import FileIntake
+    from runtime.sessions.node_context import NodeContext
     from runtime.sessions.registry import Registry
+    from runtime.storage.embedded.backup import Backup
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.storage.redis.inbox import RedisInbox
 
@@ -58,6 +61,10 @@ if TYPE_CHECKING:
 _NO_POSTGRES = (
     "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg. Nothing is archived, "
     "and archived sessions cannot continue."
+)
+_NOT_OURS = (
+    "The database is a server of your own (redis_url), so back it up there, and the archive where it is. "
+    "docs/backup.md says how."
 )
 _JAIL_ADVICE = (
     "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/operating.md has more on "
@@ -127,6 +134,28 @@ def own_folder(settings: Settings, name: str) -> Iterator[Path]:
     folder = prepare(prepare(settings.data_dir) / name)
     with exclusive_use(folder):
         yield folder
+
+
+def back_up(settings: Settings, file: Path) -> Backup:
+    """Write what the data directory keeps into one file, while its gateway runs or not. Raises ConfigError, and
+    StorageUnavailable where the database changes too fast."""
+    from runtime.storage.embedded.backup import write_backup
+
+    return write_backup(_kept_by_us(settings), file, SystemClock().now())
+
+
+def restore(settings: Settings, file: Path, *, replace: bool) -> Backup:
+    """Put a backup into the data directory, whole or not at all. Raises ConfigError."""
+    from runtime.storage.embedded.backup import restore_backup
+
+    return restore_backup(file, _kept_by_us(settings), SystemClock().now(), replace=replace)
+
+
+def _kept_by_us(settings: Settings) -> Path:
+    """The data directory, where the state is in it."""
+    if settings.redis_url is not None:
+        raise ConfigError(_NOT_OURS)
+    return settings.data_dir
 
 
 @asynccontextmanager
@@ -200,6 +229,14 @@ def shards_in(connection: RedisConnection) -> Shards:
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
     view = RedisShardView(connection)
     return Shards(nodes, fronts, view.holders, view.awake, RedisQueueDepths(connection).waiting)
+
+
+def feedback_in(connection: RedisConnection, clock: Clock) -> Feedback:
+    """What people think of answers, from the database."""
+    from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
+    from runtime.storage.redis.records import RedisRecords
+
+    return Feedback(RedisRecords(connection, FEEDBACK_TABLE), clock)
 
 
 def usage_in(connection: RedisConnection) -> UsageStore:
@@ -337,12 +374,14 @@ def memories_in(
 ) -> Memories:
     """What the programs remember of people. Raises ConfigError for a program that says neither yes nor no."""
     from gateway.inbound.memory import OFF_TABLE, RecordedSilence, remembers
+    from gateway.programs.served import AsItIsNow
     from runtime.memories.books import Memories
     from runtime.storage.redis.memories import RedisMemories
     from runtime.storage.redis.records import RedisRecords
 
     own, silence = settings.memory, RecordedSilence(RedisRecords(connection, OFF_TABLE))
-    on = remembers(programs, routes.memory, otherwise=own.on)
+    remembers(programs, routes.memory, otherwise=own.on)
+    on = AsItIsNow(lambda: remembers(programs, routes.memory, otherwise=own.on))
     return Memories(RedisMemories(connection), clock, on, silence, own.limits)
 
 
@@ -366,3 +405,21 @@ def intake_of(
         texts,
         SystemClock(),
     )
+
+
+def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
+    """The context with who puts recordings into words, where a model does."""
+    from gateway.voice.listening import ModelListener
+    from runtime.llm.client import TRANSCRIBE
+    from runtime.storage.redis.counters import RedisCounters
+
+    model = models.voice(TRANSCRIBE)
+    if model is None or around.intake is None:
+        return around
+    listener = ModelListener(
+        *(model, around.intake, RedisCounters(connection), settings.voice.limits, around.allowance),
+        lambda platform: around.on(platform).texts,
+        around.bus.publish,
+        around.clock,
+    )
+    return replace(around, listener=listener)

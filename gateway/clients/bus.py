@@ -16,7 +16,7 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import AgentRoutes, Registers
 from gateway.clients.events import EventRoutes, Publishing
 from gateway.clients.feed import Feed
-from gateway.clients.requests import refused
+from gateway.clients.requests import by_method, refused
 from gateway.clients.socket import SocketRoute
 from gateway.clients.task_service import TaskService
 from gateway.clients.tasks import TaskRoutes
@@ -52,8 +52,7 @@ class ClientBus:
         tasks = TaskRoutes(self.admission, self.tasks)
         agents = AgentRoutes(self.admission, self.feed, self.registers)
         routes = [
-            Route("/events", events.post, methods=["POST"]),
-            Route("/events", events.get, methods=["GET"]),
+            by_method("/events", GET=events.get, POST=events.post),
             WebSocketRoute("/ws", socket.attend),
             Route("/agents", agents.list, methods=["GET"]),
             Route("/tasks", tasks.order, methods=["POST"]),

@@ -179,7 +179,8 @@ class TaskRegister:
         order, record, now = task.order, task.session.record, self._clock.now()
         due = now.timestamp() + order.due - record.started_at.timestamp()
         home, place = address_data(order.home), address_data(order.place)
-        letter = Order(0, SessionId(""), task.klass, task.playbook, arguments, due, order.depth, home, place)
+        what = (task.klass, task.playbook, arguments)
+        letter = Order(0, SessionId(""), *what, due, order.depth, home, place, isolation=order.isolation)
         client = order.home.conversation
         event = InboxEvent(
             *(new, address_of(new), f"{CLIENT}:{client}", client, str(letter), now), kind=TASK, program=record.program

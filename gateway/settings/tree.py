@@ -35,12 +35,12 @@ from gateway.settings.limits import (
     ReportSettings,
 )
 from gateway.settings.memory import MemorySettings
-from gateway.settings.models import ModelTable, check_models
+from gateway.settings.models import ModelTable, VoiceSettings, check_models
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.retention import RetentionSettings
-from gateway.settings.routes import Busy, RouteSettings, read_routes
+from gateway.settings.routes import Busy, ProgramSettings, RouteSettings, read_routes
 from gateway.settings.schedules import ScheduleSettings
 from gateway.settings.sources import (
     CONFIG_VARIABLE,
@@ -59,7 +59,7 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset({"access.groups", "models", "tasks.places", *FILE_TABLES})
+TABLES = frozenset({"access.groups", "models", "tasks.isolation.programs", "tasks.places", *FILE_TABLES})
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients", "models"})
 """Sections with a table for each name that the user chooses."""
@@ -80,12 +80,14 @@ class Settings(BaseSettings):
     models: ModelTable = Field(default_factory=dict)
     compiler: Literal["auto", "rules", "llm"] = "auto"
     language: str = "en"
+    feedback: bool = True
     texts_dir: FilePath | None = None
     redis_url: str | None = None
     data_dir: FilePath = Field(default_factory=lambda: default_data_dir(os.environ))
     busy: Busy = "queue"
     route: tuple[RouteSettings, ...] = ()
     cron: tuple[CronSettings, ...] = ()
+    programs: ProgramSettings = ProgramSettings()
     extensions: ExtensionSettings = ExtensionSettings()
     access: AccessSettings = AccessSettings()
     web: WebSettings = WebSettings()
@@ -95,6 +97,7 @@ class Settings(BaseSettings):
     discord: DiscordSettings = DiscordSettings()
     limits: LimitSettings = LimitSettings()
     files: FileSettings = FileSettings()
+    voice: VoiceSettings = VoiceSettings()
     meetings: MeetingSettings = MeetingSettings()
     tasks: TaskSettings = TaskSettings()
     schedules: ScheduleSettings = ScheduleSettings()
@@ -194,7 +197,7 @@ def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]
     """Every key of the tree, dotted, in order."""
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            yield from keys(field.annotation, f"{name}.")
+            yield from keys(field.annotation, f"{prefix}{name}.")
         else:
             yield prefix + name
 
@@ -203,7 +206,7 @@ def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterat
     """The keys that hold secrets; each has a sibling `<key>_file`."""
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            yield from secret_keys(field.annotation, f"{name}.")
+            yield from secret_keys(field.annotation, f"{prefix}{name}.")
         elif SecretStr in get_args(field.annotation):
             yield prefix + name
 
@@ -226,8 +229,7 @@ def changed(settings: Settings) -> dict[str, str]:
 
 def environment_keys(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> frozenset[str]:
     """The names of model providers' own variables (`…_API_KEY`, OLLAMA_HOST) in the environment, in .env, and among
-    those hidden from this process.
-    """
+    those hidden from this process."""
     variables = _variables(environment, directory)
     theirs = {name for name, value in variables.items() if value and _is_providers(name)}
     return frozenset(theirs | hidden_keys(variables).keys())

@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from gateway.clients.admission import Admission
-from gateway.clients.requests import answer, refused
+from gateway.clients.requests import answer, by_method, refused
 from gateway.tapes.journals import Journals
 from gateway.tapes.merging import MergeRoute
 from gateway.tapes.reading import ReadingRoutes
@@ -68,13 +68,12 @@ class TapeService:
         routes = [
             _get("/tapes", reading.list),
             _get("/tapes/{tape}", reading.look),
-            _get("/tapes/{tape}/entries", reading.entries),
+            by_method("/tapes/{tape}/entries", GET=reading.entries, POST=writing.append),
             _get("/tapes/{tape}/follow", reading.follow),
             _get("/tapes/{tape}/export", reading.export),
             _get("/tapes/{tape}/search", search.in_one),
             _get("/search", search.in_all),
             _get("/manifest", reading.manifest),
-            _post("/tapes/{tape}/entries", writing.append),
             _post("/tapes/{tape}/compact", writing.compact),
             _post("/tapes/{tape}/fork", writing.fork),
             _post("/tapes/{tape}/rollback", writing.rollback),

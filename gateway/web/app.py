@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
 from adapters.adapter import AnswersHttp
@@ -64,6 +65,16 @@ class WebOptions:
     """The routes of the console, if there is one."""
     around: Sequence[Middleware] = ()
     """What stands between the checks on every request and the routes."""
+    doors: Sequence[BaseRoute] = ()
+    """Routes for those who ask this node's models, or execute its tasks."""
+
+
+class _Service(Mount):
+    """A mounted application that answers every path below its own, also one with a line break in it."""
+
+    def __init__(self, path: str, app: ASGIApp) -> None:
+        super().__init__(path, app)
+        self.path_regex = re.compile(self.path_regex.pattern, re.DOTALL)
 
 
 class _Door:
@@ -115,6 +126,12 @@ class _Door:
         )
         return response
 
+    async def logout(self, _: Request) -> Response:
+        """Forget the person in this browser."""
+        response = Response(status_code=204)
+        response.delete_cookie(COOKIE)
+        return response
+
     def _may_try(self, request: Request) -> bool:
         """Whether this address may try to log in now, and whether anybody may."""
         mine = self._logins.take(source_of(request))
@@ -158,11 +175,12 @@ def build_web(
     kept = [] if files is None else _file_routes(FileRoutes(door.identities, files, clock))
     desk = options.participants
     seats = [] if desk is None else [WebSocketRoute(f"{PARTICIPANTS}{{name}}", desk.answer)]
-    bus = [] if options.bus is None else [Mount(PREFIX, options.bus.app()), *options.bus.doors]
-    tapes = [] if options.tapes is None else [Mount(TAPES, options.tapes.app())]
+    bus = [] if options.bus is None else [_Service(PREFIX, options.bus.app()), *options.bus.doors]
+    tapes = [] if options.tapes is None else [_Service(TAPES, options.tapes.app())]
     return Starlette(
         routes=[
             *bus,
+            *options.doors,
             *tapes,
             *options.console,
             *kept,
@@ -171,6 +189,7 @@ def build_web(
             Route("/", door.page),
             Route("/session", door.session),
             Route("/login", door.login, methods=["POST"]),
+            Route("/logout", door.logout, methods=["POST"]),
             WebSocketRoute("/ws", door.chat),
             Route("/hooks/{platform}", hooks.answer, methods=METHODS),
             Route("/hooks/{platform}/{path:path}", hooks.answer, methods=METHODS),

@@ -62,11 +62,13 @@ from runtime.sessions.inbound.binding import Binding
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.inbound.participants import Participants
 from runtime.sessions.inbound.received_files import ReceivedFiles
+from runtime.sessions.inbound.spoken_words import SpokenWords
 from runtime.sessions.meetings.places import MeetingPlaces
 from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.memory.posting import MemoryPosts
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
+from runtime.sessions.ratings import Ratings
 from runtime.sessions.schedules.answers import ScheduleAnswers
 from runtime.sessions.schedules.of_programs import maker
 from runtime.sessions.schedules.open_runs import OpenRuns
@@ -220,6 +222,7 @@ def assembled(
         *(() if watcher is None else (watcher.noted,)),
         *(task_calls.noted, task_orders.noted, task_work.noted, task_questions.noted, memory_posts.noted),
         Failures(record, journal, tasks, around.reports).noted,
+        Ratings(record, around.bus).noted,
     )
     return Assembly(
         pages,
@@ -230,7 +233,10 @@ def assembled(
         questions,
         event_handler,
         binding,
-        ReceivedFiles(record.id, around.intake, around.describer),
+        ReceivedFiles(
+            *(record.id, around.intake, around.describer, binding),
+            SpokenWords(record.id, journal, pages, around.listener, around.texts),
+        ),
         SessionCommands(
             *(context, loops, event_handler, binding),
             {**meeting_commands.table(), **_schedule_commands(around, pages, reminders)},

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
-from runtime.core.message import Attachment
+from runtime.core.message import Attachment, SpokenMessage
 
 MAX_REMEMBERED = 500
 """Messages of one conversation whose ids on the platform are remembered, of people and of agents each."""
@@ -18,6 +18,9 @@ MAX_EXCHANGES = 100
 
 MAX_FILES = 50
 """Files of one conversation that its agents can read."""
+
+MAX_VOICES = 50
+"""Spoken messages of one conversation that can be corrected, the latest ones."""
 
 PageStatus = Literal["open", "held", "final", "closed"]
 
@@ -45,6 +48,10 @@ class PageState:
     file: Attachment | None = None
     place: Address | None = None
     """Where it is shown, if not in the session's own conversation."""
+    step: str = ""
+    """The place in the program that says it."""
+    model: str = ""
+    """The model that had answered last when it began, where a model speaks."""
     due: float | None = None
     """When what is held back is shown at the latest, in seconds since the epoch."""
 
@@ -78,12 +85,30 @@ class HeardState:
     text: str
 
 
+def rated(person: str, message: str) -> str:
+    """The key of a person's rating of a message."""
+    return f"{person} {message}"
+
+
+@dataclass(slots=True)
+class VoiceState:
+    """A message that was spoken, by the platform's id, and the platform's ids of the quotation of its words."""
+
+    message: str
+    person: PersonId
+    spoken: SpokenMessage
+    parts: list[str] = field(default_factory=list)
+
+
 @dataclass(slots=True)
 class SaidState:
     """An agent's message as the platform knows it."""
 
     agent: str
     text: str
+    step: str = ""
+    """The place in the program that said it."""
+    model: str = ""
 
 
 @dataclass(slots=True)

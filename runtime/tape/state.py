@@ -23,6 +23,7 @@ from runtime.tape.people_state import (
     QuestionState,
     SaidState,
     ThreadState,
+    VoiceState,
     plain_name,
 )
 from runtime.tape.reminder_state import ReminderState
@@ -211,6 +212,8 @@ class SessionState:
     heard: dict[str, HeardState] = field(default_factory=dict)
     said: dict[str, SaidState] = field(default_factory=dict)
     """Messages of people and of agents by the platform's ids, the latest ones."""
+    ratings: dict[str, str] = field(default_factory=dict)
+    """What people think of agents' messages, by `rated`; the latest ones."""
     questions: dict[CallKey, QuestionState] = field(default_factory=dict)
     closed: dict[str, ClosedQuestion] = field(default_factory=dict)
     """Questions by their pages, until their choices are gone."""
@@ -220,6 +223,8 @@ class SessionState:
     """Where people's messages are, by the platform's ids, if not in the session's own conversation; the latest ones."""
     files: list[Attachment] = field(default_factory=list)
     """What people sent, the latest last; the oldest are forgotten beyond `MAX_FILES`."""
+    voices: dict[str, VoiceState] = field(default_factory=dict)
+    """What was spoken, by the pages that quote it; the oldest are forgotten beyond `MAX_VOICES`."""
     exchanges: list[ExchangeState] = field(default_factory=list)
     """The latest last; the oldest are forgotten beyond `MAX_EXCHANGES`."""
     threads: dict[str, ThreadState] = field(default_factory=dict)

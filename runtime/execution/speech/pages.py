@@ -215,11 +215,16 @@ class Pages:
 
     def tell(self, text: str, place: Address | None = None) -> None:
         """Show people something that no playbook says: those of the session's own conversation, or of a place."""
+        self.notice(text, place)
+
+    def notice(self, text: str, place: Address | None = None, reply: str | None = None) -> str | None:
+        """The same as `tell`, perhaps under a message; the page, or None where nobody is told anything."""
         if self._quiet or self._journal.state.order is not None:
-            return  # a task tells its orderer how it ended, and nobody else
-        seq = self._journal.note(PageBegun("", "", "notice", place=place))
-        self._journal.note(PageFinished(str(seq), text))
-        self.show(self._journal.state.pages[str(seq)])
+            return None  # a task tells its orderer how it ended, and nobody else
+        page = str(self._journal.note(PageBegun("", "", "notice", reply=reply, place=place)))
+        self._journal.note(PageFinished(page, text))
+        self.show(self._journal.state.pages[page])
+        return page
 
     def said_by(self, agent: AgentId, to: str) -> PageState:
         """The page of an agent in another process, which speaks without a frame; to be finished or held at once."""
