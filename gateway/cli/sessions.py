@@ -221,8 +221,8 @@ def prune(
             head = ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY")
             say_table(head, [_step_row(step) for step in steps])
         if old:
-            head = ("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY")
-            say_table(head, [(one.name, when(one.changed_at), str(one.written), "delete", one.rule) for one in old])
+            rows = [(one.name, when(one.changed_at), str(one.written), "delete", one.rule) for one in old]
+            say_table(("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY"), rows)
         note("Nothing was changed. parley sessions prune --apply does it; a running gateway does it every six hours.")
 
 
