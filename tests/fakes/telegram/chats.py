@@ -14,7 +14,6 @@ from tests.fakes.telegram.content import MAX_CAPTION, Upload, buttons_of, rich_o
 from tests.fakes.telegram.limits import FloodBucket, FloodLimits
 from tests.fakes.telegram.refusal import Refusal, too_many_requests
 
-EPOCH = 1_700_000_000
 MAX_TOPIC_NAME = 128
 GENERAL_TOPIC = 1
 _NOT_MODIFIED = (
@@ -133,6 +132,11 @@ class Chats:
     def visible(self, chat_id: int) -> list[Posted]:
         return [posted for (chat, _), posted in self._posted.items() if chat == chat_id]
 
+    @property
+    def date(self) -> int:
+        """The time, as the Bot API writes it."""
+        return int(self._clock.now().timestamp())
+
     def remove(self, chat_id: int, message_id: int) -> None:
         del self._posted[chat_id, message_id]
 
@@ -142,7 +146,7 @@ class Chats:
             "message_id": posted.message_id,
             "from": self._bots[posted.by],
             "chat": self._known[posted.chat_id],
-            "date": EPOCH,
+            "date": self.date,
         }
         if posted.rich:
             data["rich_message"] = {"blocks": [{"type": "paragraph", "text": posted.text}]}
@@ -206,7 +210,7 @@ class Chats:
             raise Refusal(400, _NOT_MODIFIED)
         posted.text, posted.entities, posted.rich, posted.buttons = text, entities, rich, buttons
         posted.history.append(text)
-        return self.message_data(posted) | {"edit_date": EPOCH}
+        return self.message_data(posted) | {"edit_date": self.date}
 
     def edit_buttons(self, params: Mapping[str, Any], bot: Bot) -> dict[str, Any]:
         posted = self._own(params, bot)
@@ -214,7 +218,7 @@ class Chats:
         if buttons == posted.buttons:
             raise Refusal(400, _NOT_MODIFIED)
         posted.buttons = buttons
-        return self.message_data(posted) | {"edit_date": EPOCH}
+        return self.message_data(posted) | {"edit_date": self.date}
 
     def _own(self, params: Mapping[str, Any], bot: Bot) -> Posted:
         """The message to edit; those of others cannot be edited."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import anyio
 
 from runtime.core.clock import Clock, SystemClock
-from tests.fakes.telegram.chats import EPOCH, Chats, Posted
+from tests.fakes.telegram.chats import Chats, Posted
 from tests.fakes.telegram.limits import FloodLimits
 from tests.fakes.telegram.markup import units
 from tests.fakes.telegram.refusal import Refusal
@@ -125,7 +125,9 @@ class TelegramPlatform:
 
     def rewrite(self, text: str, *, chat: int = PERSON, person: int = PERSON, **more: Any) -> int:
         """A person edits a message of their own."""
-        return self._tell({"edited_message": self._message(text, chat, person, more) | {"edit_date": EPOCH}}, None)
+        return self._tell(
+            {"edited_message": self._message(text, chat, person, more) | {"edit_date": self.chats.date}}, None
+        )
 
     def press(self, data: str, *, chat: int = PERSON, person: int = PERSON) -> int:
         """A person presses a button under the newest message that has it."""
@@ -149,7 +151,7 @@ class TelegramPlatform:
             "chat": self.chats.info(chat),
             "message_id": message,
             "user": _person(person, "Ada Lovelace"),
-            "date": EPOCH,
+            "date": self.chats.date,
             "old_reaction": [],
             "new_reaction": [{"type": "emoji", "emoji": emoji}] if emoji else [],
         }
@@ -166,7 +168,12 @@ class TelegramPlatform:
         """A bot is taken out of a group, and told."""
         self.chats.keep_out(bot.id, chat)
         gone = {"status": "kicked", "user": bot.data, "until_date": 0}
-        member = {"chat": self.chats.info(chat), "from": _person(PERSON, "Ada"), "date": EPOCH, "new_chat_member": gone}
+        member = {
+            "chat": self.chats.info(chat),
+            "from": _person(PERSON, "Ada"),
+            "date": self.chats.date,
+            "new_chat_member": gone,
+        }
         bot.updates.put({"my_chat_member": member})
 
     def message_of(self, update_id: int) -> int:
@@ -329,7 +336,7 @@ class TelegramPlatform:
             "message_id": next(self.chats.message_ids),
             "from": _person(person, extra.pop("name", "Ada Lovelace"), extra.pop("username", None)),
             "chat": self.chats.info(chat),
-            "date": EPOCH,
+            "date": self.chats.date,
         }
         if text is not None:
             data |= {"text": text, "entities": _recognised(text)}
