@@ -66,17 +66,7 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import (
-    front_gauges,
-    gauges_of,
-    memories_in,
-    open_archive,
-    open_engine,
-    open_storage,
-    people_in,
-    usage_in,
-    voiced,
-)
+from gateway.parts import open_archive, open_engine, open_storage, voiced
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.reloading import Programs, Source
 from gateway.programs.served import ServedPrograms
@@ -84,6 +74,7 @@ from gateway.programs.tool_servers import remote_secrets
 from gateway.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets
+from gateway.stores import front_gauges, gauges_of, memories_in, people_in, usage_in
 from gateway.voice.speaking import VOICE_TABLE, VoiceCommand
 from gateway.web.app import build_web
 from gateway.web.health import build_health
