@@ -224,10 +224,8 @@ def prune(
                 ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY"), [_step_row(step) for step in steps]
             )
         if old:
-            say_table(
-                ("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY"),
-                [(one.name, when(one.changed_at), str(one.written), "delete", one.rule) for one in old],
-            )
+            rows = [(one.name, when(one.changed_at), str(one.written), "delete", one.rule) for one in old]
+            say_table(("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY"), rows)
         note("Nothing was changed. parley sessions prune --apply does it; a running gateway does it every six hours.")
 
 
