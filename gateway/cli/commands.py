@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.access import app as access
+from gateway.cli.agent import agent
 from gateway.cli.bus import bus
 from gateway.cli.check import check
 from gateway.cli.compile import compile_programs
@@ -63,6 +64,7 @@ app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_
 app.command(short_help="Check the installation, or the files of a program.")(check)
 app.command(short_help="Write parley.toml, .env.example and a first program.")(init)
 app.command(short_help="Show what models were used and what they cost.")(usage)
+app.command(hidden=True)(agent)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
 app.add_typer(tasks, name="tasks")

@@ -154,7 +154,15 @@ async def test_a_task_begins_as_it_was_ordered_and_its_rights_are_on_its_tape() 
 
 
 def child_fact(seq: int, task: str | None = None) -> Fact:
-    what = {"agent": "1000", "class": "R", "pb": "P", "args": {}, "due": 1.0, "deliver": "caller", "depth": 2}
+    what: dict[str, Any] = {
+        "agent": "1000",
+        "class": "R",
+        "pb": "P",
+        "args": {},
+        "due": 1.0,
+        "deliver": "caller",
+        "depth": 2,
+    }
     return fact(seq, "spawn", task=task or task_id(TASK_ID, seq), **what)
 
 
