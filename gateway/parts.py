@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -16,12 +16,12 @@ from gateway.encryption import sealing_of
 from gateway.jobs.erasure import Erasure
 from gateway.jobs.retention import Retention
 from gateway.settings.retention import NO_ARCHIVE
-from gateway.settings.tree import Settings, process_environment
+from gateway.settings.tree import Settings
 from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError
 from runtime.core.files import FileStore
-from runtime.core.texts import Texts
+from runtime.core.ids import SessionId
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubted
 from runtime.stores.archive import Archive
@@ -29,25 +29,27 @@ from runtime.stores.catalog import SessionCatalog
 from runtime.stores.dead_letters import DeadLetters
 from runtime.stores.inbox import NOTICE, InboxEvent
 from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.nodes import NodeStore
 from runtime.stores.reports import ReportStore
 from runtime.stores.schedule_runs import RunStore
 from runtime.stores.schedules import ScheduleStore
 from runtime.stores.usage import UsageStore
+from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
+    from adapters.records import Records
     from gateway.cluster.node import Node
+    from gateway.feedback.ledger import Feedback
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
-    from gateway.outbound.file_source import Files
     from gateway.reports.again import Decisions
     from runtime.language.program import Program
     from runtime.llm.models import Models
     from runtime.memories.books import Memories
     from runtime.sandbox.monty import MontySandbox
-    from runtime.sessions.inbound.received_files import FileIntake
-    from runtime.sessions.node_context import NodeContext
     from runtime.sessions.registry import Registry
+    from runtime.storage.embedded.backup import Backup
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.storage.redis.inbox import RedisInbox
 
@@ -55,6 +57,10 @@ if TYPE_CHECKING:
 _NO_POSTGRES = (
     "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg. Nothing is archived, "
     "and archived sessions cannot continue."
+)
+_NOT_OURS = (
+    "The database is a server of your own (redis_url), so back it up there, and the archive where it is. "
+    "docs/backup.md says how."
 )
 _JAIL_ADVICE = (
     "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/operating.md has more on "
@@ -126,6 +132,28 @@ def own_folder(settings: Settings, name: str) -> Iterator[Path]:
         yield folder
 
 
+def back_up(settings: Settings, file: Path) -> Backup:
+    """Write what the data directory keeps into one file, while its gateway runs or not. Raises ConfigError, and
+    StorageUnavailable where the database changes too fast."""
+    from runtime.storage.embedded.backup import write_backup
+
+    return write_backup(_kept_by_us(settings), file, SystemClock().now())
+
+
+def restore(settings: Settings, file: Path, *, replace: bool) -> Backup:
+    """Put a backup into the data directory, whole or not at all. Raises ConfigError."""
+    from runtime.storage.embedded.backup import restore_backup
+
+    return restore_backup(file, _kept_by_us(settings), SystemClock().now(), replace=replace)
+
+
+def _kept_by_us(settings: Settings) -> Path:
+    """The data directory, where the state is in it."""
+    if settings.redis_url is not None:
+        raise ConfigError(_NOT_OURS)
+    return settings.data_dir
+
+
 @asynccontextmanager
 async def shared_storage(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[Mapping[str, str]]:
     """The database for several processes on this machine; yields the variables that tell them where it is.
@@ -174,6 +202,39 @@ def people_in(connection: RedisConnection, clock: Clock) -> People:
     return People(people, requests, told, clock)
 
 
+def records_in(connection: RedisConnection, table: str) -> Records:
+    """A durable table of texts, from the database."""
+    from runtime.storage.redis.records import RedisRecords
+
+    return RedisRecords(connection, table)
+
+
+def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str], Awaitable[Snapshot | None]]:
+    """The newest snapshot of a session, of a version of the rules, from the database."""
+    from runtime.storage.redis.sessions.store import RedisSessionStore
+
+    return RedisSessionStore(connection).snapshot
+
+
+def shards_in(connection: RedisConnection) -> Shards:
+    """What is known of the shards and nodes, from the database."""
+    from runtime.storage.redis.nodes import RedisNodeStore
+    from runtime.storage.redis.queue_depths import RedisQueueDepths
+    from runtime.storage.redis.shard_view import RedisShardView
+
+    nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
+    view = RedisShardView(connection)
+    return Shards(nodes, fronts, view.holders, view.awake, RedisQueueDepths(connection).waiting)
+
+
+def feedback_in(connection: RedisConnection, clock: Clock) -> Feedback:
+    """What people think of answers, from the database."""
+    from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
+    from runtime.storage.redis.records import RedisRecords
+
+    return Feedback(RedisRecords(connection, FEEDBACK_TABLE), clock)
+
+
 def usage_in(connection: RedisConnection) -> UsageStore:
     """What models were used, from the database."""
     from runtime.storage.redis.usage import RedisUsage
@@ -218,6 +279,17 @@ async def open_archive(settings: Settings, *, on_event: Tell = unheard) -> Async
             return
         async with open_postgres(url, sealing_of(settings)) as database:
             yield database
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """The nodes, who holds which shard, how many sessions are at work, and how many events and pages wait in shards."""
+
+    nodes: NodeStore
+    fronts: NodeStore
+    holders: Callable[[], Awaitable[Mapping[int, str]]]
+    awake: Callable[[], Awaitable[int]]
+    waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,56 +370,12 @@ def memories_in(
 ) -> Memories:
     """What the programs remember of people. Raises ConfigError for a program that says neither yes nor no."""
     from gateway.inbound.memory import OFF_TABLE, RecordedSilence, remembers
+    from gateway.programs.served import AsItIsNow
     from runtime.memories.books import Memories
     from runtime.storage.redis.memories import RedisMemories
     from runtime.storage.redis.records import RedisRecords
 
     own, silence = settings.memory, RecordedSilence(RedisRecords(connection, OFF_TABLE))
-    on = remembers(programs, routes.memory, otherwise=own.on)
+    remembers(programs, routes.memory, otherwise=own.on)
+    on = AsItIsNow(lambda: remembers(programs, routes.memory, otherwise=own.on))
     return Memories(RedisMemories(connection), clock, on, silence, own.limits)
-
-
-def intake_of(
-    settings: Settings, connection: RedisConnection, files: Files, texts: Callable[[str], Texts]
-) -> FileIntake:
-    """Who takes what people send; `texts` are those of a platform."""
-    from gateway.files.intake import IntakeLimits, StoredFileIntake
-    from runtime.files.process import WorkerReader
-    from runtime.files.reading import ReadLimits
-    from runtime.storage.redis.counters import RedisCounters
-    from runtime.storage.redis.files import RedisFileStore
-
-    own = settings.files
-    return StoredFileIntake(
-        files,
-        RedisFileStore(connection, own.bounds),
-        WorkerReader(process_environment(), ReadLimits(text_chars=own.document_chars)),
-        RedisCounters(connection),
-        IntakeLimits(own.per_message, own.per_day),
-        texts,
-        SystemClock(),
-    )
-
-
-def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
-    """The context with who puts recordings into words, and who speaks, where models do."""
-    from gateway.voice.listening import ModelListener
-    from gateway.voice.speaking import VOICE_TABLE, ModelSpeaker
-    from runtime.llm.client import SPEAK, TRANSCRIBE
-    from runtime.storage.redis.counters import RedisCounters
-    from runtime.storage.redis.records import RedisRecords
-
-    ear, mouth, own, tell = models.voice(TRANSCRIBE), models.voice(SPEAK), settings.voice, around.bus.publish
-    if ear is not None and around.intake is not None:
-        listener = ModelListener(
-            *(ear, around.intake, RedisCounters(connection), own.limits, around.allowance),
-            lambda platform: around.on(platform).texts,
-            tell,
-            around.clock,
-        )
-        around = replace(around, listener=listener)
-    if mouth is not None:
-        records = RedisRecords(connection, VOICE_TABLE)
-        speaker = ModelSpeaker(mouth, records, own.spoken_chars, around.allowance, tell, around.clock)
-        around = replace(around, speaker=speaker)
-    return around

@@ -68,6 +68,7 @@ _ALL = (
     Command("programs", Role.MEMBER),
     Command("usage", Role.MEMBER, free=True),
     Command("access", Role.OWNER),
+    Command("reload", Role.OWNER, free=True),
 )
 
 PROGRAM_ROLE = Role.MEMBER

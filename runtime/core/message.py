@@ -20,6 +20,11 @@ Mark = Literal["seen", "queued", "stopped", "failed"]
 """The state of a person's message, shown as a reaction."""
 
 
+Rating = Literal["up", "down", "none", "not_up", "not_down"]
+"""What a reaction says of a message: a thumb up or down, none any more, or that this thumb was taken away while others
+may be there."""
+
+
 class MessageType(StrEnum):
     """The purpose of a message. Extensible: a type unknown to a reader is kept as its text."""
 

@@ -68,6 +68,7 @@ from runtime.sessions.meetings.reports import MeetingReports
 from runtime.sessions.memory.posting import MemoryPosts
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.own_events import OwnEvents
+from runtime.sessions.ratings import Ratings
 from runtime.sessions.schedules.answers import ScheduleAnswers
 from runtime.sessions.schedules.of_programs import maker
 from runtime.sessions.schedules.open_runs import OpenRuns
@@ -226,6 +227,7 @@ def assembled(
         *(task_calls.noted, task_orders.noted, task_work.noted, task_questions.noted, memory_posts.noted),
         spoken_answers.noted,
         Failures(record, journal, tasks, around.reports).noted,
+        Ratings(record, around.bus).noted,
     )
     return Assembly(
         pages,

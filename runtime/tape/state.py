@@ -212,6 +212,8 @@ class SessionState:
     heard: dict[str, HeardState] = field(default_factory=dict)
     said: dict[str, SaidState] = field(default_factory=dict)
     """Messages of people and of agents by the platform's ids, the latest ones."""
+    ratings: dict[str, str] = field(default_factory=dict)
+    """What people think of agents' messages, by `rated`; the latest ones."""
     questions: dict[CallKey, QuestionState] = field(default_factory=dict)
     closed: dict[str, ClosedQuestion] = field(default_factory=dict)
     """Questions by their pages, until their choices are gone."""

@@ -32,9 +32,11 @@ NOT_IMPORTED = {
     "mypy": "a program of make check",
     "pre-commit": "a program before each commit",
     "ruff": "a program of make check",
+    "schemathesis": "its program is started",
     "pytest-randomly": "a plugin",
     "pytest-timeout": "a plugin",
     "types-pyyaml": "types alone",
+    "zensical": "a program of make site",
 }
 
 
