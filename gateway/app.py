@@ -297,6 +297,7 @@ def _entrance(
         inbox=inbox,
         say=outbound.say,
         tell_alone=outbound.tell_alone,
+        answer=outbound.answer,
         mark=outbound.mark,
         bus=foundation.bus,
         texts=foundation.texts,

@@ -25,11 +25,11 @@ from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
 from gateway.console_parts import views_of, with_console
 from gateway.extensions.loading import load_extensions
+from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.isolation.node.isolation import Isolated
 from gateway.isolation.opening import conversations_of
-from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
 from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
 from gateway.models.owners import KINDS, ModelTroubles

@@ -95,6 +95,8 @@ class Entrance:
     places: PlaceStore
     memory: MemoryCommand
     kept: Kept = unheard
+    answer: TellAlone | None = None
+    """Answers a command: for who asked alone, where the platform can, else for everybody there."""
     takes_feedback: bool = True
     """Whether thumbs rate what agents said, or are reactions like others."""
 
@@ -248,7 +250,7 @@ class InboundRouter:
             await self._keep(event, role)
 
     async def _help(self, event: Inbound, role: Role) -> None:
-        await self._entrance.say(event.address, help_text(self._texts, role, self._routes.commands))
+        await self._reply(event, help_text(self._texts, role, self._routes.commands))
 
     async def _change_access(self, event: Inbound, _role: Role) -> None:
         if not self._access.is_private(event):
@@ -260,13 +262,14 @@ class InboundRouter:
         await self._entrance.say(event.address, answer)
 
     async def _memory(self, event: Inbound, _role: Role) -> None:
-        alone = self._entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else None
+        can = isinstance(self._adapter, CanTellAlone)
+        alone = self._entrance.tell_alone if can else self._entrance.answer
         await self._entrance.memory.take(event, await self._serving(event), self._texts, self._entrance.say, alone)
 
     async def _usage(self, event: Inbound, role: Role) -> None:
         """A person's own use; everybody's for an owner, where nobody else reads it."""
         person = None if role is Role.OWNER and self._access.is_private(event) else event.person_id
-        await self._entrance.say(event.address, await self._entrance.ledger.told(person, self._texts))
+        await self._reply(event, await self._entrance.ledger.told(person, self._texts))
 
     async def _programs(self, event: Inbound, role: Role) -> None:
         choices = self._routes.choices(event)
@@ -385,6 +388,13 @@ class InboundRouter:
     def _mark_failed(self, event: Inbound) -> None:
         if event.message_id is not None and event.act in ("message", "edit"):
             self._entrance.mark(event.address, event.message_id, "failed")
+
+    async def _reply(self, event: Inbound, text: str) -> None:
+        """Answer a command."""
+        if event.private or self._entrance.answer is None:
+            await self._entrance.say(event.address, text)
+        else:
+            self._entrance.answer(event.address, event.person_id, text)
 
     async def _tell(self, event: Inbound, key: str, /, **values: object) -> None:
         await self._entrance.say(event.address, self._texts(key, **values))
