@@ -162,6 +162,13 @@ def _rules(settings: Settings, own: PlatformSettings) -> AccessRules:
     )
 
 
+def rules_of(settings: Settings, platform: str) -> AccessRules:
+    """The rules of access to a platform, by its name."""
+    if is_web(platform):
+        return AccessRules("open", owners=frozenset(settings.web.owners), enclosed=True)
+    return _rules(settings, getattr(settings, platform))
+
+
 CATALOG: dict[str, Kind] = {
     "telegram": Kind(_telegram, "PARLEY_TELEGRAM__TOKEN"),
     "slack": Kind(_slack, "PARLEY_SLACK__BOT_TOKEN and PARLEY_SLACK__APP_TOKEN"),
@@ -200,8 +207,7 @@ def platform_names(settings: Settings) -> list[str]:
 
 def listed(ground: Ground, web: WebAdapter) -> Iterator[Listed]:
     """The web chat, which is always on, and every platform that the settings switch on."""
-    own = ground.settings.web
-    yield Listed(web, AccessRules("open", owners=frozenset(own.owners), enclosed=True), exclusive=False)
+    yield Listed(web, rules_of(ground.settings, web.name), exclusive=False)
     for kind in catalog(ground.settings).values():
         made = kind.factory(ground)
         if made is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,13 +14,17 @@ from pydantic import SecretStr
 from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, People, Request
 from gateway.encryption import sealing_of
 from gateway.jobs.erasure import Erasure
+from gateway.jobs.notebook_retention import NotebookRetention
 from gateway.jobs.retention import Retention
+from gateway.jobs.runner import Job
 from gateway.settings.retention import NO_ARCHIVE
 from gateway.settings.tree import Settings, process_environment
+from runtime.bus import Bus
 from runtime.core.background import beside
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.errors import ConfigError
 from runtime.core.files import FileStore
+from runtime.core.ids import SessionId
 from runtime.core.texts import Texts
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubted
@@ -34,10 +38,12 @@ from runtime.stores.reports import ReportStore
 from runtime.stores.schedule_runs import RunStore
 from runtime.stores.schedules import ScheduleStore
 from runtime.stores.usage import UsageStore
+from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
     from adapters.records import Records
+    from gateway.clients.feed import Feed
     from gateway.cluster.node import Node
     from gateway.inbound.routing import Routes
     from gateway.observability.gauges import Gauges
@@ -53,6 +59,7 @@ if TYPE_CHECKING:
     from runtime.storage.embedded.backup import Backup
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.storage.redis.inbox import RedisInbox
+    from runtime.stores.inbox import Inbox
 
 
 _NO_POSTGRES = (
@@ -210,6 +217,13 @@ def records_in(connection: RedisConnection, table: str) -> Records:
     return RedisRecords(connection, table)
 
 
+def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str], Awaitable[Snapshot | None]]:
+    """The newest snapshot of a session, of a version of the rules, from the database."""
+    from runtime.storage.redis.sessions.store import RedisSessionStore
+
+    return RedisSessionStore(connection).snapshot
+
+
 def shards_in(connection: RedisConnection) -> Shards:
     """What is known of the shards and nodes, from the database."""
     from runtime.storage.redis.nodes import RedisNodeStore
@@ -238,6 +252,13 @@ async def tell_later(connection: RedisConnection, request: Request, text: str) -
     id_, now = f"access.{request.code}", SystemClock().now()
     notice = InboxEvent(id_, request.address, request.person_id, request.name, text, now, kind=NOTICE)
     await RedisInbox(connection).add(notice)
+
+
+def inbox_in(connection: RedisConnection) -> Inbox:
+    """The inboxes of conversations, in the database."""
+    from runtime.storage.redis.inbox import RedisInbox
+
+    return RedisInbox(connection)
 
 
 @asynccontextmanager
@@ -288,11 +309,16 @@ class Keeping:
     files: FileStore
     erasure: Erasure
     retention: Retention
+    notebooks: NotebookRetention
     places: PlaceStore
     schedules: ScheduleStore
     runs: RunStore
     inbox: RedisInbox
     reports: ReportStore
+
+    def jobs(self, bus: Bus) -> Sequence[Job]:
+        """The work that the rules of `[retention]` make."""
+        return self.retention.job(bus), self.notebooks.job(bus)
 
 
 def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
@@ -300,6 +326,7 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     from adapters.web.acts import PLATFORM
     from runtime.storage.redis.files import RedisFileStore
     from runtime.storage.redis.inbox import RedisInbox
+    from runtime.storage.redis.notebooks.store import RedisNotebooks
     from runtime.storage.redis.places import RedisPlaceStore
     from runtime.storage.redis.reports import RedisReports
     from runtime.storage.redis.schedule_runs import RedisRuns
@@ -314,10 +341,22 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     erasure = Erasure(catalog, tapes, traces, places, lambda address: address.platform == PLATFORM)
     cold, files = None if archive is None else catalog, RedisFileStore(connection, settings.files.bounds)
     retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
+    kept = RedisNotebooks(connection, tapes.news)
+    notebooks = NotebookRetention(kept, settings.retention.notebooks_days, SystemClock())
     return Keeping(
-        *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, places),
+        *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, notebooks, places),
         *(RedisSchedules(connection), RedisRuns(connection), RedisInbox(connection), RedisReports(connection)),
     )
+
+
+def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
+    """The events of all shards for the clients of this process."""
+    from gateway.clients.feed import Feed
+    from gateway.clients.readers import READERS_TABLE, Readers
+    from runtime.storage.redis.event_log import RedisEventLog
+    from runtime.storage.redis.records import RedisRecords
+
+    return Feed(RedisEventLog(connection), Readers(RedisRecords(connection, READERS_TABLE), clock))
 
 
 def decisions_of(keeping: Keeping) -> Decisions:
@@ -356,12 +395,14 @@ def memories_in(
 ) -> Memories:
     """What the programs remember of people. Raises ConfigError for a program that says neither yes nor no."""
     from gateway.inbound.memory import OFF_TABLE, RecordedSilence, remembers
+    from gateway.programs.served import AsItIsNow
     from runtime.memories.books import Memories
     from runtime.storage.redis.memories import RedisMemories
     from runtime.storage.redis.records import RedisRecords
 
     own, silence = settings.memory, RecordedSilence(RedisRecords(connection, OFF_TABLE))
-    on = remembers(programs, routes.memory, otherwise=own.on)
+    remembers(programs, routes.memory, otherwise=own.on)
+    on = AsItIsNow(lambda: remembers(programs, routes.memory, otherwise=own.on))
     return Memories(RedisMemories(connection), clock, on, silence, own.limits)
 
 
@@ -388,18 +429,24 @@ def intake_of(
 
 
 def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
-    """The context with who puts recordings into words, where a model does."""
+    """The context with who puts recordings into words, and who speaks, where models do."""
     from gateway.voice.listening import ModelListener
-    from runtime.llm.client import TRANSCRIBE
+    from gateway.voice.speaking import VOICE_TABLE, ModelSpeaker
+    from runtime.llm.client import SPEAK, TRANSCRIBE
     from runtime.storage.redis.counters import RedisCounters
+    from runtime.storage.redis.records import RedisRecords
 
-    model = models.voice(TRANSCRIBE)
-    if model is None or around.intake is None:
-        return around
-    listener = ModelListener(
-        *(model, around.intake, RedisCounters(connection), settings.voice.limits, around.allowance),
-        lambda platform: around.on(platform).texts,
-        around.bus.publish,
-        around.clock,
-    )
-    return replace(around, listener=listener)
+    ear, mouth, own, tell = models.voice(TRANSCRIBE), models.voice(SPEAK), settings.voice, around.bus.publish
+    if ear is not None and around.intake is not None:
+        listener = ModelListener(
+            *(ear, around.intake, RedisCounters(connection), own.limits, around.allowance),
+            lambda platform: around.on(platform).texts,
+            tell,
+            around.clock,
+        )
+        around = replace(around, listener=listener)
+    if mouth is not None:
+        records = RedisRecords(connection, VOICE_TABLE)
+        speaker = ModelSpeaker(mouth, records, own.spoken_chars, around.allowance, tell, around.clock)
+        around = replace(around, speaker=speaker)
+    return around

@@ -6,7 +6,7 @@ event ──> may they? ──> a command of ours? ──> too long? over a limi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -20,10 +20,11 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
+from gateway.inbound.hooks import Kept, Reload, nothing_to_reload, unheard
 from gateway.inbound.keeping import inbox_event, kind_of
 from gateway.inbound.late import LateMessages
-from gateway.inbound.memory import MemoryCommand
 from gateway.inbound.origins import Origins
+from gateway.inbound.personal import PersonalCommand
 from gateway.inbound.routing import Routes
 from gateway.inbound.sanitizing import says_something, tidied
 from gateway.inbound.usage_limits import Limits
@@ -38,7 +39,7 @@ from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 from runtime.events.service import AccessPaired, AccessRefused
 from runtime.events.talk import AdapterConnected, MessageAdmitted
-from runtime.stores.inbox import Inbox, InboxEvent
+from runtime.stores.inbox import Inbox
 from runtime.stores.meeting_places import HeldMeeting, PlaceStore
 
 MAX_OWNERS = 3
@@ -62,20 +63,14 @@ class Say(Protocol):
 TellAlone = Callable[[Address, str, str], object]
 """Tells one person of a conversation something in private, where the platform can."""
 
-Kept = Callable[[InboxEvent], None]
-"""Hears of each event that is in an inbox now."""
-
 PutMark = Callable[[Address, str, Mark | None], object]
 """Puts a reaction on a person's message, where the platform can."""
 
 
-def unheard(_event: InboxEvent) -> None:
-    """Nobody hears of it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message."""
+    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message. `answer`
+    answers a command, for who asked alone where the platform can. `takes_feedback`: thumbs rate what agents said."""
 
     inbox: Inbox
     say: Say
@@ -93,12 +88,11 @@ class Entrance:
     decisions: Decisions
     message_chars: int
     places: PlaceStore
-    memory: MemoryCommand
+    personal: Mapping[str, PersonalCommand]
     kept: Kept = unheard
+    reload: Reload = nothing_to_reload
     answer: TellAlone | None = None
-    """Answers a command: for who asked alone, where the platform can, else for everybody there."""
     takes_feedback: bool = True
-    """Whether thumbs rate what agents said, or are reactions like others."""
 
 
 class InboundRouter:
@@ -114,8 +108,10 @@ class InboundRouter:
         self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
-        own = (self._help, self._change_access, self._programs, self._usage, self._memory)
-        self.own_commands = dict(zip(("help", "access", "programs", "usage", "memory"), own, strict=True))
+        own = (self._help, self._change_access, self._programs, self._usage, self._reload)
+        theirs = [self._personal] * len(entrance.personal)
+        names = ("help", "access", "programs", "usage", "reload", *entrance.personal)
+        self.own_commands = dict(zip(names, (*own, *theirs), strict=True))
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
@@ -261,10 +257,16 @@ class InboundRouter:
             await self._entrance.say(approved.address, self._texts("access.approved"))
         await self._entrance.say(event.address, answer)
 
-    async def _memory(self, event: Inbound, _role: Role) -> None:
-        can = isinstance(self._adapter, CanTellAlone)
-        alone = self._entrance.tell_alone if can else self._entrance.answer
-        await self._entrance.memory.take(event, await self._serving(event), self._texts, self._entrance.say, alone)
+    async def _personal(self, event: Inbound, _role: Role) -> None:
+        """A command about who gives it."""
+        entrance = self._entrance
+        alone = entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else entrance.answer
+        carry_out, program = entrance.personal[event.command or ""], await self._serving(event)
+        await carry_out(event, program, self._texts, entrance.say, alone)
+
+    async def _reload(self, event: Inbound, _role: Role) -> None:
+        private = self._access.is_private(event)
+        await self._entrance.say(event.address, await self._entrance.reload(self._texts, private))
 
     async def _usage(self, event: Inbound, role: Role) -> None:
         """A person's own use; everybody's for an owner, where nobody else reads it."""
@@ -334,9 +336,8 @@ class InboundRouter:
             if event.command in self._routes.commands:
                 kind = "new"
             kind = kind or kind_of(event)
-            event = event if self._entrance.takes_feedback else replace(event, rating=None)
-            kept = inbox_event(event, kind, event.text if text is None else text, program)
-            kept = replace(kept, by_owner=role is Role.OWNER)
+            said, rated = event.text if text is None else text, self._entrance.takes_feedback
+            kept = replace(inbox_event(event, kind, said, program, rated=rated), by_owner=role is Role.OWNER)
             held = await self._held(event)
             if held is not None:
                 kept = replace(kept, address=held.home, place=event.address)
@@ -390,7 +391,6 @@ class InboundRouter:
             self._entrance.mark(event.address, event.message_id, "failed")
 
     async def _reply(self, event: Inbound, text: str) -> None:
-        """Answer a command."""
         if event.private or self._entrance.answer is None:
             await self._entrance.say(event.address, text)
         else:

@@ -7,11 +7,11 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.requests import answer, number
 from gateway.overview.sources import Sources
-from runtime.core.errors import ArchiveUnavailable, TapeConflict
+from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import KnownSession
 from runtime.tape.facts.pages import PageFinished
@@ -56,7 +56,7 @@ class SessionRoutes:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
 
-    async def list(self, request: Request) -> Response:
+    async def some(self, request: Request) -> Response:
         """Some sessions after a mark. `words`: with what was said last, for who may read it."""
         client, query = self._sources.reader(request), request.query_params
         limit = int(number(request, "limit", 50, MOST)) or 1
@@ -72,10 +72,36 @@ class SessionRoutes:
     async def look(self, request: Request) -> Response:
         """One session."""
         self._sources.reader(request)
-        known = await self._sources.catalog.find(SessionId(str(request.path_params["session"])))
+        known = await self._sources.catalog.find(_session_in(request))
         if known is None:
             raise HTTPException(404, "There is no such session.")
         return answer(session_data(known))
+
+    async def stop(self, request: Request) -> Response:
+        """Stop everything that a session does."""
+        client = self._sources.writer(request)
+        return answer(await self._sources.journals.stop(client, _session_in(request)), 202)
+
+    async def delete(self, request: Request) -> Response:
+        """Delete a session for good, which does not work now."""
+        self._sources.writer(request)
+        try:
+            there = await self._sources.delete(_session_in(request))
+        except SessionBusy as error:
+            raise HTTPException(409, "The session is at work. Stop it first.") from error
+        if not there:
+            raise HTTPException(404, "There is no such session.")
+        return answer({"session": _session_in(request)})
+
+    async def export(self, request: Request) -> Response:
+        """A session as a file, which `parley sessions import` takes. It needs the scope `content`."""
+        client, id_ = self._sources.reader(request), _session_in(request)
+        if not client.scopes.content:
+            raise HTTPException(403, f"{client.name} has no scope content.")
+        if await self._sources.catalog.find(id_) is None:
+            raise HTTPException(404, "There is no such session.")
+        headers = {"content-disposition": f'attachment; filename="{id_}.jsonl"', "cache-control": "no-store"}
+        return StreamingResponse(self._sources.export(id_), media_type="application/x-ndjson", headers=headers)
 
     async def _some(self, after: str, limit: int, wanted: _Wanted) -> tuple[list[KnownSession], str]:
         """The sessions and the next mark. Where some are sought, all of a page that fit are given."""
@@ -110,6 +136,10 @@ class SessionRoutes:
         except (ArchiveUnavailable, TapeConflict, LookupError):
             return {"last": last, "people": list(people)}
         return {"last": last, "people": list(people)}
+
+
+def _session_in(request: Request) -> SessionId:
+    return SessionId(str(request.path_params["session"]))
 
 
 def session_data(known: KnownSession) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.retention import RetentionSettings
-from gateway.settings.routes import Busy, RouteSettings, read_routes
+from gateway.settings.routes import Busy, ProgramSettings, RouteSettings, read_routes
 from gateway.settings.schedules import ScheduleSettings
 from gateway.settings.sources import (
     CONFIG_VARIABLE,
@@ -87,6 +87,7 @@ class Settings(BaseSettings):
     busy: Busy = "queue"
     route: tuple[RouteSettings, ...] = ()
     cron: tuple[CronSettings, ...] = ()
+    programs: ProgramSettings = ProgramSettings()
     extensions: ExtensionSettings = ExtensionSettings()
     access: AccessSettings = AccessSettings()
     web: WebSettings = WebSettings()
@@ -163,8 +164,7 @@ def load(
     """The settings in force. `flags` are dotted keys; `environment` and `directory` are this process's unless given.
     `sections` are those of extensions.
 
-    Raises ConfigError: the key, its place, its value (masked where secret) and what to do.
-    """
+    Raises ConfigError: the key, its place, its value (masked where secret) and what to do."""
     variables = os.environ if environment is None else environment
     here = Path.cwd() if directory is None else directory
     toml = _config_path(config, variables, here)
@@ -228,8 +228,7 @@ def changed(settings: Settings) -> dict[str, str]:
 
 def environment_keys(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> frozenset[str]:
     """The names of model providers' own variables (`…_API_KEY`, OLLAMA_HOST) in the environment, in .env, and among
-    those hidden from this process.
-    """
+    those hidden from this process."""
     variables = _variables(environment, directory)
     theirs = {name for name, value in variables.items() if value and _is_providers(name)}
     return frozenset(theirs | hidden_keys(variables).keys())
@@ -243,8 +242,7 @@ def remote_variables(
 ) -> dict[str, str]:
     """The variables that programs name for their remote agents, by name: from files, the environment or .env.
 
-    Unset ones are left out. Raises ConfigError for a file that cannot be read.
-    """
+    Unset ones are left out. Raises ConfigError for a file that cannot be read."""
     wanted, variables = list(names), _variables(environment, directory)
     hidden = {name: read_key(file) for name, file in hidden_keys(variables).items() if name in wanted}
     return settings.remote.named(wanted, {**variables, **hidden})

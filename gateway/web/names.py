@@ -40,7 +40,6 @@ class ReservedNames:
         return likeness(name) in self._likenesses
 
 
-def names_of_agents(programs: Iterable[Program]) -> ReservedNames:
-    """The names of the programs' agents, and our own."""
-    agents = (agent for program in programs for agent in program.agents)
-    return ReservedNames(agent.name for agent in agents if agent.kind is not AgentKind.HUMAN)
+def names_of_agents(programs: Iterable[Program]) -> set[str]:
+    """The names of all agents of these programs that are no people."""
+    return {agent.name for program in programs for agent in program.agents if agent.kind is not AgentKind.HUMAN}

@@ -49,8 +49,8 @@ class Session:
         succession: Succession | None = None,
         version: Program | None = None,
     ) -> None:
-        """`succession` says how a session that the store does not have continues its parent. `version` stands in for the
-        program as it is served now."""
+        """`succession` says how a session that the store does not have continues its parent. `version` stands in for
+        the program as it is served now."""
         self.record = record
         self._lease = lease
         self._around = around
@@ -187,8 +187,10 @@ class Session:
             self._go_on(self._succession, first)
         if self._broken is None and not self._journal.state.ended:
             await self.in_use.take_up(self._journal.state.program, self._parts.continuity)
-        if self.in_use.reverts_to is not None:
-            return
+        if self.in_use.reverts_to is None:
+            await self._resume()
+
+    async def _resume(self) -> None:
         if self._journal.state.ended:
             self._parts.loops.restore()  # for what was said to other processes
         elif self._broken is not None:

@@ -23,12 +23,12 @@ from runtime.tape.people_state import (
     QuestionState,
     SaidState,
     ThreadState,
-    VoiceState,
     plain_name,
 )
 from runtime.tape.reminder_state import ReminderState
 from runtime.tape.run_state import FailureState, RunState
 from runtime.tape.task_state import OrderState, TaskState
+from runtime.tape.voice_state import Voices
 
 MAX_HISTORY = 100
 """Messages of a meeting that are remembered for those who come later."""
@@ -223,8 +223,7 @@ class SessionState:
     """Where people's messages are, by the platform's ids, if not in the session's own conversation; the latest ones."""
     files: list[Attachment] = field(default_factory=list)
     """What people sent, the latest last; the oldest are forgotten beyond `MAX_FILES`."""
-    voices: dict[str, VoiceState] = field(default_factory=dict)
-    """What was spoken, by the pages that quote it; the oldest are forgotten beyond `MAX_VOICES`."""
+    voices: Voices = field(default_factory=Voices)
     exchanges: list[ExchangeState] = field(default_factory=list)
     """The latest last; the oldest are forgotten beyond `MAX_EXCHANGES`."""
     threads: dict[str, ThreadState] = field(default_factory=dict)
@@ -319,7 +318,12 @@ class SessionState:
     def restless(self) -> bool:
         """Whether there is work to do now: a frame waits neither for people nor for a time, or a result is to come."""
         if self.ended:
-            return self.home is not None or self.unposted() or self.owes() or bool(self.runs or self.failures)
+            return (
+                self.home is not None
+                or self.unposted()
+                or self.owes()
+                or bool(self.runs or self.failures or self.voices.speeches)
+            )
         return self.owes_word() or self.owes() or (self.broken is None and self.at_work())
 
     def unposted(self) -> bool:
@@ -346,8 +350,8 @@ class SessionState:
         return answers or tells or any(task.to_post for task in self.tasks.values())
 
     def owes_word(self) -> bool:
-        """Whether others are to hear of a failure, or how a run ended if no work goes on."""
-        return bool(self.failures) or self.runs_to_end()
+        """Whether others are to hear of a failure, or how a run ended if no work goes on, or people a spoken answer."""
+        return bool(self.failures or self.voices.speeches) or self.runs_to_end()
 
     def runs_to_end(self) -> bool:
         """Whether there are runs of schedules for which nothing waits that comes by itself: a time, or a task."""

@@ -21,7 +21,8 @@ from gateway.clients.scopes import scopes_from
 from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.console.door import ASKS, ConsoleDoor
 from gateway.console.logins import Logins
-from gateway.console_parts import views_of
+from gateway.console_parts import bus_views, tape_views
+from gateway.jobs.schedules import Schedule
 from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
@@ -31,6 +32,7 @@ from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
+from runtime.core.texts import Texts, english
 from runtime.events.happening import Event
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
@@ -58,6 +60,9 @@ class ConsoleGround:
     archive: Archive | None = None
     clock: SystemClock = field(default_factory=SystemClock)
     bus: Bus = field(default_factory=lambda: Bus(SystemClock()))
+    programs: Mapping[str, Program] = field(default_factory=dict)
+    schedules: Sequence[Schedule] = ()
+    texts: Texts = field(default_factory=english)
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,7 @@ async def console(
     """Serve until the block ends. `clients` are scopes by name; the token of each is `a-token-of-<name>`."""
     async with AsyncExitStack() as stack:
         connection = await stack.enter_async_context(open_connection(socket, patience_s=20))
-        ground = ConsoleGround(connection)
+        ground = ConsoleGround(connection, programs=programs or {})
         told: list[Event] = []
         ground.bus.subscribe("*", told.append)
         clock, inbox, sessions = ground.clock, RedisInbox(connection), RedisSessionStore(connection)
@@ -108,10 +113,10 @@ async def console(
         bus = ClientBus(
             admission,
             feed,
-            TaskService(feed, TaskDoor(programs or {}, sessions, inbox, inbox.knows, clock, TaskLimits())),
+            TaskService(feed, TaskDoor(ground.programs, sessions, inbox, inbox.knows, clock, TaskLimits())),
             Registers(nodes.living, fronts.living, catalog, []),
             clock,
-            views=views_of(ground, admission),
+            views=bus_views(ground, admission),
         )
         notebooks = RedisNotebooks(connection, sessions.news, notebooks=10, entries=100)
         folder = Path(stack.enter_context(TemporaryDirectory()))
@@ -123,6 +128,7 @@ async def console(
             Journals(catalog, inbox, inbox.knows, clock),
             search,
             clock,
+            tape_views(ground, admission),
         )
         logins = Logins(PASSWORDS, MemoryRecords(), clock)
         door = ConsoleDoor(logins, clock, ground.bus.publish, acts)

@@ -20,6 +20,7 @@ from gateway.inbound.routing import Route, Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.models.usage import Ledger
 from gateway.settings.limits import LimitSettings
+from gateway.voice.speaking import VoiceCommand
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.message import Choice, Mark
@@ -150,7 +151,10 @@ class Door:
             decisions=cast("Any", self.decisions),
             message_chars=20,
             places=self.places,
-            memory=MemoryCommand(remembered),
+            personal={
+                "memory": MemoryCommand(remembered).take,
+                "voice": VoiceCommand(MemoryRecords(), speaks=True).take,
+            },
             takes_feedback=takes_feedback,
             answer=self._answer if answers_alone else None,
         )
