@@ -46,7 +46,7 @@ from gateway.foundation import (
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.hooks import Kept, unheard
-from gateway.inbound.late import LateMessages
+from gateway.inbound.late import late_messages
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.scheduled import ScheduledMessages
@@ -295,6 +295,7 @@ def _entrance(
         inbox=inbox,
         say=outbound.say,
         tell_alone=outbound.tell_alone,
+        answer=outbound.answer,
         mark=outbound.mark,
         bus=foundation.bus,
         texts=foundation.texts,
@@ -325,10 +326,7 @@ async def _platforms(
     for one in chosen:
         access = Access(one.adapter.name, one.rules, people, clock)
         await access.open()
-        late = None
-        if one.max_age_s is not None:
-            table = records(f"late:{one.adapter.name}")
-            late = LateMessages(table, entrance.inbox, clock, entrance.texts, one.max_age_s)
+        late = late_messages(one.adapter.name, one.max_age_s, records, entrance.inbox, clock, entrance.texts)
         router = InboundRouter(one.adapter, access, entrance, late)
         platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
     return platforms
