@@ -9,7 +9,7 @@ import {Strip, momentOf} from "./strip.js";
 import {html, useEffect, useMemo, useRef, useState} from "./ui.js";
 import {ago, bringIntoView, count, exact, plural, time} from "./words.js";
 
-const AT_ONCE = 2000;
+const AT_ONCE = 1000;
 
 export function Session({rest, query}) {
   const id = rest[0] ?? "";
