@@ -12,7 +12,7 @@ def lsp(config: ConfigOption = None) -> None:
     """Serve an editor over standard input and output, until it ends."""
     with plain_errors():
         try:
-            from gateway.editor.server import build_server
+            from gateway.cli.editor.server import build_server
         except ModuleNotFoundError as error:
             if error.name not in ("pygls", "lsprotocol"):
                 raise

@@ -11,8 +11,8 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 from pygls.workspace import TextDocument
 
-from gateway.editor.analysis import Analysis, Entry, NotRenamed, analyse
-from gateway.editor.places import Place
+from gateway.cli.editor.analysis import Analysis, Entry, NotRenamed, analyse
+from gateway.cli.editor.places import Place
 from gateway.version import VERSION
 from runtime.language.diagnostics import Diagnostic, Span
 

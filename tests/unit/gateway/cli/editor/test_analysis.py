@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.editor.analysis import Analysis, NotRenamed, analyse
+from gateway.cli.editor.analysis import Analysis, NotRenamed, analyse
 from runtime.language.diagnostics import Span
 
 pytestmark = pytest.mark.anyio

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gateway.cli.editor.places import Place, name_at, section_of, uses, variables
 from gateway.cli.output.diagnosis import warnings_of
 from gateway.cli.output.explanation import explanation_of
-from gateway.editor.places import Place, name_at, section_of, uses, variables
 from runtime.core.errors import ParleyError
 from runtime.execution.calls.table import SIGNATURES
 from runtime.execution.free.prompt import signature
