@@ -41,6 +41,8 @@ class ClientBus:
     clock: Clock
     doors: Sequence[BaseRoute] = ()
     """The routes of the standards by which clients order tasks as well, to be mounted beside the bus."""
+    views: Sequence[BaseRoute] = ()
+    """Further routes of the bus: what there is to see of the whole gateway."""
 
     def app(self) -> Starlette:
         """The application, to be mounted at `PREFIX`."""
@@ -58,6 +60,7 @@ class ClientBus:
             Route("/tasks/{task}/result", tasks.result, methods=["GET"]),
             Route("/tasks/{task}/cancel", tasks.cancel, methods=["POST"]),
             Route("/tasks/{task}/messages", tasks.speak, methods=["POST"]),
+            *self.views,
             *(Route(f"/{name}", _document(name), methods=["GET"]) for name in DOCUMENTS),
         ]
         return Starlette(routes=routes, exception_handlers={HTTPException: refused})

@@ -30,6 +30,7 @@ from gateway.clients.feed import Feed
 from gateway.clients.readers import Reader, Readers
 from gateway.clients.scopes import scopes_from
 from gateway.clients.task_service import TaskDoor, TaskService
+from gateway.console_parts import bus_views
 from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock
@@ -52,6 +53,7 @@ from runtime.tape.tape import Fact, agent_tape
 from runtime.tape.view import AGENT_DONE, HUMAN_MESSAGE
 from tests.contract.storage_samples import NODE, T0, beginning, shard_lease
 from tests.fakes.clock import FakeClock
+from tests.fakes.console import ConsoleGround
 from tests.fakes.memory.rooms import MemoryRoomStore
 from tests.unit.runtime.sessions import programs as small
 
@@ -131,8 +133,9 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         sessions = RedisSessionStore(connection)
         feed = Feed(log, Readers(RedisRecords(connection, READERS), clock))
         catalog = RedisSessionCatalog(connection)
+        admission = Admission({name: token_of(name) for name in clients}, scopes, FakeClock())
         made = ClientBus(
-            Admission({name: token_of(name) for name in clients}, scopes, FakeClock()),
+            admission,
             feed,
             TaskService(feed, TaskDoor(programs, sessions, inbox, inbox.knows, clock, LIMITS)),
             Registers(
@@ -142,6 +145,7 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
                 ["scout"],
             ),
             clock,
+            views=bus_views(ConsoleGround(connection), admission),
         )
         leases = RedisLeaseStore(connection)
         lease = await shard_lease(leases)
