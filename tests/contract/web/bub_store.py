@@ -5,6 +5,7 @@ Usage: bub_store.py FOLDER. Each line on standard input is a request, and gets o
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -13,9 +14,7 @@ from typing import Any
 
 def main() -> None:
     """Answer until the input ends."""
-    from bub.store import FileTapeStore, TapeQuery  # type: ignore[import-not-found]
-    from bub.tape import TapeEntry  # type: ignore[import-not-found]
-
+    stores, tapes = importlib.import_module("bub.store"), importlib.import_module("bub.tape")
     folder = Path(sys.argv[1])
 
     def told(entry: Any) -> dict[str, Any]:
@@ -23,14 +22,14 @@ def main() -> None:
 
     for line in sys.stdin:
         asked: dict[str, Any] = json.loads(line)
-        store = FileTapeStore(folder)
+        store = stores.FileTapeStore(folder)
         if "append" in asked:
             for entry in asked["append"]:
-                made = TapeEntry(0, entry["kind"], entry["payload"], entry["meta"], entry["date"])
+                made = tapes.TapeEntry(0, entry["kind"], entry["payload"], entry["meta"], entry["date"])
                 store.append(asked["tape"], made)
             answer: Any = [path.read_text() for path in folder.glob("*.jsonl")]
         else:
-            query = TapeQuery(asked["tape"], store)
+            query = stores.TapeQuery(asked["tape"], store)
             if "after" in asked:
                 query = query.last_anchor() if asked["after"] == "*" else query.after_anchor(asked["after"])
             if "kinds" in asked:
