@@ -23,12 +23,12 @@ from tests.e2e.web.test_tapes import append
 from tests.e2e.web.test_tapes import settings as tape_clients
 from tests.fakes.ports import free_port
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240 * max(1, int(os.environ.get("PARLEY_TEST_ORDERS", "1")) // 2))]
-
 ROLES = ("front", "agents", "bus", "tape")
 ALL = tuple(permutations(ROLES))
 ORDERS = random.Random(7).sample(ALL, int(os.environ.get("PARLEY_TEST_ORDERS", "1")))
 """Some of the 24 orders: one costs as much as eight gateways, so all of them are for PARLEY_TEST_ORDERS=24."""
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300 * len(ORDERS))]
 
 
 def _shows(room: Room, text: str) -> bool:
