@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet --retries 10 --timeout 60 install --require-hashes
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench chaos eval clean pins
+.PHONY: help run test check bench chaos eval site clean pins
 
 help: ## Show this list.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -18,12 +18,13 @@ test: $(VENV)/.installed-dev ## Run all tests.
 	@scripts/install-test-tools.sh
 	@scripts/run-tests.sh $(BIN)/python $(TESTS)
 
-check: $(VENV)/.installed-dev ## Format, lint, types, layers and dependencies.
+check: $(VENV)/.installed-dev ## Format, lint, types, layers, dependencies, and the documentation as a site.
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest tests/architecture/test_dependencies.py
+	@$(BIN)/python scripts/build_site.py site
 
 chaos: $(VENV)/.installed-dev ## Break everything for MINUTES=10 and print what people saw; SEED=1 for a seed.
 	@$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1) $(if $(ROUNDS),--rounds $(ROUNDS)) $(CHAOS)
@@ -33,6 +34,9 @@ bench: $(VENV)/.installed-dev ## Print how fast it is, each figure beside its fl
 
 eval: $(VENV)/.installed ## Run 24 small programs on scripted replies; MODEL=… URL=… TIMES=… ONLY=… RESULTS=… for a real model.
 	@$(BIN)/python -m evals $(if $(MODEL),--model $(MODEL)) $(if $(URL),--url $(URL)) $(if $(TIMES),--times $(TIMES)) $(if $(ONLY),--only $(ONLY)) $(if $(RESULTS),--results $(RESULTS)) $(EVAL)
+
+site: $(VENV)/.installed-dev ## Build the documentation as a site in site/, for any web server.
+	@$(BIN)/python scripts/build_site.py site
 
 clean: ## Remove the environment and every cache; state is kept.
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist

@@ -10,7 +10,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from adapters.capabilities import Budget, Capabilities
 from runtime.core.address import Address, Speaker
-from runtime.core.message import Attachment, Choice, Mark, Quote
+from runtime.core.message import Attachment, Choice, Mark, Quote, Rating
 
 Act = Literal["message", "edit", "deletion", "reaction", "choice"]
 """The kind of a person's event: a message, an edit, a deletion, a reaction, a press of a choice."""
@@ -38,6 +38,7 @@ class Inbound:
     choice. `quote` is what the message replies to. `space` is the workspace or server it happened in, and `language`
     the person's (`de`, `pt-BR`), where the platform tells. `program` is asked for by name, `choice` is `Choice.id`:
     of the choice that was pressed, or of the free one that a message answers.
+    `rating` is what a reaction says of the message, where it says anything.
     `outsider`: the person does not belong to `space` and only shares a channel with it.
     """
 
@@ -59,6 +60,7 @@ class Inbound:
     program: str | None = None
     choice: str | None = None
     outsider: bool = False
+    rating: Rating | None = None
 
 
 Admits = Callable[[Inbound], Awaitable[str | None]]
@@ -198,10 +200,16 @@ class HearsShare(Protocol):
 
 @runtime_checkable
 class CanDoubt(Protocol):
-    """Knows from its own memory that some messages cannot be there yet, and does not look for them."""
+    """Looks for a message before it posts it, unless it knows from its own memory that it cannot be there yet."""
 
     def doubt(self, nonce: str, /) -> None:
         """Another process may have posted the message with this nonce: the next `send` looks for it."""
+        ...
+
+    def unless(self, nonce: str, away: Callable[[], bool], /) -> None:
+        """After it looked, the next `send` of this nonce posts nothing if its conversation is `away`, another process's
+        by then, and raises OutcomeUncertain.
+        """
         ...
 
 

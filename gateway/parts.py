@@ -4,56 +4,41 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, People, Request
 from gateway.encryption import sealing_of
-from gateway.jobs.erasure import Erasure
-from gateway.jobs.retention import Retention
 from gateway.settings.retention import NO_ARCHIVE
 from gateway.settings.tree import Settings, process_environment
 from runtime.core.background import beside
-from runtime.core.clock import Clock, SystemClock
+from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
-from runtime.core.files import FileStore
 from runtime.core.texts import Texts
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubted
 from runtime.stores.archive import Archive
-from runtime.stores.catalog import SessionCatalog
-from runtime.stores.dead_letters import DeadLetters
-from runtime.stores.inbox import NOTICE, InboxEvent
-from runtime.stores.meeting_places import PlaceStore
-from runtime.stores.reports import ReportStore
-from runtime.stores.schedule_runs import RunStore
-from runtime.stores.schedules import ScheduleStore
-from runtime.stores.usage import UsageStore
-from runtime.tape.tape import TapeReader
 
 if TYPE_CHECKING:
-    from gateway.cluster.node import Node
-    from gateway.inbound.routing import Routes
-    from gateway.observability.gauges import Gauges
     from gateway.outbound.file_source import Files
-    from gateway.reports.again import Decisions
-    from runtime.language.program import Program
     from runtime.llm.models import Models
-    from runtime.memories.books import Memories
     from runtime.sandbox.monty import MontySandbox
     from runtime.sessions.inbound.received_files import FileIntake
-    from runtime.sessions.registry import Registry
+    from runtime.sessions.node_context import NodeContext
+    from runtime.storage.embedded.backup import Backup
     from runtime.storage.redis.client.connection import RedisConnection
-    from runtime.storage.redis.inbox import RedisInbox
 
 
 _NO_POSTGRES = (
     "retention.archive_url names PostgreSQL, which needs one more package: pip install asyncpg. Nothing is archived, "
     "and archived sessions cannot continue."
+)
+_NOT_OURS = (
+    "The database is a server of your own (redis_url), so back it up there, and the archive where it is. "
+    "docs/backup.md says how."
 )
 _JAIL_ADVICE = (
     "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/operating.md has more on "
@@ -125,6 +110,28 @@ def own_folder(settings: Settings, name: str) -> Iterator[Path]:
         yield folder
 
 
+def back_up(settings: Settings, file: Path) -> Backup:
+    """Write what the data directory keeps into one file, while its gateway runs or not. Raises ConfigError, and
+    StorageUnavailable where the database changes too fast."""
+    from runtime.storage.embedded.backup import write_backup
+
+    return write_backup(_kept_by_us(settings), file, SystemClock().now())
+
+
+def restore(settings: Settings, file: Path, *, replace: bool) -> Backup:
+    """Put a backup into the data directory, whole or not at all. Raises ConfigError."""
+    from runtime.storage.embedded.backup import restore_backup
+
+    return restore_backup(file, _kept_by_us(settings), SystemClock().now(), replace=replace)
+
+
+def _kept_by_us(settings: Settings) -> Path:
+    """The data directory, where the state is in it."""
+    if settings.redis_url is not None:
+        raise ConfigError(_NOT_OURS)
+    return settings.data_dir
+
+
 @asynccontextmanager
 async def shared_storage(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[Mapping[str, str]]:
     """The database for several processes on this machine; yields the variables that tell them where it is.
@@ -165,33 +172,6 @@ async def open_sandbox(settings: Settings, *, on_event: Tell = unheard) -> Async
             yield sandbox
 
 
-def people_in(connection: RedisConnection, clock: Clock) -> People:
-    """The people and their roles, from the database."""
-    from runtime.storage.redis.records import RedisRecords
-
-    people, requests, told = (RedisRecords(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
-    return People(people, requests, told, clock)
-
-
-def usage_in(connection: RedisConnection) -> UsageStore:
-    """What models were used, from the database."""
-    from runtime.storage.redis.usage import RedisUsage
-
-    return RedisUsage(connection)
-
-
-async def tell_later(connection: RedisConnection, request: Request, text: str) -> None:
-    """Have the gateway tell somebody, who asked to be let in, what became of it: now, or when it runs again.
-
-    Raises InboxFull and StorageUnavailable.
-    """
-    from runtime.storage.redis.inbox import RedisInbox
-
-    id_, now = f"access.{request.code}", SystemClock().now()
-    notice = InboxEvent(id_, request.address, request.person_id, request.name, text, now, kind=NOTICE)
-    await RedisInbox(connection).add(notice)
-
-
 @asynccontextmanager
 async def open_archive(settings: Settings, *, on_event: Tell = unheard) -> AsyncIterator[Archive | None]:
     """The archive of the settings; None where there is none, or what it needs is not installed: who wants to hear of
@@ -219,93 +199,6 @@ async def open_archive(settings: Settings, *, on_event: Tell = unheard) -> Async
             yield database
 
 
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """The database as the commands for it need it."""
-
-    letters: DeadLetters
-    catalog: SessionCatalog
-    tapes: TapeReader
-    files: FileStore
-    erasure: Erasure
-    retention: Retention
-    places: PlaceStore
-    schedules: ScheduleStore
-    runs: RunStore
-    inbox: RedisInbox
-    reports: ReportStore
-
-
-def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
-    """Dead letters, sessions, files and schedules, from the database and the archive."""
-    from adapters.web.acts import PLATFORM
-    from runtime.storage.redis.files import RedisFileStore
-    from runtime.storage.redis.inbox import RedisInbox
-    from runtime.storage.redis.places import RedisPlaceStore
-    from runtime.storage.redis.reports import RedisReports
-    from runtime.storage.redis.schedule_runs import RedisRuns
-    from runtime.storage.redis.schedules import RedisSchedules
-    from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
-    from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
-    from runtime.storage.redis.sessions.store import RedisSessionStore
-    from runtime.storage.redis.sessions.traces import RedisTraces
-
-    catalog, tapes = RedisSessionCatalog(connection, archive), RedisSessionStore(connection, archive)
-    traces, places = RedisTraces(connection), RedisPlaceStore(connection)
-    erasure = Erasure(catalog, tapes, traces, places, lambda address: address.platform == PLATFORM)
-    cold, files = None if archive is None else catalog, RedisFileStore(connection, settings.files.bounds)
-    retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
-    return Keeping(
-        *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, places),
-        *(RedisSchedules(connection), RedisRuns(connection), RedisInbox(connection), RedisReports(connection)),
-    )
-
-
-def decisions_of(keeping: Keeping) -> Decisions:
-    """What owners decide about reports."""
-    from gateway.reports.again import Decisions
-
-    return Decisions(keeping.reports, keeping.catalog, keeping.tapes, keeping.inbox, SystemClock())
-
-
-def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
-    """The sources of the gauges of a node."""
-    from gateway.observability.gauges import Gauges
-    from runtime.storage.redis.queue_depths import RedisQueueDepths
-
-    return Gauges(
-        lambda: node.shards,
-        lambda: len(registry),
-        lambda: sum(registry.loads().values()),
-        lambda: sandbox.busy,
-        lambda: sandbox.workers,
-        lambda: sandbox.wrapping.jailed,
-        RedisQueueDepths(connection).waiting,
-    )
-
-
-def front_gauges(connection: RedisConnection) -> Gauges:
-    """The sources of the gauges of a front, which serves no conversation and has no workers."""
-    from gateway.observability.gauges import Gauges
-    from runtime.storage.redis.queue_depths import RedisQueueDepths
-
-    return Gauges(frozenset, int, int, int, int, bool, RedisQueueDepths(connection).waiting)
-
-
-def memories_in(
-    settings: Settings, programs: Mapping[str, Program], routes: Routes, connection: RedisConnection, clock: Clock
-) -> Memories:
-    """What the programs remember of people. Raises ConfigError for a program that says neither yes nor no."""
-    from gateway.inbound.memory import OFF_TABLE, RecordedSilence, remembers
-    from runtime.memories.books import Memories
-    from runtime.storage.redis.memories import RedisMemories
-    from runtime.storage.redis.records import RedisRecords
-
-    own, silence = settings.memory, RecordedSilence(RedisRecords(connection, OFF_TABLE))
-    on = remembers(programs, routes.memory, otherwise=own.on)
-    return Memories(RedisMemories(connection), clock, on, silence, own.limits)
-
-
 def intake_of(
     settings: Settings, connection: RedisConnection, files: Files, texts: Callable[[str], Texts]
 ) -> FileIntake:
@@ -326,3 +219,27 @@ def intake_of(
         texts,
         SystemClock(),
     )
+
+
+def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
+    """The context with who puts recordings into words, and who speaks, where models do."""
+    from gateway.voice.listening import ModelListener
+    from gateway.voice.speaking import VOICE_TABLE, ModelSpeaker
+    from runtime.llm.client import SPEAK, TRANSCRIBE
+    from runtime.storage.redis.counters import RedisCounters
+    from runtime.storage.redis.records import RedisRecords
+
+    ear, mouth, own, tell = models.voice(TRANSCRIBE), models.voice(SPEAK), settings.voice, around.bus.publish
+    if ear is not None and around.intake is not None:
+        listener = ModelListener(
+            *(ear, around.intake, RedisCounters(connection), own.limits, around.allowance),
+            lambda platform: around.on(platform).texts,
+            tell,
+            around.clock,
+        )
+        around = replace(around, listener=listener)
+    if mouth is not None:
+        records = RedisRecords(connection, VOICE_TABLE)
+        speaker = ModelSpeaker(mouth, records, own.spoken_chars, around.allowance, tell, around.clock)
+        around = replace(around, speaker=speaker)
+    return around

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -150,6 +150,14 @@ class DiscordAdapter:
         A webhook cannot reply: what it answers is a small line with a link above its text.
         """
         return await self._voice.post(Utterance(to, text, speaker, nonce, reply_to), final=final)
+
+    def doubt(self, nonce: str, /) -> None:
+        """As the port says, for posts of webhooks: Discord itself knows the nonces of the bot's own."""
+        self._hooks.doubt(nonce)
+
+    def unless(self, nonce: str, away: Callable[[], bool], /) -> None:
+        """As the port says."""
+        self._hooks.unless(nonce, away)
 
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """As the port says. A growing message that is too old for more edits is deleted and then counts as

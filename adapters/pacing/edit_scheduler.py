@@ -49,7 +49,7 @@ class EditScheduler:
         may_show: Callable[[str], bool] = lambda _conversation: True,
     ) -> None:
         self.clock = clock
-        self._may_show = may_show
+        self._asked = may_show
         self._tasks = tasks
         self._policy = policy or AreaPolicy()
         self._lanes = Lanes(total, clock, memory)
@@ -142,9 +142,12 @@ class EditScheduler:
                 self._look_at(text, now)
         self._agenda.set_timer()
 
+    def may_show(self, conversation: str | None) -> bool:
+        """Whether a call for this conversation may be made now; None is a text without a session."""
+        return conversation is None or self._asked(conversation)
+
     def _may(self, text: LiveText) -> bool:
-        conversation = text.source.conversation
-        return conversation is None or self._may_show(conversation)
+        return self.may_show(text.source.conversation)
 
     def _look_at(self, text: LiveText, now: float) -> None:
         if not self._may(text):

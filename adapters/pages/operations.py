@@ -305,10 +305,12 @@ class PageOperations:
             await self._stands(number, platform_id, (text, True))
 
     async def _begin(self, number: int, text: str) -> Part:
-        part = self.parts.setdefault(number, Part())
+        part, doubter = self.parts.setdefault(number, Part()), self._stage.doubter
+        if doubter is not None:
+            doubter.unless(self._nonce(number), lambda: self._stage.is_away(self._spec))
         if not part.opened:
-            if self._spec.extras.stands and self._stage.doubter is not None:
-                self._stage.doubter.doubt(self._nonce(number))
+            if self._spec.extras.stands and doubter is not None:
+                doubter.doubt(self._nonce(number))
             await self._record.opening(number, text)
             part.opened = True
         return part

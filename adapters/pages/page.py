@@ -45,7 +45,7 @@ class Page:
 
     @property
     def conversation(self) -> str | None:
-        return (self.spec.extras.home or self.spec.address).key if self.spec.extras.leased else None
+        return self.spec.conversation
 
     @property
     def over(self) -> bool:

@@ -36,6 +36,11 @@ class Line:
     speaker: Speaker
     extras: Extras = NO_EXTRAS
 
+    @property
+    def conversation(self) -> str | None:
+        """The key of the conversation whose session speaks; None for texts without a session."""
+        return (self.extras.home or self.address).key if self.extras.leased else None
+
 
 @dataclass(slots=True)
 class Part:

@@ -140,6 +140,10 @@ class PlatformContext:
         """Whether another page of this conversation has to go first."""
         return address.key in self._lines
 
+    def is_away(self, spec: Line) -> bool:
+        """Whether another node may have the page's conversation by now."""
+        return not self.scheduler.may_show(spec.conversation)
+
     def begun(self, spec: Line) -> None:
         """The page has its first message, all of them if it is complete, or needs none: the next one may start."""
         line = self._lines.get(spec.address.key)

@@ -19,6 +19,10 @@ ATTEMPTS = Budget(rate_per_s=0.2, burst=20)
 """The number of refused requests from one address after which all of its unknown tokens are refused for a while."""
 
 
+KNOWN = "parley.client"
+"""Where a request has the client that was recognised before it came here, by something else than a token."""
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
     """A client that has proved who it is."""
@@ -45,10 +49,14 @@ class Admission:
         return [client for _, client in self._known]
 
     def client(self, request: HTTPConnection) -> Client:
-        """The client that asks. Every token is compared with every client's, whether one is found or not.
+        """The client that asks, as it is known already, or by its token. Every token is compared with every client's,
+        whether one is found or not.
 
         Raises HTTPException: 401 for an unknown token, 429 for too many of those from one address.
         """
+        known_already = request.scope.get(KNOWN)
+        if isinstance(known_already, Client):
+            return known_already
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         digest, found = _digest(token.strip()), None
         for known, client in self._known:

@@ -16,7 +16,7 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import AgentRoutes, Registers
 from gateway.clients.events import EventRoutes, Publishing
 from gateway.clients.feed import Feed
-from gateway.clients.requests import refused
+from gateway.clients.requests import by_method, refused
 from gateway.clients.socket import SocketRoute
 from gateway.clients.task_service import TaskService
 from gateway.clients.tasks import TaskRoutes
@@ -41,6 +41,8 @@ class ClientBus:
     clock: Clock
     doors: Sequence[BaseRoute] = ()
     """The routes of the standards by which clients order tasks as well, to be mounted beside the bus."""
+    views: Sequence[BaseRoute] = ()
+    """Further routes of the bus: what there is to see of the whole gateway."""
 
     def app(self) -> Starlette:
         """The application, to be mounted at `PREFIX`."""
@@ -50,8 +52,7 @@ class ClientBus:
         tasks = TaskRoutes(self.admission, self.tasks)
         agents = AgentRoutes(self.admission, self.feed, self.registers)
         routes = [
-            Route("/events", events.post, methods=["POST"]),
-            Route("/events", events.get, methods=["GET"]),
+            by_method("/events", GET=events.get, POST=events.post),
             WebSocketRoute("/ws", socket.attend),
             Route("/agents", agents.list, methods=["GET"]),
             Route("/tasks", tasks.order, methods=["POST"]),
@@ -59,6 +60,7 @@ class ClientBus:
             Route("/tasks/{task}/result", tasks.result, methods=["GET"]),
             Route("/tasks/{task}/cancel", tasks.cancel, methods=["POST"]),
             Route("/tasks/{task}/messages", tasks.speak, methods=["POST"]),
+            *self.views,
             *(Route(f"/{name}", _document(name), methods=["GET"]) for name in DOCUMENTS),
         ]
         return Starlette(routes=routes, exception_handlers={HTTPException: refused})

@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.admission import Admission, Client
 from gateway.clients.feed import READ_AT_ONCE, Feed, Subscription, Wanted
-from gateway.clients.requests import MAX_WAIT_S, answer, body_of, number
+from gateway.clients.requests import MAX_WAIT_S, answer, body_of, number, whole
 from gateway.clients.scopes import CONTROL
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import CloudEvent, event_from, is_pattern
@@ -49,7 +49,7 @@ class Publishing:
         """
         events = [self._event(client, one) for one in written]
         new = await self._feed.log.add(events)
-        return {"accepted": new, "known": len(events) - new, "receivers": self._feed.receivers(events)}
+        return {"accepted": new, "known": len(events) - new, "receivers": await self._feed.receivers(events)}
 
     def _event(self, client: Client, written: object) -> CloudEvent:
         try:
@@ -100,7 +100,7 @@ class EventRoutes:
             return StreamingResponse(
                 self._stream(client, wanted, cursor), media_type=_STREAM, headers={"cache-control": "no-store"}
             )
-        limit = int(number(request, "limit", READ_AT_ONCE, MAX_READ)) or 1
+        limit = whole(request, "limit", READ_AT_ONCE, MAX_READ, least=1)
         wait_s = number(request, "wait_s", 0.0, MAX_WAIT_S)
         with self._feed.reading(client, wanted, cursor) as subscription:
             try:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from runtime.core.json_text import read_json, write_json
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_WAIT_S = 60.0
 
+_MAX_DIGITS = 20
 _NO_STORE = {"cache-control": "no-store"}
 
 
@@ -41,6 +44,34 @@ def number(request: Request, name: str, default: float, most: float) -> float:
     if not 0 <= value <= most:
         raise HTTPException(422, f"{name} is a number from 0 to {most:g}.")
     return value
+
+
+def whole(request: Request, name: str, default: int, most: int, *, least: int = 0) -> int:
+    """A whole number of the query, from `least` to `most`. Raises HTTPException."""
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    value = int(text) if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS else -1
+    if not least <= value <= most:
+        raise HTTPException(422, f"{name} is a whole number from {least:,} to {most:,}.")
+    return value
+
+
+def chosen(request: Request, name: str, *values: str) -> str:
+    """One of these words of the query, the first one by default. Raises HTTPException."""
+    value = request.query_params.get(name, values[0])
+    if value not in values:
+        raise HTTPException(422, f"{name} is one of {', '.join(values)}.")
+    return value
+
+
+def by_method(path: str, **handlers: Callable[[Request], Awaitable[Response]]) -> Route:
+    """One route for all methods of a path, so that a refusal of any other names all of them. GET answers HEAD too."""
+
+    async def answer_one(request: Request) -> Response:
+        return await handlers["GET" if request.method == "HEAD" else request.method](request)
+
+    return Route(path, answer_one, methods=list(handlers))
 
 
 def answer(data: Any, status: int = 200) -> Response:

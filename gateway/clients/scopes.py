@@ -20,9 +20,12 @@ JOURNAL = "sessions."
 
 _WHAT = ("events", "tasks", "tapes")
 
+_OF_GATEWAY = frozenset({"gateway:read", "gateway:write"})
+"""The scopes of who sees the whole gateway, and of who runs it."""
+
 _FORMS = (
     "events:read:<pattern>, events:write:<pattern>, tasks:read:<program>, tasks:write:<program>, tapes:read:<name>, "
-    "tapes:write:<name>, model:<name>, content"
+    "tapes:write:<name>, model:<name>, gateway:read, gateway:write, content"
 )
 
 
@@ -38,6 +41,8 @@ class Scopes:
     tapes_write: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     content: bool = False
+    gateway_read: bool = False
+    gateway_write: bool = False
 
     def may_ask(self, model: str) -> bool:
         """Whether a model may be asked, by its name in the settings."""
@@ -68,11 +73,13 @@ def scopes_from(texts: Iterable[str]) -> Scopes:
     """The scopes of the settings. Raises ValueError for what is none."""
     found: dict[str, list[str]] = {f"{what}:{how}": [] for what in _WHAT for how in ("read", "write")}
     found["model"] = []
-    content = False
+    content, whole = False, set[str]()
     for text in texts:
         kind, _, target = text.rpartition(":")
         if text == CONTENT:
             content = True
+        elif text in _OF_GATEWAY:
+            whole.add(text.replace(":", "_"))
         elif kind not in found or not target:
             raise ValueError(f'there is no scope "{text}"; there are: {_FORMS}')
         elif kind.startswith("events") and not is_pattern(target):
@@ -84,4 +91,10 @@ def scopes_from(texts: Iterable[str]) -> Scopes:
             found[kind].append(target)
     models = tuple(found.pop("model"))
     patterns = {kind.replace(":", "_"): tuple(targets) for kind, targets in found.items()}
-    return Scopes(**patterns, models=models, content=content)
+    return Scopes(
+        **patterns,
+        models=models,
+        content=content,
+        gateway_read="gateway_read" in whole,
+        gateway_write="gateway_write" in whole,
+    )

@@ -111,12 +111,11 @@ class _Visit:
         return None
 
     async def _take(self, frame: Mapping[str, Any], tasks: TaskGroup) -> None:
-        type_, data = frame.get("type"), frame.get("data")
-        data = data if isinstance(data, Mapping) else {}
+        type_ = frame.get("type")
         if type_ == "bus.subscribe":
-            await self._subscribe(frame, data, tasks)
+            await self._subscribe(frame, _data(frame, "types", "subject", "after"), tasks)
         elif type_ == "bus.ack":
-            self._acknowledge(str(data.get("cursor")))
+            self._acknowledge(_data(frame, "cursor").get("cursor"))
         elif isinstance(type_, str) and type_.startswith(CONTROL):
             raise Refused(422, f"There is no control frame {type_}.")
         else:
@@ -137,8 +136,10 @@ class _Visit:
         await self._tell("bus.subscribed", frame, {"cursor": cursor_text(cursor), "window": WINDOW})
         tasks.start_soon(self._deliver, wanted, cursor, self._delivering, tasks)
 
-    def _acknowledge(self, cursor: str) -> None:
+    def _acknowledge(self, cursor: object) -> None:
         """Acknowledge everything up to a cursor; one that is not known acknowledges nothing."""
+        if not isinstance(cursor, str):
+            raise Refused(422, "An acknowledgement has a cursor.")
         if cursor not in self._sent:
             return
         while self._sent.popleft() != cursor:
@@ -181,3 +182,11 @@ class _Visit:
             str(self._count), type_, _SOURCE, self._clock.now(), data=dict(data), correlationid=correlation
         )
         await self._link.send(write_json(event.as_data(content=False)))
+
+
+def _data(frame: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """The data of a control frame, with some of these keys. Raises Refused."""
+    data = frame.get("data", {})
+    if not isinstance(data, Mapping) or not set(data) <= set(keys):
+        raise Refused(422, f"The data of {frame['type']} is a JSON object with {', '.join(keys)}.")
+    return data

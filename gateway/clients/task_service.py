@@ -172,6 +172,17 @@ class TaskService:
                         break
         return found
 
+    async def spoken(self, task: ClientTask, told: int, wait_s: float) -> ClientTask:
+        """The task once it has said something after fact `told`, is over, or asks; as it is when the time is over."""
+        found = task
+        with anyio.move_on_after(wait_s):
+            async with aclosing(self.changes(task)) as changes:
+                async for found in changes:
+                    said = found.view.said
+                    if found.over or found.question is not None or any(each.own and each.seq > told for each in said):
+                        break
+        return found
+
     async def begun(self, task: ClientTask, wait_s: float) -> ClientTask:
         """The task once a session has taken its order; as it is when the time is over first."""
         found = task
@@ -221,9 +232,9 @@ class TaskService:
     async def speak(self, client: Client, task: ClientTask, named: object, text: object, ask: object = None) -> bool:
         """Say something to a task, once for each id; False where the id is known. What is said answers the question
         `ask`, or the oldest that is open."""
-        texts = isinstance(named, str) and isinstance(text, str)
+        texts = isinstance(named, str) and isinstance(text, str) and isinstance(ask, str | None)
         if not texts or not text or not 0 < len(str(named)) <= MAX_NAME_CHARS:
-            raise HTTPException(422, "A message is a JSON object with an id, by which it is known, and a text.")
+            raise HTTPException(422, "A message is a JSON object with an id, by which it is known, a text, and ask.")
         id_, address = f"{client.source}.{named}", address_of(task.id)
         late = ask is not None and ask not in task.view.asks
         if task.over or late:

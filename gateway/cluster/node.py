@@ -158,7 +158,7 @@ class Node:
     async def _try_for(self, shard: int, tasks: TaskGroup) -> None:
         until, token = self._renewal.surely_until(), None
         with anyio.move_on_after(self._holder.ttl_s / 3):  # others need not wait for a server that is away
-            token = await self._leases.acquire(_name(shard), self._holder)
+            token = await self._leases.acquire(_name(shard), self._holder, living=self._roster.others)
         if token is not None:
             lease = self._held[shard] = Lease(shard, token)
             self._renewal.keep(_name(shard), token, until, partial(self._hear_of, lease))

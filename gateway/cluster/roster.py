@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 
 import anyio
@@ -58,6 +58,11 @@ class Roster:
     def nodes(self) -> int:
         """The number of live nodes, this one included if it enters."""
         return len(self._others) + self._enters
+
+    @property
+    def others(self) -> Collection[str]:
+        """The other nodes that live."""
+        return self._others.keys()
 
     @property
     def place(self) -> int:
@@ -157,11 +162,16 @@ class Roster:
         return living.news
 
     def _note(self, living: Living, now: float) -> None:
+        """Nobody dies before the time that they once had, measured by our own clock: the store's can be put forward."""
         before = self._others
-        self._others = {node: now + left for node, left in living.nodes.items() if node != self.holder.node}
+        others = {node: until for node, until in before.items() if until > now and node not in living.left}
+        for node, left_s in living.nodes.items():
+            others[node] = max(now + left_s, others.get(node, now))
+        others.pop(self.holder.node, None)
         if now < self._patient_until:
-            self._others = dict.fromkeys(before, self._patient_until) | self._others
-        if self._others.keys() != before.keys():
+            others = dict.fromkeys(before, self._patient_until) | others
+        self._others = others
+        if others.keys() != before.keys():
             self._stir()
 
     async def _keep_announcing(self) -> None:

@@ -19,6 +19,9 @@ from runtime.core.errors import ConfigError
 PREFIX = "PARLEY_"
 CONFIG_VARIABLE = "PARLEY_CONFIG"
 
+FILE_TABLES = frozenset({"console.roles", "participants.tokens", "remote.secrets", "telegram.agents"})
+"""Sections whose keys the user chooses, each with a file that holds a secret."""
+
 _LIKE_A_SECRET = re.compile(
     r"\d{5,}:[\w-]{20,}|(?:xox[a-z]|xapp|sk)-[\w-]{8,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|[0-9a-f]{32,}"
 )
@@ -134,8 +137,7 @@ def toml_layer(path: Path | None) -> Layer:
 def refuse_secrets_for_files(layer: Layer) -> None:
     """Refuse a secret in the place of its file, since every error about that file would show it."""
     for key, value in layer.values.items():
-        tables = ("participants.tokens.", "remote.secrets.", "telegram.agents.")
-        names_file = key.endswith("_file") or key.startswith(tables)
+        names_file = key.endswith("_file") or key.rpartition(".")[0] in FILE_TABLES
         if names_file and _LIKE_A_SECRET.fullmatch(str(value).strip()):
             raise ConfigError(
                 f"{layer.place}: {layer.spell(key)} contains a secret; it must name a file with the secret."

@@ -31,6 +31,7 @@ class MergeRoute:
         if other is None or journal_of(other) is not None:
             raise HTTPException(422, "from is the name of a notebook.")
         form, moved = body.one_of("as", "result", "entries"), body.one_of("moved", "append", "fail", "rebase")
+        key = body.text("key")
         here = await self._writers.notebook(client, name)
         there = await self._writers.notebook(client, other, action="read")
         first, expected = _unmerged(here, there)
@@ -45,7 +46,7 @@ class MergeRoute:
             name,
             await self._drafts(there, first, form),
             expect=expected if moved == "fail" else None,
-            key=body.text("key"),
+            key=key,
             merging=merging,
         )
         if moved == "rebase":

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.admission import Admission, Client
-from gateway.clients.requests import answer, number
+from gateway.clients.requests import answer, chosen, whole
 from gateway.clients.scopes import JOURNAL
 from gateway.tapes.tapes import Tape, Tapes
 from runtime.core.ids import SessionId
@@ -28,7 +28,10 @@ LISTED = 1_000
 
 Names = list[str]
 
-_MOST = 2**53
+MAX_NUMBER = 2**53
+"""The largest number of an entry or a branch that a request may have: every client writes it exactly."""
+
+_FLAGS = ("0", "1", "true", "false")
 _JSON = "application/json"
 
 
@@ -53,8 +56,8 @@ class ReadingRoutes:
     async def list(self, request: Request) -> Response:
         """The names of the tapes that the client may read."""
         client = self._admission.client(request)
-        after, limit = request.query_params.get("after", ""), whole(request, "limit", 100, LISTED) or 1
-        if request.query_params.get("kind") == "journal":
+        after, limit = request.query_params.get("after", ""), whole(request, "limit", 100, LISTED, least=1)
+        if chosen(request, "kind", "notebook", "journal") == "journal":
             page = await self._tapes.catalog.page(after, limit=limit)
             names = [f"{JOURNAL}{known.record.id}" for known in page.sessions]
             return answer({"tapes": [name for name in names if may(client, "read", name)], "next": page.next or None})
@@ -101,7 +104,9 @@ class ReadingRoutes:
         client, tape = await self._found(request)
         last = request.headers.get("last-event-id")
         try:
-            branch, _, after = (last or f"{tape.branch}.{whole(request, 'after', tape.head, _MOST)}").partition(".")
+            branch, _, after = (last or f"{tape.branch}.{whole(request, 'after', tape.head, MAX_NUMBER)}").partition(
+                "."
+            )
             place = int(branch), int(after)
             await tape.shared_with(place[0])
         except (ValueError, LookupError) as error:
@@ -136,7 +141,7 @@ class ReadingRoutes:
     async def _found(self, request: Request) -> tuple[Client, Tape]:
         client = self._admission.client(request)
         name = tape_name(client, "read", request)
-        branch = whole(request, "branch", -1, _MOST)
+        branch = whole(request, "branch", -1, MAX_NUMBER)
         tape = await self._tapes.find(name, content=client.scopes.content, branch=None if branch < 0 else branch)
         if tape is None:
             raise HTTPException(404, f"There is no tape {name}.")
@@ -160,24 +165,19 @@ def allowed(client: Client, action: str, name: str) -> str:
     return name
 
 
-def whole(request: Request, name: str, default: int, most: int) -> int:
-    """A whole number of the query. Raises HTTPException."""
-    return int(number(request, name, default, most))
-
-
 def journal_of(name: str) -> SessionId | None:
     """The session whose journal has this name; None for a notebook."""
     return SessionId(name.removeprefix(JOURNAL)) if name.startswith(JOURNAL) else None
 
 
 async def _wanted(request: Request, tape: Tape) -> _Wanted:
-    until = min(whole(request, "until", tape.head, _MOST), tape.head)
-    after, anchor = whole(request, "after", 0, _MOST), request.query_params.get("since")
+    until = min(whole(request, "until", tape.head, MAX_NUMBER), tape.head)
+    after, anchor = whole(request, "after", 0, MAX_NUMBER), request.query_params.get("since")
     if anchor is not None:
         after = max(after, (await tape.since(anchor, until) or 1) - 1)
     kinds = frozenset(filter(None, request.query_params.get("kinds", "").split(",")))
-    back = request.query_params.get("reverse", "").lower() in ("1", "true")
-    return _Wanted(after, until, whole(request, "limit", 100, MAX_ENTRIES_AT_ONCE) or 1, back, kinds)
+    back = chosen(request, "reverse", *_FLAGS) in ("1", "true")
+    return _Wanted(after, until, whole(request, "limit", 100, MAX_ENTRIES_AT_ONCE, least=1), back, kinds)
 
 
 async def _some(tape: Tape, wanted: _Wanted) -> tuple[list[str], int | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +10,10 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from gateway.clients.admission import Admission
-from gateway.clients.requests import answer, refused
+from gateway.clients.requests import answer, by_method, refused
 from gateway.tapes.journals import Journals
 from gateway.tapes.merging import MergeRoute
 from gateway.tapes.reading import ReadingRoutes
@@ -57,6 +57,8 @@ class TapeService:
     journals: Journals
     search: Search
     clock: Clock
+    views: Sequence[BaseRoute] = ()
+    """Further routes: what went on in a session."""
 
     def app(self) -> Starlette:
         """The application, to be mounted at `PREFIX`."""
@@ -66,18 +68,18 @@ class TapeService:
         routes = [
             _get("/tapes", reading.list),
             _get("/tapes/{tape}", reading.look),
-            _get("/tapes/{tape}/entries", reading.entries),
+            by_method("/tapes/{tape}/entries", GET=reading.entries, POST=writing.append),
             _get("/tapes/{tape}/follow", reading.follow),
             _get("/tapes/{tape}/export", reading.export),
             _get("/tapes/{tape}/search", search.in_one),
             _get("/search", search.in_all),
             _get("/manifest", reading.manifest),
-            _post("/tapes/{tape}/entries", writing.append),
             _post("/tapes/{tape}/compact", writing.compact),
             _post("/tapes/{tape}/fork", writing.fork),
             _post("/tapes/{tape}/rollback", writing.rollback),
             _post("/tapes/{tape}/merge", MergeRoute(writers).merge),
             _post("/import", writing.load),
+            *self.views,
             _get("/openapi.json", _document),
         ]
         return Starlette(routes=routes, exception_handlers={HTTPException: refused, StorageError: _not_stored})

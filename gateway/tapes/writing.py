@@ -14,7 +14,7 @@ from gateway.clients.admission import Admission, Client
 from gateway.clients.requests import answer, body_of
 from gateway.tapes.journals import Journals
 from gateway.tapes.notebook_file import BadLine, ReadFile, portions
-from gateway.tapes.reading import allowed, journal_of, tape_name
+from gateway.tapes.reading import MAX_NUMBER, allowed, journal_of, tape_name
 from gateway.tapes.tapes import ANY_ANCHOR, NotebookTape
 from runtime.core.clock import Clock
 from runtime.core.cloud_event import MAX_NAME_CHARS
@@ -56,9 +56,11 @@ class Body:
     def number(self, name: str) -> int | None:
         """A whole number from 0, if there is one."""
         value = self._data.get(name)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-            raise HTTPException(422, f"{name} is the number of an entry.")
-        return value
+        if isinstance(value, float) and value.is_integer():  # 2.0 is 2 in JSON
+            value = int(value)
+        if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_NUMBER):
+            return value
+        raise HTTPException(422, f"{name} is a whole number from 0 to {MAX_NUMBER:,}.")
 
     def expect(self) -> int | None:
         """The head that is expected; None for any."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -14,12 +12,10 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
 from adapters.adapter import AnswersHttp
-from adapters.capabilities import Budget
 from adapters.web.adapter import WebAdapter
 from adapters.web.allowance import Allowance
 from gateway.clients.bus import PREFIX, ClientBus
@@ -27,7 +23,9 @@ from gateway.participants.desk import Desk
 from gateway.socket_link import SocketLink
 from gateway.tapes.service import PREFIX as TAPES
 from gateway.tapes.service import TapeService
+from gateway.web.assets import Assets
 from gateway.web.files import FileRoutes
+from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of
 from gateway.web.guard import PARTICIPANTS, Guard, allowed_hosts
 from gateway.web.health import NotReady, health_routes
 from gateway.web.hooks import METHODS, Hooks
@@ -38,15 +36,8 @@ from runtime.core.clock import Clock
 from runtime.core.files import FileStore
 
 PAGE = Path(__file__).parent / "page"
-MAX_FORM_BYTES = 4_096
 CLOSE_WHO_ARE_YOU = 4401
 """The WebSocket's close code for a page without a valid cookie."""
-
-LOGINS = Budget(rate_per_s=0.2, burst=10)
-"""Attempts to log in from one address, or from one IPv6 network of 64 bits, since a host has all of it."""
-
-ALL_LOGINS = Budget(rate_per_s=1.0, burst=100)
-"""Attempts to log in from all addresses together, where a password is asked for."""
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 
@@ -70,17 +61,20 @@ class WebOptions:
     """None: there are no clients."""
     reserved: ReservedNames = field(default_factory=ReservedNames)
     """Names that nobody may take."""
+    console: Sequence[BaseRoute] = ()
+    """The routes of the console, if there is one."""
+    around: Sequence[Middleware] = ()
+    """What stands between the checks on every request and the routes."""
     doors: Sequence[BaseRoute] = ()
     """Routes for those who ask this node's models, or execute its tasks."""
 
 
-class _Assets(StaticFiles):
-    """Files that the browser checks each time, so that it never mixes two versions of the page."""
+class _Service(Mount):
+    """A mounted application that answers every path below its own, also one with a line break in it."""
 
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        response = await super().get_response(path, scope)
-        response.headers["cache-control"] = "no-cache"
-        return response
+    def __init__(self, path: str, app: ASGIApp) -> None:
+        super().__init__(path, app)
+        self.path_regex = re.compile(self.path_regex.pattern, re.DOTALL)
 
 
 class _Door:
@@ -105,7 +99,7 @@ class _Door:
 
     async def login(self, request: Request) -> Response:
         """Choose a name, {name, password?}; who has a cookie already stays the same person."""
-        form = await _small_json(request)
+        form = await small_json(request)
         known = self.identities.person(request.cookies.get(COOKIE))
         if form is None:
             return JSONResponse({"error": "The form could not be read."}, status_code=400)
@@ -128,13 +122,19 @@ class _Door:
             max_age=COOKIE_LASTS_S,
             httponly=True,
             samesite="lax",
-            secure=_over_tls(request),
+            secure=over_tls(request),
         )
+        return response
+
+    async def logout(self, _: Request) -> Response:
+        """Forget the person in this browser."""
+        response = Response(status_code=204)
+        response.delete_cookie(COOKIE)
         return response
 
     def _may_try(self, request: Request) -> bool:
         """Whether this address may try to log in now, and whether anybody may."""
-        mine = self._logins.take(_source(request.client.host if request.client else ""))
+        mine = self._logins.take(source_of(request))
         return mine and (not self.identities.need_password or self._all_logins.take("all"))
 
     async def chat(self, socket: WebSocket) -> None:
@@ -147,41 +147,10 @@ class _Door:
         await self._adapter.attend(SocketLink(socket), person, language=_language(socket.headers))
 
 
-def _source(address: str) -> str:
-    try:
-        ip = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    return str(ip_network((ip, 64), strict=False)) if ip.version == 6 else address
-
-
-def _over_tls(request: Request) -> bool:
-    """Whether the browser uses TLS, to the gateway or to a proxy. Where no proxy is trusted, the page's origin
-    decides.
-    """
-    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
-
-
 def _language(headers: Mapping[str, str]) -> str | None:
     """The browser's preferred language, such as `de` or `pt-BR`."""
     first = headers.get("accept-language", "").partition(",")[0].partition(";")[0].strip()
     return first if _LANGUAGE.fullmatch(first) else None
-
-
-async def _small_json(request: Request) -> dict[str, str] | None:
-    """A JSON object of strings from the body; None when it is too big or anything else."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_FORM_BYTES:
-            return None
-    try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(data, dict):
-        return None
-    return {key: value for key, value in data.items() if isinstance(value, str)}
 
 
 def _file_routes(routes: FileRoutes) -> list[Route]:
@@ -206,23 +175,25 @@ def build_web(
     kept = [] if files is None else _file_routes(FileRoutes(door.identities, files, clock))
     desk = options.participants
     seats = [] if desk is None else [WebSocketRoute(f"{PARTICIPANTS}{{name}}", desk.answer)]
-    bus = [] if options.bus is None else [Mount(PREFIX, options.bus.app()), *options.bus.doors]
-    tapes = [] if options.tapes is None else [Mount(TAPES, options.tapes.app())]
+    bus = [] if options.bus is None else [_Service(PREFIX, options.bus.app()), *options.bus.doors]
+    tapes = [] if options.tapes is None else [_Service(TAPES, options.tapes.app())]
     return Starlette(
         routes=[
             *bus,
             *options.doors,
             *tapes,
+            *options.console,
             *kept,
             *seats,
             *health_routes(not_ready, options.scrape),
             Route("/", door.page),
             Route("/session", door.session),
             Route("/login", door.login, methods=["POST"]),
+            Route("/logout", door.logout, methods=["POST"]),
             WebSocketRoute("/ws", door.chat),
             Route("/hooks/{platform}", hooks.answer, methods=METHODS),
             Route("/hooks/{platform}/{path:path}", hooks.answer, methods=METHODS),
-            Mount("/assets", _Assets(directory=PAGE)),
+            Mount("/assets", Assets(directory=PAGE)),
         ],
-        middleware=[Middleware(Guard, hosts=allowed_hosts(options.bind_host, options.hosts))],
+        middleware=[Middleware(Guard, hosts=allowed_hosts(options.bind_host, options.hosts)), *options.around],
     )

@@ -17,6 +17,7 @@ MAX_NAME_CHARS = 200
 
 _TYPE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _PATTERN = re.compile(r"([A-Za-z0-9_-]+|\*)(\.([A-Za-z0-9_-]+|\*))*(\.>)?|>")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _EXTENSIONS = ("replyto", "correlationid", "traceparent")
 _KNOWN = frozenset({"specversion", "id", "type", "source", "subject", "time", "data", "datacontenttype", *_EXTENSIONS})
 
@@ -116,8 +117,8 @@ def _text(written: Mapping[str, Any], name: str) -> str | None:
     value = written.get(name)
     if value is None:
         return None
-    if not isinstance(value, str) or len(value) > MAX_NAME_CHARS or not value.isprintable():
-        raise ValueError(f"{name} is a text of at most {MAX_NAME_CHARS} characters")
+    if not isinstance(value, str) or len(value) > MAX_NAME_CHARS or _CONTROL.search(value):
+        raise ValueError(f"{name} is a text of at most {MAX_NAME_CHARS} characters, none of them a control character")
     return value
 
 

@@ -45,6 +45,13 @@ class SessionsRetired(Happening):
     left: int
 
 
+@happening("notebooks.retired")
+class NotebooksRetired(Happening):
+    """Notebooks in which nobody has written for long were deleted; how many."""
+
+    deleted: int
+
+
 @happening("model.ready")
 class ModelReady(Happening):
     """The process that asks the model has started, after `seconds`."""
@@ -186,6 +193,37 @@ class ScheduleFailing(Happening):
     error_type: str
 
 
+@happening("program.reloaded")
+class ProgramReloaded(Happening):
+    """A program is served in another version from now on; `version` is the beginning of its digest."""
+
+    program: str
+    version: str
+
+
+@happening("program.refused", "error")
+class ProgramRefused(Happening):
+    """A program, or the settings, could not be reloaded; what was served is served still."""
+
+    program: str
+    error: str
+
+
+@happening("programs.unwatched", "warning")
+class ProgramsUnwatched(Happening):
+    """The files of programs cannot be watched; a reload has to be asked for."""
+
+    reason: str
+
+
+@happening("settings.reloaded")
+class SettingsReloaded(Happening):
+    """Settings have changed: those `in_force` now, and those that wait for a `restart`."""
+
+    in_force: list[str]
+    restart: list[str]
+
+
 @happening("access.refused", "warning")
 class AccessRefused(Happening):
     """A stranger wrote."""
@@ -200,6 +238,37 @@ class AccessPaired(Happening):
 
     platform: str
     participant_id: str
+
+
+@happening("console.entered")
+class ConsoleEntered(Happening):
+    """Somebody has logged in to the console, from this address."""
+
+    role: str
+    source: str
+
+
+@happening("console.refused", "warning")
+class ConsoleRefused(Happening):
+    """Somebody gave the console a wrong password."""
+
+    source: str
+
+
+@happening("console.left")
+class ConsoleLeft(Happening):
+    """Somebody has logged out of the console."""
+
+    role: str
+
+
+@happening("console.acted")
+class ConsoleActed(Happening):
+    """Somebody has changed something at the console: the method and the path of the request."""
+
+    role: str
+    action: str
+    target: str
 
 
 @happening("debugger.attached", "warning")

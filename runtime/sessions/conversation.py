@@ -26,6 +26,7 @@ from runtime.core.plain_text import MAX_ERROR_CHARS, error_text, shortened
 from runtime.core.signals import Signal
 from runtime.events.service import ArchiveFailed
 from runtime.events.sessions import ContentIsLocked, SessionFailed, SessionFenced
+from runtime.language.program import Program
 from runtime.sessions.commands.fork import forked, why_lost
 from runtime.sessions.failures import report_dead_letter
 from runtime.sessions.inbound.backlog import Backlog, Stop
@@ -122,6 +123,7 @@ class Conversation:
         record = wake
         first: InboxEntry | None = None
         succession: Succession | None = None
+        version: Program | None = None
         while True:
             record = record or await self._current()
             if record is None:
@@ -132,13 +134,14 @@ class Conversation:
                 if first.event.kind == FORK:
                     succession = forked(record, first.event, self._around)
                     record = succession.record
-            session = Session(record, self._lease, self._around, self._inbox, succession)
-            succession = None
-            if record.program not in self._around.programs:
-                self._broken = self._around.texts("session.program_gone", program=record.program)
+            session, version = self._session_of(record, succession, version), None
             outcome = await self._live(session, first)
             if outcome is None:
                 return False
+            if outcome is Outcome.REVERTED:
+                version = session.in_use.reverts_to
+                continue
+            succession = None
             if outcome is Outcome.FAILED:
                 record, first = await self._after_failure(session)
                 continue
@@ -152,6 +155,11 @@ class Conversation:
             self._backlog.put_back(session.unfinished)
             if not self.waiting and record is None:
                 return True
+
+    def _session_of(self, record: SessionRecord, succession: Succession | None, version: Program | None) -> Session:
+        if record.program not in self._around.programs:
+            self._broken = self._around.texts("session.program_gone", program=record.program)
+        return Session(record, self._lease, self._around, self._inbox, succession, version)
 
     async def _after_failure(self, session: Session) -> tuple[SessionRecord | None, InboxEntry | None]:
         """The session that continues after a failure, and the event that it takes first."""
@@ -300,7 +308,7 @@ class Conversation:
             self._note_fenced(session, refused)
         except* Exception as group:  # noqa: BLE001 - a bug in one session must not end the others
             self._failed(session, group, calm=self.waiting == before and not (succeeds and session.stored))
-        if outcome not in (None, Outcome.FAILED):
+        if outcome not in (None, Outcome.FAILED, Outcome.REVERTED):
             self._broken = None
             if outcome is not Outcome.SUCCEEDED:  # whether that was an end is seen when the successor lives
                 self._attempts = 0

@@ -33,9 +33,12 @@ from runtime.sessions.inbound.received_files import FileIntake
 from runtime.sessions.resting import Resting
 from runtime.sessions.schedules.runs import Runs
 from runtime.sessions.schedules.schedules import Schedules
+from runtime.sessions.versions import NoVersions, Versions
 from runtime.stores.inbox import Inbox, InboxEntry
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.sessions import Lease, SessionRecord, SessionStore
+from runtime.voice.listener import Listener
+from runtime.voice.speaker import Speaker
 
 Busy = Literal["queue", "steer", "interrupt"]
 """What becomes of a person's message to an agent at work: handled afterwards, shown to the work, or instead of it."""
@@ -98,7 +101,8 @@ class OpenConversation(Protocol):
 class NodeContext:
     """The parts that all sessions of a node share.
 
-    `programs` are by the name that a conversation's record keeps; the first serves where an event names none. `busy`
+    `programs` are those served now, by the name that a conversation's record keeps; the first serves where an event
+    names none. `busy`
     is by the same name, "queue" where it says nothing, and `models` are the names of what answers where a program does
     not say. The past of a playbook is summed up when it has more than `transcript_chars`. Without an `alarm` sessions
     that wait for a time stay in memory; without `places` meetings are held where their sessions live. `texts_on` are
@@ -117,6 +121,10 @@ class NodeContext:
     files: Files | None = None
     intake: FileIntake | None = None
     """Reads what people send; None where files are only named to models."""
+    listener: Listener | None = None
+    """Puts recordings into words; None where they stay files."""
+    speaker: Speaker | None = None
+    """Speaks answers; None where they are only read."""
     sight: Sight = field(default_factory=Sight)
     describes: bool = False
     """Whether another model describes pictures for one that takes none."""
@@ -143,7 +151,7 @@ class NodeContext:
     """For small models: each question is asked alone."""
     places: PlaceStore | None = None
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
-    tasks: TaskLimits | None = field(default_factory=TaskLimits)
+    tasks: TaskLimits = field(default_factory=TaskLimits)
     """Bounds what agents have done in the background; None where nobody would do it."""
     task_conversation: OpenConversation | None = None
     """Makes the conversations of tasks, of which some are executed elsewhere; None where all are executed here."""
@@ -155,6 +163,7 @@ class NodeContext:
     """What extensions follow in channels."""
     calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
     """What extensions let programs call, by name."""
+    versions: Versions = field(default_factory=NoVersions)
     seen: bool = False
     """Whether other programs see events of these sessions."""
 

@@ -18,5 +18,7 @@ class Outcome(Enum):
     """Its time came while it was leaving memory, so it is restored at once."""
     SUCCEEDED = auto()
     """Another session continues in its place; the event that asked for that is still in the inbox."""
+    REVERTED = auto()
+    """It cannot go on with the program as this node serves it, and is restored with its own version."""
     FAILED = auto()
     """An error ended it; it can be restored from its tapes."""

@@ -16,7 +16,7 @@ from runtime.core.signals import Signal
 from runtime.events.sessions import SessionRestored, SessionStarted
 from runtime.events.talk import MessageReceived
 from runtime.language.pbasm.versions import listed, outline
-from runtime.language.program import AgentKind
+from runtime.language.program import AgentKind, Program
 from runtime.sessions.assembly import assembled
 from runtime.sessions.commands.fork import why_lost
 from runtime.sessions.inbound.backlog import Backlog, Stop
@@ -24,11 +24,12 @@ from runtime.sessions.inbound.event_handler import message_of
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.outcome import Outcome
 from runtime.sessions.own_events import OWN_EVENTS
+from runtime.sessions.program_in_use import ProgramInUse
 from runtime.sessions.rest import Rest
 from runtime.sessions.snapshots import Snapshots
-from runtime.sessions.succession import Succession
+from runtime.sessions.succession import Succession, commit_of
 from runtime.stores.inbox import FORK, FORK_WANTED, PARTICIPANT, TASK, Inbox, InboxEntry, InboxEvent
-from runtime.stores.sessions import Commit, Lease, SessionRecord
+from runtime.stores.sessions import Lease, SessionRecord
 from runtime.tape.facts.session import NewsTold, ProgramBroken, ResultReturned, SessionBegun, SessionLoaded
 from runtime.tape.journal import Batch, Journal
 
@@ -46,14 +47,17 @@ class Session:
         around: NodeContext,
         inbox: Inbox,
         succession: Succession | None = None,
+        version: Program | None = None,
     ) -> None:
-        """`succession` says how a session that the store does not have continues its parent."""
+        """`succession` says how a session that the store does not have continues its parent. `version` stands in for
+        the program as it is served now."""
         self.record = record
         self._lease = lease
         self._around = around
         self._inbox = inbox
         self._succession = succession
-        self._program = around.program(record.program)
+        self.in_use = ProgramInUse(around, record.program, version)
+        self._program = self.in_use.program
         self._journal = Journal(record.id, around.clock, self._write, seen=around.seen)
         origin = None if succession is None else record.parent
         self._rest = Rest(record, lease, around, self._journal)
@@ -73,23 +77,7 @@ class Session:
 
     async def _write(self, batch: Batch) -> None:
         begun_from = None if self.stored else self._succession
-        await self._around.store.commit(
-            Commit(
-                lease=self._lease(),
-                session=self.record.id,
-                expect=batch.expect,
-                facts=batch.facts,
-                consume=batch.consume,
-                outbox_add=batch.outbox_add,
-                outbox_done=batch.outbox_done,
-                awake=batch.awake,
-                begin=None if self.stored else replace(self.record, seq=batch.expect),
-                end=batch.ended,
-                replaces=None if begun_from is None else begun_from.replaces,
-                taken_in=self.record.taken_in if begun_from is None else begun_from.taken_in,
-                events=batch.events,
-            )
-        )
+        await self._around.store.commit(commit_of(batch, self._lease(), self.record, begun_from, stored=self.stored))
         self.stored = True
         self._parts.logs.durable(batch.expect + len(batch.facts))
         self._note_written()
@@ -139,6 +127,9 @@ class Session:
                 self._snapshots.start(tasks)
                 self.unfinished = [] if first is None else [first]
                 await self._restore(first)
+                if self.in_use.reverts_to is not None:
+                    tasks.cancel_scope.cancel()
+                    return Outcome.REVERTED
                 self._obey_stops(backlog, tasks)
                 self._parts.start_posting(tasks)
                 self._parts.task_work.start(self._broken)
@@ -165,6 +156,7 @@ class Session:
         finally:
             self._around.resting.end(self.record.id)
             self._parts.pages.let_go()
+            self._journal.leave()
             if self._parts.watcher is not None:
                 self._parts.watcher.left()
 
@@ -194,7 +186,11 @@ class Session:
         if self._succession is not None and first is not None:
             self._go_on(self._succession, first)
         if self._broken is None and not self._journal.state.ended:
-            await self._parts.continuity.go_on()
+            await self.in_use.take_up(self._journal.state.program, self._parts.continuity)
+        if self.in_use.reverts_to is None:
+            await self._resume()
+
+    async def _resume(self) -> None:
         if self._journal.state.ended:
             self._parts.loops.restore()  # for what was said to other processes
         elif self._broken is not None:
@@ -220,7 +216,7 @@ class Session:
         self._spoken_with = True
         self._journal.note(SessionBegun(program.digest, outline(program), private=event.private))
         self._consume(entry)
-        self._parts.binding.meet(event)
+        event = self._parts.received_files.note(event)
         if event.kind == TASK:
             self._parts.task_work.begin(event, self._broken)
             await self._taken(entry)
@@ -275,6 +271,9 @@ class Session:
                 entry = None
             with anyio.move_on_after(self._rest.idle_s(spoken_with=self._spoken_with)) as self._idle:
                 entry = await backlog.receive()
+            if entry is not None and self.in_use.outdated and self.quiet and self._rest.possible(self._parts.pages):
+                self.unfinished.append(entry)  # for the session with the new program
+                return Outcome.RESTING
             if entry is None and self._rest.possible(self._parts.pages) and not len(backlog):
                 return Outcome.RESTING
 
@@ -313,7 +312,7 @@ class Session:
             await self._parts.own_events.take(event, broken=self._broken is not None)
             await self._taken(entry)
             return
-        self._parts.binding.meet(event)
+        event = self._parts.received_files.note(event)
         if told is not None:
             self._parts.pages.tell(told)
         elif not await self._parts.commands.carry_out(entry, broken=self._broken is not None):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.stores.sessions import SessionRecord
+from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.session import SessionBranched
+from runtime.tape.journal import Batch
 
 WORDS_CHARS = 120
 """The number of characters kept of a message that our texts quote."""
@@ -43,6 +44,27 @@ class Succession:
             raise ValueError(f"session {self.record.id} continues no other")
         why = "fork" if self.replaces is None else "undo"
         return SessionBranched(parent.session, parent.seq, why, self.home)
+
+
+def commit_of(
+    batch: Batch, lease: Lease, record: SessionRecord, begun_from: Succession | None, *, stored: bool
+) -> Commit:
+    """The commit of a batch; the first one makes the session of `record`, which continues another `begun_from`."""
+    return Commit(
+        lease=lease,
+        session=record.id,
+        expect=batch.expect,
+        facts=batch.facts,
+        consume=batch.consume,
+        outbox_add=batch.outbox_add,
+        outbox_done=batch.outbox_done,
+        awake=batch.awake,
+        begin=None if stored else replace(record, seq=batch.expect),
+        end=batch.ended,
+        replaces=None if begun_from is None else begun_from.replaces,
+        taken_in=record.taken_in if begun_from is None else begun_from.taken_in,
+        events=batch.events,
+    )
 
 
 def name_within(name: str) -> str:

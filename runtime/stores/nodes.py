@@ -11,10 +11,15 @@ from runtime.stores.sessions import LeaseHolder
 
 @dataclass(frozen=True, slots=True)
 class Living:
-    """The live nodes by name, with the seconds for which each still counts as alive; `news` is the latest news."""
+    """The live nodes by name, with the seconds for which each still counts as alive; `news` is the latest news.
+
+    `left` are those who have said that they leave, for as long as they would else have counted as alive. Who is in
+    neither has died, or the store's clock was put forward.
+    """
 
     nodes: Mapping[str, float]
     news: str
+    left: frozenset[str] = frozenset()
 
 
 class NodeStore(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -137,10 +137,11 @@ class LeaseHolder:
 class LeaseStore(Protocol):
     """Leases of shards (`shard:<n>`) and of bot connections (`bot:<platform>`)."""
 
-    async def acquire(self, name: str, holder: LeaseHolder, /) -> int | None:
+    async def acquire(self, name: str, holder: LeaseHolder, /, *, living: Collection[str] = ()) -> int | None:
         """A fencing token greater than all before, or None while another node holds it.
 
-        The same node gets it at once, with a new token: its former process is dead.
+        The same node gets it at once, with a new token: its former process is dead. What one of the `living` has not
+        released is still its own, though it may have run out by the store's clock, which can be put forward.
         """
         ...
 

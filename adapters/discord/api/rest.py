@@ -46,8 +46,9 @@ class Rest(HTTPClient):
         self._waits = Buckets(clock)
         self._calls: aiohttp.ClientSession | None = None
         self._clock = clock
-        self.ahead_s = 0.0
-        """Our clock's lead over Discord's at the last answer; negative if ours was behind."""
+        self._ahead_s = 0.0
+        """Our calendar's lead over Discord's at the last answer; negative if ours was behind."""
+        self._compared_at = (clock.now(), clock.monotonic())
 
     async def request(
         self, route: Route, *, files: Any = None, form: Any = None, file: File | None = None, **kwargs: Any
@@ -99,12 +100,22 @@ class Rest(HTTPClient):
         if self._calls is not None:
             await self._calls.close()
 
+    @property
+    def ahead_s(self) -> float:
+        """How far our calendar is ahead of Discord's, also when it was set since the last answer; 0 if that is not
+        certain.
+        """
+        calendar, monotonic_s = self._compared_at
+        set_s = (self._clock.now() - calendar).total_seconds() - (self._clock.monotonic() - monotonic_s)
+        ahead_s = self._ahead_s + set_s
+        return ahead_s if abs(ahead_s) > DATE_EXACT_S else 0.0
+
     def _compare(self, date: str | None) -> None:
         try:
             ahead_s = (self._clock.now() - parsedate_to_datetime(date or "")).total_seconds()
         except (ValueError, TypeError):
             return  # something before Discord answers without a date, or without a zone
-        self.ahead_s = ahead_s if abs(ahead_s) > DATE_EXACT_S else 0.0
+        self._ahead_s, self._compared_at = ahead_s, (self._clock.now(), self._clock.monotonic())
 
     def _session(self) -> aiohttp.ClientSession:
         if self._calls is None:

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from adapters.discord.codec.addresses import snowflake_at
+from adapters.recent import Recent
 from adapters.records import Records
 from runtime.core.clock import Clock
 from runtime.core.errors import RateLimited, StorageUnavailable
@@ -20,6 +21,8 @@ MAX_TRACES: Final = 50
 STORAGE_PAUSE_S: Final = 1.0
 KEPT_ANSWERED: Final = 50
 """The number of answered posts that are still remembered: the process may die before it records an answer."""
+MAX_ELSEWHERE: Final = 10_000
+"""The number of remembered posts that another process may have made."""
 KEPT_FOR: Final = timedelta(days=7)
 """The time after which a post is forgotten."""
 
@@ -52,9 +55,27 @@ class UnconfirmedPosts:
         self._clock = clock
         self._known: dict[str, UnconfirmedPost] | None = None
         self._answered: deque[str] = deque()
+        self._elsewhere = Recent[str, bool](MAX_ELSEWHERE)
+
+    def doubt(self, nonce: str) -> None:
+        """Another process may have made this post, and have kept that since we read the records."""
+        self._elsewhere.keep(nonce, True)
+
+    def is_elsewhere(self, nonce: str) -> bool:
+        """Whether another process may have made this post."""
+        return nonce in self._elsewhere
 
     async def of(self, nonce: str) -> UnconfirmedPost | None:
-        return (await self._all()).get(nonce)
+        known = await self._all()
+        if nonce in self._elsewhere:
+            try:
+                text = await self._records.get(nonce)
+            except StorageUnavailable as error:
+                raise _later(error) from error
+            if text is not None:
+                known[nonce] = _read(text)
+            self._elsewhere.forget(nonce)
+        return known.get(nonce)
 
     async def put(self, nonce: str, doubt: UnconfirmedPost) -> None:
         (await self._all())[nonce] = doubt

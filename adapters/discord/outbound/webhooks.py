@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
@@ -81,7 +81,16 @@ class Webhooks:
         self._locks: dict[str, anyio.Lock] = {}
         self._posted = Recent[str, str](MAX_POSTED)
         self._newest = Recent[str, int](MAX_POSTED)
+        self._unless = Recent[str, Callable[[], bool]](MAX_POSTED)
         self._us: BotIdentity | None = None
+
+    def doubt(self, nonce: str) -> None:
+        """Another process may have posted the message with this nonce."""
+        self._doubts.doubt(nonce)
+
+    def unless(self, nonce: str, away: Callable[[], bool]) -> None:
+        """See `CanDoubt.unless`."""
+        self._unless.keep(nonce, away)
 
     def available(self, channel: str) -> bool:
         """Whether agents speak through a webhook there, as far as known."""
@@ -102,13 +111,19 @@ class Webhooks:
         `Adapter.send`.
         """
         seat = seat_of(speaker_id)
+        if self._doubts.is_elsewhere(nonce):
+            self._pools.pop(spot.channel, None)  # the other process may have made a webhook
         hook = await self._seated(spot.channel, seat)
         if hook is None:
             return None
         doubt = await self._doubts.of(nonce)
         message = await self._landed(spot, doubt) if doubt is not None else None
+        away = self._unless.get(nonce)
         if message is None:
+            if doubt is not None and away is not None and away():
+                raise OutcomeUncertain("Discord: another node may have the conversation now")
             message = await self._post(hook, seat, spot, post, nonce)
+        self._unless.forget(nonce)
         await self._doubts.answered(nonce)
         self._note(message, spot)
         return {**message, "id": f"{message['id']}@{message['webhook_id']}"}

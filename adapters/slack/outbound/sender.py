@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
@@ -16,6 +17,7 @@ from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import Workspace, Workspaces
 from adapters.slack.codec.addresses import Face, blocks_of, channel_of, shown_name, team_of
 from adapters.slack.codec.events import FILE_URL
+from adapters.slack.codec.feedback import feedback_block
 from adapters.slack.manifest import OWN_NAMES
 from adapters.slack.outbound.identities import Identities
 from adapters.slack.outbound.indicators import Indicators
@@ -24,22 +26,27 @@ from adapters.slack.outbound.streaming import Streams
 from adapters.slack.outbound.threads import REMEMBERED, Threads
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, StreamOver
+from runtime.core.errors import AdapterError, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, StreamOver
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 
-LOOK_BACK_S: Final = 86_400.0
-"""The period in which a message that may have been posted is searched for."""
+LOOK_BACK_S: Final = 2 * 86_400.0
+"""The period in which a message that may have been posted is searched for: a day, by a clock that may be one ahead."""
 FILE_MESSAGE: Final = "file:"
 """The prefix of our id for a message with a file, because Slack does not tell the message's own id."""
 
 _log = logging.getLogger(__name__)
+_Answer = TypeVar("_Answer")
 
 
 class Sender:
     """The methods of the ports in `adapters.adapter` that send."""
 
-    def __init__(self, workspaces: Workspaces, threads: Threads, clock: Clock, texts: Texts) -> None:
+    def __init__(
+        self, workspaces: Workspaces, threads: Threads, clock: Clock, texts: Texts, *, thumbs: bool = True
+    ) -> None:
+        """`thumbs`: what agents have said to its end has buttons to rate it."""
+        self._thumbs = thumbs
         self._workspaces = workspaces
         self._threads = threads
         self._clock = clock
@@ -48,6 +55,7 @@ class Sender:
         self._texts = texts
         self._signs = Indicators(texts)
         self._doubtful = Recent[str, bool](REMEMBERED)
+        self._unless = Recent[str, Callable[[], bool]](REMEMBERED)
         self._adopted = Recent[str, bool](REMEMBERED)
         self._uploads = Recent[str, str](REMEMBERED)
 
@@ -62,9 +70,12 @@ class Sender:
         if message is None:
             message = await self._post(to, text, speaker, nonce, workspace, final=final)
         elif nonce in self._adopted:
-            await workspace.api.edit(channel_of(to), message, blocks_of(text, _heading(speaker, workspace)))
+            blocks = blocks_of(text, _heading(speaker, workspace))
+            rated = partial(workspace.api.edit, channel_of(to), message)
+            await self._rated(blocks, speaker, workspace, rated, final=final)
         self._doubtful.forget(nonce)
         self._adopted.forget(nonce)
+        self._unless.forget(nonce)
         self._threads.spoke(to, message)
         self._signs.posted(to)
         if final:
@@ -76,11 +87,16 @@ class Sender:
         """Look for this message also in a thread in which this process has spoken: another one may have posted it."""
         self._doubtful.keep(nonce, True)
 
+    def unless(self, nonce: str, away: Callable[[], bool], /) -> None:
+        """Searching takes a call's time, in which a lease may end: two nodes that search at once would both post."""
+        self._unless.keep(nonce, away)
+
     async def edit(self, to: Address, message: str, text: str, /, *, speaker: Speaker, nonce: str, final: bool) -> None:
         """A message keeps the name under which it was posted."""
         workspace = await self._workspaces.of(team_of(to))
         blocks = blocks_of(text, _heading(speaker, workspace))
-        answer = await self._show(to, message, blocks, nonce, workspace)
+        shown = partial(self._show, to, message, nonce=nonce, workspace=workspace)
+        answer = await self._rated(blocks, speaker, workspace, shown, final=final)
         if final:
             check_shown(answer, blocks, None)
             self._streams.answered(to, speaker)
@@ -170,6 +186,7 @@ class Sender:
             self._doubtful.forget(nonce)
             raise
         self._doubtful.forget(nonce)
+        self._unless.forget(nonce)
         self._threads.spoke(to, message)
         self._signs.posted(to)
         await self._signs.work(to, workspace)
@@ -183,7 +200,11 @@ class Sender:
     async def close_stream(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
         """Close the stream. From now on the message carries its nonce."""
         workspace = await self._workspaces.of(team_of(to))
-        await self._streams.close(to, message, text, workspace)
+
+        async def close(blocks: list[dict[str, Any]]) -> None:
+            await self._streams.close(to, message, text, workspace, blocks)
+
+        await self._rated([], speaker, workspace, close, final=True)
         self._streams.answered(to, speaker)
         await self._signs.rest(to, workspace)
 
@@ -222,6 +243,29 @@ class Sender:
             await self._streams.end_for_edits(to, message, nonce, workspace)
             return await workspace.api.edit(channel_of(to), message, blocks)
 
+    async def _rated(
+        self,
+        blocks: list[dict[str, Any]],
+        speaker: Speaker,
+        workspace: Workspace,
+        show: Callable[[list[dict[str, Any]]], Awaitable[_Answer]],
+        *,
+        final: bool,
+    ) -> _Answer:
+        """Show blocks, with thumbs below where an agent has spoken to its end and Slack has them."""
+        if final and self._has_thumbs(speaker, workspace):
+            try:
+                return await show([*blocks, feedback_block(self._texts)])
+            except BadMarkup as error:
+                _log.info("Slack has no thumbs here", extra={"error": str(error)})
+            answer = await show(blocks)
+            workspace.has_thumbs = False  # the same without them is taken
+            return answer
+        return await show(blocks)
+
+    def _has_thumbs(self, speaker: Speaker, workspace: Workspace) -> bool:
+        return self._thumbs and bool(speaker.id) and workspace.has_thumbs
+
     async def _posted_before(
         self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace
     ) -> str | None:
@@ -239,6 +283,9 @@ class Sender:
             _log.warning("Whether a message was posted before cannot be looked up", extra={"error": str(error)})
             return None
         if not found:
+            away = self._unless.get(nonce)
+            if away is not None and away():
+                raise OutcomeUncertain("Slack: another node may have the conversation now")
             return None
         message = str(found[0]["ts"])
         if nonce_of(found[0]) is None:
@@ -279,7 +326,8 @@ class Sender:
         self._doubtful.keep(nonce, True)
         try:
             face = self._face(to, speaker, workspace)
-            answer = await workspace.api.send(channel_of(to), to.thread, blocks, face, nonce)
+            post = partial(workspace.api.send, channel_of(to), to.thread, face=face, nonce=nonce)
+            answer = await self._rated(blocks, speaker, workspace, post, final=final)
         except OutcomeUncertain:
             raise
         except AdapterError:

@@ -7,7 +7,7 @@ its text, closed, and gone on with by edits. A stream belongs to one message and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -89,13 +89,15 @@ class Streams:
                 await workspace.streams.append(channel_of(to), message, shown)
         opened.held = held
 
-    async def close(self, to: Address, message: str, text: str, workspace: Workspace) -> None:
-        """Close the stream, which then shows everything that was given."""
+    async def close(
+        self, to: Address, message: str, text: str, workspace: Workspace, blocks: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        """Close the stream, which then shows everything that was given, and the blocks below."""
         opened = self._known(message)
         done = () if opened.task is None else (_ended(opened.task),)
         with self._unless_over(message):
             last = harmless(opened.held + text, to)
-            await workspace.streams.stop(channel_of(to), message, last, opened.nonce, done)
+            await workspace.streams.stop(channel_of(to), message, last, opened.nonce, done, blocks)
         self._open.pop(message, None)
 
     async def do(self, to: Address, speaker: Speaker, doing: str | None, workspace: Workspace) -> bool:

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.clients.admission import Admission
-from gateway.clients.requests import answer
-from gateway.tapes.reading import journal_of, may, tape_name, whole
+from gateway.clients.requests import answer, whole
+from gateway.tapes.reading import journal_of, may, tape_name
 from gateway.tapes.search.index import Filters
 from gateway.tapes.search.search import Found, NoIndex, Search, utc_text
 from runtime.stores.notebooks import NotebookStore
@@ -66,7 +66,7 @@ def _asked(request: Request) -> tuple[str, Filters, int]:
     dates = [utc_text(params[name]) if name in params else "" for name in ("from", "until")]
     if any(name in params and not date for name, date in zip(("from", "until"), dates, strict=True)):
         raise HTTPException(422, "from and until are dates such as 2026-11-23T09:00:00Z.")
-    return asked, Filters(kinds, *dates), whole(request, "limit", 20, MAX_HITS) or 1
+    return asked, Filters(kinds, *dates), whole(request, "limit", 20, MAX_HITS, least=1)
 
 
 def _told(found: Found) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -33,9 +33,10 @@ class MemoryLeaseStore:
         self._clock = clock or SystemClock()
         self._leases: dict[str, _HeldLease] = {}
 
-    async def acquire(self, name: str, holder: LeaseHolder, /) -> int | None:
+    async def acquire(self, name: str, holder: LeaseHolder, /, *, living: Collection[str] = ()) -> int | None:
         lease, now = self._leases.setdefault(name, _HeldLease()), self._clock.monotonic()
-        if lease.node != holder.node and lease.expires_s > now:
+        kept = lease.expires_s > now or (lease.expires_s != 0.0 and lease.node in living)
+        if lease.node != holder.node and kept:
             return None
         lease.node, lease.token, lease.expires_s = holder.node, lease.token + 1, now + holder.ttl_s
         return lease.token

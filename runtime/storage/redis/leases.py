@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys, lease_key, shard_of_lease
 from runtime.storage.redis.client.script import load_script
@@ -17,8 +19,8 @@ class RedisLeaseStore:
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
 
-    async def acquire(self, name: str, holder: LeaseHolder, /) -> int | None:
-        arguments: list[str | int] = [holder.node, _milliseconds(holder)]
+    async def acquire(self, name: str, holder: LeaseHolder, /, *, living: Collection[str] = ()) -> int | None:
+        arguments: list[str | int] = [holder.node, _milliseconds(holder), *living]
         token: int = await self._connection.run(_ACQUIRE, [lease_key(name)], arguments)
         shard = shard_of_lease(name)
         if token and shard is not None:

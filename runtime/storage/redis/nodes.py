@@ -21,8 +21,7 @@ class RedisNodeStore:
         self._nodes, self._news = (FRONTS, FRONT_NEWS) if fronts else (NODES, NODE_NEWS)
 
     async def announce(self, holder: LeaseHolder, /) -> Living:
-        milliseconds = max(1, round(holder.ttl_s * 1000))
-        return await self._living(holder.node, milliseconds)
+        return await self._living(holder.node, _milliseconds(holder))
 
     async def living(self) -> Living:
         return await self._living("", 0)
@@ -30,15 +29,21 @@ class RedisNodeStore:
     async def _living(self, node: str, milliseconds: int) -> Living:
         keys = [self._nodes, self._news]
         news, *found = await self._connection.run(_ANNOUNCE, keys, [node, milliseconds], replicated=False)
-        pairs = zip(found[::2], found[1::2], strict=True)
-        return Living({node: int(left) / 1000 for node, left in pairs}, news)
+        lasts = {node: int(left) / 1000 for node, left in zip(found[::2], found[1::2], strict=True)}
+        gone = frozenset(node for node, left_s in lasts.items() if left_s <= 0)
+        return Living({node: left_s for node, left_s in lasts.items() if node not in gone}, news, gone)
 
     async def leave(self, holder: LeaseHolder, /) -> None:
-        await self._connection.run(_TELL, [self._nodes, self._news], [holder.node], replicated=False)
+        arguments: list[str | int] = [holder.node, _milliseconds(holder)]
+        await self._connection.run(_TELL, [self._nodes, self._news], arguments, replicated=False)
 
     async def tell(self) -> None:
-        await self._connection.run(_TELL, [self._nodes, self._news], [""], replicated=False)
+        await self._connection.run(_TELL, [self._nodes, self._news], ["", 0], replicated=False)
 
     async def news(self, after: str, /, *, wait_s: float) -> str:
         answer = await self._connection.read_streams({self._news: after}, wait_s=wait_s, count=_READ_AT_ONCE)
         return next((entries[-1][0] for _, entries in answer if entries), after)
+
+
+def _milliseconds(holder: LeaseHolder) -> int:
+    return max(1, round(holder.ttl_s * 1000))

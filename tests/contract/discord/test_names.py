@@ -210,6 +210,20 @@ async def test_uncertain_post_of_a_webhook_is_looked_for_before_it_is_repeated(
     assert [f"{each.id}@{each.hook}" for each in said] == [same, message]
 
 
+async def test_post_of_a_webhook_is_found_though_our_clock_was_put_forward_since_the_last_answer(
+    options: DiscordOptions, platform: DiscordPlatform
+) -> None:
+    us, clock = general(platform), WrongClock(0.0)
+    async with aclosing(new_adapter(options, clock=clock)) as adapter:
+        await send(adapter, "hi", to=us, nonce="before.0")
+        clock.set_calendar(7200)
+        platform.fail("hook_send", "drop", applied=True)
+        with pytest.raises(OutcomeUncertain):
+            await send(adapter, "hi there", to=us)
+        await send(adapter, "hi there", to=us)
+    assert [each.text for each in platform.world.messages(platform.world.general)] == ["hi", "hi there"]
+
+
 @pytest.mark.parametrize("ahead_s", [7200.0, -7200.0])
 async def test_post_of_a_webhook_is_looked_for_by_discords_clock(
     options: DiscordOptions, platform: DiscordPlatform, ahead_s: float
@@ -276,3 +290,38 @@ async def test_post_whose_answer_came_and_was_not_written_down_is_found_after_a_
         assert await send(adapter, "said once", to=us, nonce="1.0") == first
         await send(adapter, "said once", to=us, nonce="2.0")
     assert [each.text for each in platform.world.messages(platform.world.general)] == ["said once"] * 2
+
+
+async def test_what_another_node_has_posted_through_a_webhook_is_found_where_it_is_in_doubt(
+    options: DiscordOptions, platform: DiscordPlatform
+) -> None:
+    us, posts = general(platform), MemoryRecords()
+    async with (
+        aclosing(new_adapter(options, posts=posts)) as adapter,
+        aclosing(new_adapter(options, posts=posts)) as other,
+    ):
+        await send(adapter, "at once", to=us, nonce="1.0")
+        for agent in range(8):  # one of them has a webhook that the first node does not know
+            speaker = Speaker(f"agent {agent}", "Agent")
+            posted = await send(other, "meanwhile", to=us, nonce=f"2.{agent}", speaker=speaker)
+            adapter.doubt(f"2.{agent}")
+            assert await send(adapter, "meanwhile", to=us, nonce=f"2.{agent}", speaker=speaker) == posted
+    assert [each.text for each in platform.world.messages(platform.world.general)] == ["at once", *["meanwhile"] * 8]
+
+
+async def test_no_webhook_posts_where_the_lease_ended_while_an_earlier_copy_was_looked_for(
+    options: DiscordOptions, platform: DiscordPlatform
+) -> None:
+    us, posts, away = general(platform), MemoryRecords(), [True, False]
+    async with aclosing(new_adapter(options, posts=posts)) as adapter:
+        platform.fail("hook_send", "hang")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(send, adapter, "once", to=us))
+            await platform.until(lambda: len(platform.calls_of("hook_send")) == 1)
+            tasks.cancel_scope.cancel()
+        adapter.unless("page.0", lambda: away.pop(0))
+        with pytest.raises(OutcomeUncertain, match="another node"):
+            await send(adapter, "once", to=us)
+        assert platform.world.messages(platform.world.general) == []
+        await send(adapter, "once", to=us)
+    assert (len(platform.world.messages(platform.world.general)), away) == (1, [])

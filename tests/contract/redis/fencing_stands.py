@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -119,8 +119,8 @@ class _FaultyLeases(MemoryLeaseStore):
         super().__init__(clock)
         self._fault = fault
 
-    async def acquire(self, name: str, holder: LeaseHolder, /) -> int | None:
-        token = await super().acquire(name, holder)
+    async def acquire(self, name: str, holder: LeaseHolder, /, *, living: Collection[str] = ()) -> int | None:
+        token = await super().acquire(name, holder, living=living)
         if token is not None and self._fault is Fault.SAME_TOKEN:
             token = self._leases[name].token = 1
         return token

@@ -1,4 +1,5 @@
-"""The Redis stores while the server's clock is set back: nobody who died is taken to live until it has caught up."""
+"""The Redis stores while the server's clock is set: back, nobody who died is taken to live until it has caught up;
+forward, nobody who lives is taken to have released anything."""
 
 from __future__ import annotations
 
@@ -77,6 +78,27 @@ async def test_a_living_nodes_lease_is_kept_though_the_clock_was_set_back(stage:
     assert await leases.renew("shard:3", LIVING, token)
     await stage.jump(LIVING.ttl_s / 2 + 1)
     assert await leases.acquire("shard:3", DEAD) is None
+
+
+async def test_a_living_nodes_lease_is_kept_though_the_clock_was_put_forward(stage: Stage) -> None:
+    leases = RedisLeaseStore(stage.connection)
+    token = await leases.acquire("shard:3", LIVING)
+    assert token is not None
+    await stage.jump(HOUR_S)
+    assert await leases.acquire("shard:3", DEAD, living=["living"]) is None
+    assert await leases.renew("shard:3", LIVING, token)
+    await stage.jump(HOUR_S)
+    assert await leases.acquire("shard:3", DEAD) is not None
+
+
+async def test_whom_the_clock_makes_run_out_has_not_left(stage: Stage) -> None:
+    nodes = RedisNodeStore(stage.connection)
+    await nodes.announce(LeaseHolder("gone", 2 * HOUR_S))
+    await nodes.leave(LeaseHolder("gone", 2 * HOUR_S))
+    await nodes.announce(LIVING)
+    await stage.jump(HOUR_S)
+    living = await nodes.living()
+    assert (list(living.nodes), list(living.left)) == ([], ["gone"])
 
 
 async def test_a_dead_node_leaves_the_roster_though_the_clock_was_set_back(stage: Stage) -> None:

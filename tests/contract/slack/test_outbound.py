@@ -168,6 +168,30 @@ async def test_what_another_node_has_posted_in_a_thread_of_ours_is_found_where_i
     assert [message.shown for message in platform.messages()] == ["at once", "meanwhile"]
 
 
+async def test_nothing_is_posted_where_the_lease_ended_while_an_earlier_copy_was_looked_for(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    root, away = platform.mention("hello"), [True, False]
+    adapter.unless("page.0", lambda: away.pop(0))
+    with pytest.raises(OutcomeUncertain, match="another node"):
+        await send(adapter, "once", to=thread(root))
+    assert platform.messages() == []
+    await send(adapter, "once", to=thread(root))
+    assert (len(platform.messages()), away) == (1, [])
+
+
+async def test_a_post_is_found_though_our_clock_is_a_day_ahead(
+    options: SlackOptions, platform: SlackPlatform, clock: FakeClock
+) -> None:
+    root = platform.mention("hello")
+    async with aclosing(new_adapter(options, clock=clock)) as adapter:
+        await send(adapter, "once", to=thread(root))
+    clock.set_calendar(86_460)
+    async with aclosing(new_adapter(options, clock=clock)) as adapter:
+        await send(adapter, "once", to=thread(root))
+    assert len(platform.messages()) == 1
+
+
 async def test_nothing_is_posted_while_it_cannot_be_told_whether_it_is_there(
     adapter: SlackAdapter, platform: SlackPlatform
 ) -> None:
@@ -208,7 +232,7 @@ async def test_message_is_posted_where_looking_is_not_allowed(adapter: SlackAdap
 async def test_refusal_of_a_post_has_its_meaning(
     adapter: SlackAdapter, platform: SlackPlatform, error: str, kind: type[AdapterError]
 ) -> None:
-    platform.fail("chat.postMessage", "refuse", error=error)
+    platform.fail("chat.postMessage", "refuse", error=error, times=2)  # with thumbs and without them
     with pytest.raises(kind, match=error) as refusal:
         await send(adapter, "hi")
     assert isinstance(refusal.value, MissingScope) or type(refusal.value) is kind

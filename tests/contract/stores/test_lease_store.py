@@ -43,6 +43,14 @@ async def test_a_released_lease_goes_to_another_node_with_a_greater_token(stores
     assert not await stores.leases.renew("bot:telegram", NODE, first)
 
 
+async def test_what_a_living_node_has_released_is_free(stores: Stores) -> None:
+    token = await stores.leases.acquire("shard:3", NODE)
+    assert token is not None
+    assert await stores.leases.acquire("shard:3", OTHER_NODE, living=[NODE.node]) is None
+    await stores.leases.release("shard:3", NODE, token)
+    assert await stores.leases.acquire("shard:3", OTHER_NODE, living=[NODE.node]) is not None
+
+
 async def test_releasing_with_a_stale_token_changes_nothing(stores: Stores) -> None:
     stale = await stores.leases.acquire("shard:3", NODE)
     assert stale is not None

@@ -31,7 +31,9 @@ async def test_who_leaves_or_says_nothing_for_too_long_lives_no_more(stores: Sto
     await stores.nodes.announce(ADA)
     await stores.nodes.announce(BOB)
     await stores.nodes.leave(ADA)
-    assert set((await stores.nodes.living()).nodes) == {"bob"}
+    living = await stores.nodes.living()
+    assert (list(living.nodes), list(living.left)) == (["bob"], ["ada"])
+    assert (await stores.nodes.announce(ADA)).left == frozenset()
 
 
 async def test_who_comes_and_leaves_is_news_and_who_stays_is_none(stores: Stores) -> None:

@@ -21,6 +21,9 @@ from starlette.routing import Route
 from adapters.web.adapter import WebAdapter
 from gateway.clients.admission import Admission
 from gateway.clients.scopes import scopes_from
+from gateway.overview.moments import Moments
+from gateway.overview.routes import session_routes
+from gateway.overview.session_views import SessionViews
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
 from gateway.tapes.service import DOCUMENT, TapeService
@@ -124,7 +127,8 @@ async def service(
         folder = Path(stack.enter_context(TemporaryDirectory()))
         search = stack.enter_context(closing(Search(kept, folder / "index")))
         tapes, journals = Tapes(kept, catalog, sessions), Journals(catalog, inbox, inbox.knows, clock)
-        made = TapeService(admission, tapes, journals, search, clock)
+        views = SessionViews(admission, catalog, sessions, Moments(sessions, sessions.snapshot), {})
+        made = TapeService(admission, tapes, journals, search, clock, session_routes(views))
         app = build_web(WebAdapter(MemoryRoomStore(), clock), list, WebOptions("secret", tapes=made), clock)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         port = await tasks.start(serve, app, "127.0.0.1", 0)

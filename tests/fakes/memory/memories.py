@@ -1,43 +1,12 @@
-"""Memories of people in memory."""
+"""Memories of people in memory, to be looked into."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
-from runtime.stores.memories import Memory, Scope
+from runtime.storage.memory import memories
 
 
-class MemoryMemories:
-    """Implements `runtime.stores.memories.MemoryStore`."""
-
-    def __init__(self) -> None:
-        self.kept: dict[Scope, dict[str, Memory]] = {}
-        self.gone: set[str] = set()
-        self._last: dict[Scope, int] = {}
-        self._changes = 0
-
-    async def keep(self, memory: Memory, /, *, keep_s: float) -> None:
-        del keep_s
-        here = self.kept.setdefault(memory.scope, {})
-        if memory.id in here or memory.id in self.gone:
-            return
-        number = self._last[memory.scope] = self._last.get(memory.scope, 0) + 1
-        here[memory.id] = replace(memory, number=number)
-        self._changes += 1
-
-    async def version(self, scope: Scope, /) -> str:
-        return f"{self._changes}" if scope in self.kept else ""
-
-    async def all(self, scope: Scope, /) -> Sequence[Memory]:
-        return list(self.kept.get(scope, {}).values())
-
-    async def forget(self, scope: Scope, ids: Sequence[str], /) -> int:
-        here = self.kept.get(scope, {})
-        found = [id_ for id_ in ids if here.pop(id_, None) is not None]
-        self.gone |= set(ids)
-        self._changes += 1
-        return len(found)
+class MemoryMemories(memories.MemoryMemories):
+    """The store, with a look at all that is kept."""
 
     def texts(self, kind: str = "") -> list[str]:
         """The texts of all memories of a kind of scope."""

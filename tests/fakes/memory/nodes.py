@@ -15,12 +15,14 @@ class MemoryNodeStore:
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
         self._until: dict[str, float] = {}
+        self._left: dict[str, float] = {}
         self._count = 0
         self._changed = anyio.Event()
 
     async def announce(self, holder: LeaseHolder, /) -> Living:
         known = holder.node in (await self.living()).nodes
         self._until[holder.node] = self._clock.monotonic() + holder.ttl_s
+        self._left.pop(holder.node, None)
         if not known:
             await self.tell()
         return await self.living()
@@ -28,10 +30,13 @@ class MemoryNodeStore:
     async def living(self) -> Living:
         now = self._clock.monotonic()
         self._until = {node: until for node, until in self._until.items() if until > now}
-        return Living({node: until - now for node, until in self._until.items()}, str(self._count))
+        self._left = {node: until for node, until in self._left.items() if until > now}
+        lasts = {node: until - now for node, until in self._until.items()}
+        return Living(lasts, str(self._count), frozenset(self._left))
 
     async def leave(self, holder: LeaseHolder, /) -> None:
         self._until.pop(holder.node, None)
+        self._left[holder.node] = self._clock.monotonic() + holder.ttl_s
         await self.tell()
 
     async def tell(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from runtime.core.clock import Clock
 from tests.fakes.slack.conversations import Conversations, Posted
 from tests.fakes.slack.refusal import Refusal
-from tests.fakes.slack.text import MAX_MARKDOWN_CHARS, markdown_pings
+from tests.fakes.slack.text import MAX_MARKDOWN_CHARS, check_blocks, markdown_pings
 
 STREAM_LASTS_S = 300.0
 """After about so long a stream is dead, however much is appended (python-slack-sdk#1859)."""
@@ -65,11 +65,14 @@ class Streams:
 
     def stop(self, params: Mapping[str, Any]) -> dict[str, Any]:
         posted = self._live(params)
+        blocks = params.get("blocks") or []
+        check_blocks(blocks)
+        self._conversations.check_kinds(blocks)
         posted.text = _added(posted.text, params)
         posted.history.append(posted.text)
         posted.pings = markdown_pings(posted.text)
         _show_tasks(posted, params)
-        posted.streaming = False
+        posted.streaming, posted.blocks = False, blocks
         posted.metadata = params.get("metadata", posted.metadata)
         return {"channel": params["channel"], "ts": posted.ts}
 

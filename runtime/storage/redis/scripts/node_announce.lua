@@ -1,17 +1,24 @@
 -- KEYS 1 nodes  2 their news   ARGV 1 node, or "" for a look only  2 duration in ms
--- Returns the id of the latest news, then every living node and how many ms it is still taken to live.
+-- Returns the id of the latest news, then every living node and how many ms it is still taken to live, and every node
+-- that has left lately with 0.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local fields = redis.call('HGETALL', KEYS[1])
 local living, known = {}, ARGV[1] == ''
 for i = 1, #fields, 2 do
-  local left = tonumber(fields[i + 1]) - now
-  if ARGV[1] ~= '' and left > tonumber(ARGV[2]) then  -- the clock was set back
+  local until_ms = tonumber(fields[i + 1])
+  local left, gone = math.abs(until_ms) - now, until_ms < 0
+  if ARGV[1] ~= '' and not gone and left > tonumber(ARGV[2]) then  -- the clock was set back
     left = tonumber(ARGV[2])
     redis.call('HSET', KEYS[1], fields[i], string.format('%.0f', now + left))
   end
   if left <= 0 then
     redis.call('HDEL', KEYS[1], fields[i])
+  elseif gone then
+    if fields[i] ~= ARGV[1] then
+      table.insert(living, fields[i])
+      table.insert(living, '0')
+    end
   elseif fields[i] == ARGV[1] then
     known = true
   else

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import anyio
 import pytest
 
 from adapters.capabilities import Capabilities
+from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
 from adapters.pages.part import Extras
 from runtime.core.message import Choice
+from tests.fakes.bucket_platform import TOTAL
 from tests.fakes.clock import FakeClock
 from tests.fakes.rich_platform import DRAFTS, LOST, NEVER_CAME, STREAM, RichPlatform, rich_capabilities
-from tests.unit.adapters.pages.presenting import Show, shown_on
+from tests.unit.adapters.pages.presenting import ROOM, Show, shown_on
 
 pytestmark = pytest.mark.anyio
 
@@ -153,9 +156,13 @@ class Forgetful(RichPlatform):
     def __init__(self, clock: FakeClock) -> None:
         super().__init__(clock, WAYS["edits"])
         self.doubted: list[str] = []
+        self.away: dict[str, Callable[[], bool]] = {}
 
     def doubt(self, nonce: str, /) -> None:
         self.doubted.append(nonce)
+
+    def unless(self, nonce: str, away: Callable[[], bool], /) -> None:
+        self.away[nonce.partition(".")[0]] = away
 
 
 async def test_what_an_earlier_process_may_have_posted_is_in_doubt_and_nothing_else() -> None:
@@ -166,4 +173,19 @@ async def test_what_an_earlier_process_may_have_posted_is_in_doubt_and_nothing_e
         show.finish(show.page("begun", extras=Extras(stands="two")), "two")
         await show.clock.advance(300)
         assert [nonce.partition(".")[0] for nonce in show.platform.doubted] == ["begun"]
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_platform_that_looks_first_can_ask_whether_the_conversation_is_still_ours() -> None:
+    clock, held = FakeClock(), {ROOM.key}
+    async with anyio.create_task_group() as tasks:
+        show = Show(clock, Forgetful(clock), tasks)
+        show.scheduler = EditScheduler(TOTAL, clock, tasks, may_show=held.__contains__)
+        show.restarted()
+        show.finish(show.page("ours", extras=Extras(leased=True)), "one")
+        show.finish(show.page("a notice"), "two")
+        await clock.advance(300)
+        assert not any(away() for away in show.platform.away.values())
+        held.clear()
+        assert {name: away() for name, away in show.platform.away.items()} == {"ours": True, "a notice": False}
         tasks.cancel_scope.cancel()

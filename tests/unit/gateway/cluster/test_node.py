@@ -18,7 +18,7 @@ from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import InboxEntry
 from runtime.stores.sessions import SHARDS, Lease, LeaseHolder, LeaseStore
 from tests.contract.storage_samples import SHARD, event
-from tests.fakes.clock import FakeClock
+from tests.fakes.clock import FakeClock, ForeignClock
 from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.renewing import renewing
 from tests.fakes.shard_server import IdleServer
@@ -33,9 +33,10 @@ class Parts:
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.leases = MemoryLeaseStore(self.clock)
+        self.stores_clock = ForeignClock(self.clock)
+        self.leases = MemoryLeaseStore(self.stores_clock)
         self.inbox = MemoryInbox(self.leases)
-        self.nodes = MemoryNodeStore(self.clock)
+        self.nodes = MemoryNodeStore(self.stores_clock)
 
     def roster(self, name: str) -> Roster:
         return Roster(self.nodes, LeaseHolder(name, TTL_S), self.clock)
@@ -99,6 +100,25 @@ async def test_a_lone_node_holds_every_shard(parts: Parts, handed: Handed) -> No
         await node.run(tasks, handed)
         assert node.shards == frozenset(range(SHARDS))
         assert sorted(lease.shard for lease in handed.leases) == list(range(SHARDS))
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_node_takes_nothing_of_one_that_lives_though_its_leases_have_run_out_by_the_stores_clock(
+    handed: Handed,
+) -> None:
+    parts, ada = Parts(), LeaseHolder("ada", TTL_S)
+    await parts.nodes.announce(ada)
+    for shard in range(40):
+        await parts.leases.acquire(f"shard:{shard}", ada)
+    node = parts.node("bob")
+    async with anyio.create_task_group() as tasks:
+        await node.run(tasks, handed)
+        assert len(node.shards) == SHARDS - 40
+        parts.stores_clock.ahead_s = 600.0
+        await parts.clock.advance(TTL_S - 1)
+        assert len(node.shards) == SHARDS - 40
+        await parts.clock.advance(2)
+        assert len(node.shards) == SHARDS
         tasks.cancel_scope.cancel()
 
 

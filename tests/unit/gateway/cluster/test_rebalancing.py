@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -18,7 +18,7 @@ from runtime.bus import Bus
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.nodes import Living
 from runtime.stores.sessions import SHARDS, Lease, LeaseHolder
-from tests.fakes.clock import FakeClock
+from tests.fakes.clock import FakeClock, ForeignClock
 from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.renewing import renewing
 from tests.fakes.shard_server import IdleServer
@@ -44,8 +44,8 @@ class Mortal:
         self.dead = False
         self._world = world
 
-    async def acquire(self, name: str, holder: LeaseHolder, /) -> int | None:
-        return None if self.dead else await self._world.leases.acquire(name, holder)
+    async def acquire(self, name: str, holder: LeaseHolder, /, *, living: Collection[str] = ()) -> int | None:
+        return None if self.dead else await self._world.leases.acquire(name, holder, living=living)
 
     async def renew(self, name: str, holder: LeaseHolder, token: int, /) -> bool:
         return self.dead or await self._world.leases.renew(name, holder, token)
@@ -103,8 +103,9 @@ class World:
     unowned_s: float = 0.0
 
     def __post_init__(self) -> None:
-        self.leases = MemoryLeaseStore(self.clock)
-        self.nodes = MemoryNodeStore(self.clock)
+        self.stores_clock = ForeignClock(self.clock)
+        self.leases = MemoryLeaseStore(self.stores_clock)
+        self.nodes = MemoryNodeStore(self.stores_clock)
         self._free_since: dict[int, float] = {}
 
     async def join(self, tasks: TaskGroup) -> None:
@@ -152,6 +153,12 @@ class World:
                     self.unowned_s = max(self.unowned_s, now - since)
                 else:
                     self._free_since.pop(shard, None)
+
+    def check_that_one_node_shows(self) -> None:
+        """Nobody else shows anything of a shard while a node believes that it may."""
+        for shard in range(SHARDS):
+            showing = [name for name, (node, _, _) in self.living.items() if node.may_show(shard)]
+            assert len(showing) <= 1, (shard, showing)
 
     def check_balance(self) -> None:
         """Every shard is served by one node that lives, and the nodes have equally many."""
@@ -222,3 +229,35 @@ async def test_a_newcomer_moves_no_more_shards_than_its_own() -> None:
         await world.pass_by(PARK_S + STEP_S)
         world.check_balance()
         assert world.moves - before <= SHARDS // 5 + 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_nothing_moves_and_one_node_shows_though_the_stores_clock_is_put_forward(seed: int) -> None:
+    async with world_of(seed) as (world, tasks):
+        for _ in range(2):
+            await world.join(tasks)
+        await world.pass_by(PARK_S + STEP_S)
+        world.check_balance()
+        before = world.moves
+        for _ in range(6):
+            world.stores_clock.ahead_s += world.random.choice((2.0, TTL_S, 600.0))
+            for _ in range(round(TTL_S / STEP_S)):
+                await world.pass_by(world.random.choice((0.0, STEP_S)))
+                world.check_that_one_node_shows()
+        assert world.moves == before
+        world.check_balance()
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_who_gets_a_dead_nodes_shards_takes_none_of_another_though_the_clock_is_put_forward(seed: int) -> None:
+    async with world_of(seed) as (world, tasks):
+        for _ in range(3):
+            await world.join(tasks)
+        await world.pass_by(PARK_S + STEP_S)
+        await world.die()
+        for _ in range(round(2 * TTL_S / STEP_S)):
+            world.stores_clock.ahead_s += world.random.choice((0.0, 0.0, TTL_S))
+            await world.pass_by(STEP_S)
+            world.check_that_one_node_shows()
+        await world.pass_by(TTL_S / 3)
+        world.check_balance()

@@ -1,0 +1,198 @@
+"""The console's own routes: its page, its log-in and log-out, and the cookie that lets the page ask the bus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from adapters.web.allowance import Allowance
+from gateway.clients.admission import KNOWN, Client
+from gateway.clients.bus import PREFIX as BUS
+from gateway.clients.scopes import Scopes
+from gateway.console.logins import LASTS_S, Login, Logins
+from gateway.settings.console import OWNER
+from gateway.tapes.service import PREFIX as TAPES
+from gateway.web.assets import Assets
+from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of
+from runtime.core.clock import Clock
+from runtime.core.errors import StorageError
+from runtime.events.happening import Tell
+from runtime.events.service import ConsoleActed, ConsoleEntered, ConsoleLeft, ConsoleRefused
+
+PAGE = Path(__file__).parent / "page"
+CONSOLE = "/console"
+COOKIE = "parley_console"
+ASKS = "x-parley-console"
+"""The header of the page's requests that change something. A foreign page cannot send it, whatever cookies go along."""
+
+_READING = ("GET", "HEAD")
+_NO_STORE = {"cache-control": "no-store"}
+_READS = Scopes(events_read=(">",), tapes_read=("sessions.*",), gateway_read=True)
+_OWNER = replace(_READS, tasks_read=("*",), tapes_read=("*", "sessions.*"), content=True)
+_ACTS = replace(_OWNER, tasks_write=("*",), tapes_write=("*", "sessions.*"), gateway_write=True)
+
+
+def client_of(login: Login, *, acts: bool) -> Client:
+    """A log-in as a client of the bus and the tapes."""
+    if login.role != OWNER:
+        return Client(f"console.{login.role}", _READS)
+    return Client(f"console.{OWNER}", _ACTS if acts else _OWNER)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleDoor:
+    """What the routes share. `acts`: whether owners may change something. `tell` hears who comes and goes."""
+
+    logins: Logins
+    clock: Clock
+    tell: Tell
+    acts: bool = False
+
+    def routes(self) -> Sequence[BaseRoute]:
+        """The routes, beside those of the chat."""
+        desk = _Desk(self)
+        return [
+            Route(CONSOLE, _page),
+            Route(f"{CONSOLE}/session", desk.session),
+            Route(f"{CONSOLE}/login", desk.login, methods=["POST"]),
+            Route(f"{CONSOLE}/logout", desk.logout, methods=["POST"]),
+            Mount(f"{CONSOLE}/assets", Assets(directory=PAGE)),
+        ]
+
+    def around(self, app: ASGIApp) -> ASGIApp:
+        """The application, for which who is logged in is a client of the bus and the tapes."""
+        return _Recognising(app, self)
+
+    async def found(self, cookies: str) -> Login | None:
+        """The log-in of a request with this `cookie` header. Raises StorageError."""
+        try:
+            secret = SimpleCookie(cookies).get(COOKIE)
+        except CookieError:
+            return None
+        return None if secret is None else await self.logins.find(secret.value)
+
+
+async def _page(_: Request) -> Response:
+    return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
+
+
+class _Desk:
+    """Logging in and out."""
+
+    def __init__(self, door: ConsoleDoor) -> None:
+        self._door = door
+        self._tries = Allowance(LOGINS, door.clock)
+        self._all_tries = Allowance(ALL_LOGINS, door.clock)
+
+    async def session(self, request: Request) -> Response:
+        """The role of who is logged in, null for nobody, and what it may."""
+        login = await self._login(request)
+        if login is None:
+            return _answer({"role": None})
+        scopes = client_of(login, acts=self._door.acts).scopes
+        until = login.until.isoformat()
+        may = {"words": scopes.content, "acts": scopes.gateway_write}
+        return _answer({"role": login.role, "until": until, **may})
+
+    async def login(self, request: Request) -> Response:
+        """Log in with {password}."""
+        form = await small_json(request)
+        if form is None:
+            return _answer({"error": "The form could not be read."}, 400)
+        source = source_of(request)
+        if not (self._tries.take(source) and self._all_tries.take("all")):
+            return _answer({"error": "Too many attempts. Wait a minute."}, 429)
+        role = self._door.logins.role_of(form.get("password", ""))
+        if role is None:
+            self._door.tell(ConsoleRefused(source))
+            return _answer({"error": "That is not a password of the console."}, 403)
+        response = _answer({"role": role})
+        secret = await self._door.logins.begin(role)
+        secure = over_tls(request)
+        response.set_cookie(COOKIE, secret, max_age=LASTS_S, httponly=True, samesite="strict", secure=secure)
+        self._door.tell(ConsoleEntered(role, source))
+        return response
+
+    async def logout(self, request: Request) -> Response:
+        """Log out, here or with {"everywhere": "yes"} in every browser of this role."""
+        form, login = await small_json(request), await self._login(request)
+        secret = request.cookies.get(COOKIE)
+        if login is not None and secret is not None:
+            if form is not None and form.get("everywhere") == "yes":
+                await self._door.logins.end_all(login.role)
+            await self._door.logins.end(secret)
+            self._door.tell(ConsoleLeft(login.role))
+        response = _answer({"role": None})
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        return response
+
+    async def _login(self, request: Request) -> Login | None:
+        return await self._door.found(request.headers.get("cookie", ""))
+
+
+class _Recognising:
+    """ASGI middleware: requests of the bus and the tapes with the console's cookie, and without a token, are the
+    console's."""
+
+    def __init__(self, app: ASGIApp, door: ConsoleDoor) -> None:
+        self._app = app
+        self._door = door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith((f"{BUS}/", f"{TAPES}/")):
+            headers = Headers(scope=scope)
+            if "authorization" not in headers and COOKIE in headers.get("cookie", ""):
+                found = await self._recognise(scope, headers)
+                answer = (
+                    found if isinstance(found, Response) else partial(self._while_logged_in, headers["cookie"], found)
+                )
+                await answer(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    async def _while_logged_in(self, cookies: str, login: Login, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, but end a stream as soon as the log-in has ended: nothing is sent after that. What is changed is
+        told."""
+        begun = False
+        with anyio.CancelScope() as answering:
+
+            async def checked(message: Message) -> None:
+                nonlocal begun
+                if begun and message["type"] == "http.response.body" and await self._door.found(cookies) is None:
+                    await send({"type": "http.response.body", "body": b"", "more_body": False})
+                    answering.cancel()
+                    await anyio.lowlevel.checkpoint()
+                begun = begun or message["type"] == "http.response.body"
+                changes = message["type"] == "http.response.start" and scope["method"] not in _READING
+                if changes and message["status"] < 400:
+                    self._door.tell(ConsoleActed(login.role, scope["method"], scope["path"]))
+                await send(message)
+
+            await self._app(scope, receive, checked)
+
+    async def _recognise(self, scope: Scope, headers: Headers) -> Response | Login:
+        try:
+            login = await self._door.found(headers.get("cookie", ""))
+        except StorageError:
+            return _answer({"error": "The store does not answer. Try again in a moment."}, 503)
+        if login is None:
+            return _answer({"error": "Log in to the console."}, 401)
+        if scope["method"] not in _READING and ASKS not in headers:
+            return _answer({"error": f"The console's requests carry the header {ASKS}."}, 403)
+        scope[KNOWN] = client_of(login, acts=self._door.acts)
+        return login
+
+
+def _answer(data: dict[str, object], status: int = 200) -> Response:
+    return JSONResponse(data, status, headers=_NO_STORE)

@@ -1,0 +1,104 @@
+"""Who is logged in to the console: each log-in is a record that every node reads, so that ending one holds at once."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from adapters.records import Records
+from runtime.core.clock import Clock
+
+LOGINS_TABLE = "console:logins"
+
+LASTS_S = 12 * 3600
+"""The time after which a log-in ends by itself."""
+
+MAX_LOGINS = 200
+"""The log-ins that are kept; the one that ends first goes when there is one more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A log-in. `proof` is a digest of the password that it was made with: another password makes it void."""
+
+    role: str
+    proof: str
+    until: datetime
+
+    def text(self) -> str:
+        """As it is kept."""
+        return json.dumps({"role": self.role, "proof": self.proof, "until": self.until.isoformat()})
+
+
+class Logins:
+    """Makes, finds and ends log-ins. `passwords` are those of the roles. Raises StorageUnavailable."""
+
+    def __init__(self, passwords: Mapping[str, str], records: Records, clock: Clock) -> None:
+        self._proofs = {role: _digest(password) for role, password in passwords.items()}
+        self._records = records
+        self._clock = clock
+
+    def role_of(self, password: str) -> str | None:
+        """The role of a password. It is compared with every role's, whether one is found or not."""
+        given, found = _digest(password), None
+        for role, proof in self._proofs.items():
+            if hmac.compare_digest(proof, given):
+                found = role
+        return found
+
+    async def begin(self, role: str) -> str:
+        """A new log-in of a role; the secret by which it is found."""
+        await self._make_room()
+        secret = secrets.token_urlsafe(32)
+        login = Login(role, self._proofs[role], self._clock.now() + timedelta(seconds=LASTS_S))
+        await self._records.put(_digest(secret), login.text())
+        return secret
+
+    async def find(self, secret: str | None) -> Login | None:
+        """The log-in of this secret; None where there is none, it has ended, or its password is another one now."""
+        kept = await self._records.get(_digest(secret)) if secret else None
+        login = None if kept is None else _login(kept)
+        return login if login is not None and self._holds(login) else None
+
+    async def end(self, secret: str) -> None:
+        """End a log-in."""
+        await self._records.remove(_digest(secret))
+
+    async def end_all(self, role: str) -> None:
+        """End all log-ins of a role."""
+        for name, kept in (await self._records.all()).items():
+            login = _login(kept)
+            if login is None or login.role == role:
+                await self._records.remove(name)
+
+    def _holds(self, login: Login) -> bool:
+        current = self._proofs.get(login.role)
+        return current is not None and hmac.compare_digest(current, login.proof) and self._clock.now() < login.until
+
+    async def _make_room(self) -> None:
+        kept: list[tuple[datetime, str]] = []
+        for name, text in (await self._records.all()).items():
+            login = _login(text)
+            if login is None or not self._holds(login):
+                await self._records.remove(name)
+            else:
+                kept.append((login.until, name))
+        for _, name in sorted(kept)[: max(0, len(kept) - MAX_LOGINS + 1)]:
+            await self._records.remove(name)
+
+
+def _login(text: str) -> Login | None:
+    try:
+        data = json.loads(text)
+        return Login(data["role"], data["proof"], datetime.fromisoformat(data["until"]))
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

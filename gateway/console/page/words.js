@@ -1,0 +1,44 @@
+// Times, numbers and names as people read them.
+
+const clock = new Intl.DateTimeFormat(undefined, {hour: "2-digit", minute: "2-digit", second: "2-digit"});
+const day = new Intl.DateTimeFormat(undefined, {year: "numeric", month: "short", day: "numeric"});
+
+/** How long ago something was, in short. */
+export function ago(text, now = Date.now()) {
+  if (!text) return "never";
+  const seconds = Math.max(0, Math.round((now - Date.parse(text)) / 1000));
+  if (seconds < 5) return "now";
+  if (seconds < 60) return `${seconds} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
+  return day.format(new Date(text));
+}
+
+/** A date and a time to the second. */
+export function exact(text) {
+  const at = new Date(text);
+  return `${day.format(at)}, ${clock.format(at)}`;
+}
+
+export const time = (text) => clock.format(new Date(text));
+
+export const count = (number) => (number ?? 0).toLocaleString();
+
+export const dollars = (usd) => `$${(usd ?? 0).toFixed(usd && usd < 1 ? 4 : 2)}`;
+
+export function size(bytes) {
+  if (bytes < 1024) return `${bytes} B`;
+  if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(0)} KiB`;
+  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+/** Have a box show one of its parts, and nothing else move. */
+export function bringIntoView(box, part) {
+  if (!box || !part) return;
+  const top = part.offsetTop - box.offsetTop;
+  if (top < box.scrollTop || top + part.offsetHeight > box.scrollTop + box.clientHeight) {
+    box.scrollTop = top - box.clientHeight / 2;
+  }
+}
+
+export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;

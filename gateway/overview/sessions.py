@@ -1,0 +1,162 @@
+"""`/bus/v1/sessions`: all sessions, the most recently active first, with what was said last in each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from gateway.clients.requests import answer, number
+from gateway.overview.sources import Sources
+from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
+from runtime.core.ids import SessionId
+from runtime.stores.catalog import KnownSession
+from runtime.tape.facts.pages import PageFinished
+from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.registry import read_as
+
+MOST = 200
+"""The most sessions of one answer."""
+
+LOOKED_AT = 5_000
+"""So many sessions one answer looks at for those that are wanted; the next one goes on from there."""
+
+_PAGE = 200
+_LAST_FACTS = 60
+"""Among so many of the last facts of a session its last words are looked for."""
+
+_WORDS = 160
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    state: str
+    program: str
+    text: str
+
+    @property
+    def any(self) -> bool:
+        return not (self.state or self.program or self.text)
+
+    def fits(self, known: KnownSession) -> bool:
+        record = known.record
+        if self.state and known.state != self.state:
+            return False
+        if self.program and record.program != self.program:
+            return False
+        return not self.text or self.text in f"{record.address.key} {record.id} {record.program}".lower()
+
+
+class SessionRoutes:
+    """The requests about sessions as a whole; their facts are read from their tapes."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+
+    async def some(self, request: Request) -> Response:
+        """Some sessions after a mark. `words`: with what was said last, for who may read it."""
+        client, query = self._sources.reader(request), request.query_params
+        limit = int(number(request, "limit", 50, MOST)) or 1
+        wanted = _Wanted(query.get("state", ""), query.get("program", ""), query.get("text", "").strip().lower())
+        words = client.scopes.content and query.get("words") == "1"
+        try:
+            found, next_ = await self._some(query.get("after", ""), limit, wanted)
+        except ValueError as error:
+            raise HTTPException(422, "after is the `next` of an earlier answer.") from error
+        rows = [{**session_data(known), **(await self._last(known) if words else {})} for known in found]
+        return answer({"sessions": rows, "next": next_ or None, "all": await self._sources.catalog.count()})
+
+    async def look(self, request: Request) -> Response:
+        """One session."""
+        self._sources.reader(request)
+        known = await self._sources.catalog.find(_session_in(request))
+        if known is None:
+            raise HTTPException(404, "There is no such session.")
+        return answer(session_data(known))
+
+    async def stop(self, request: Request) -> Response:
+        """Stop everything that a session does."""
+        client = self._sources.writer(request)
+        return answer(await self._sources.journals.stop(client, _session_in(request)), 202)
+
+    async def delete(self, request: Request) -> Response:
+        """Delete a session for good, which does not work now."""
+        self._sources.writer(request)
+        try:
+            there = await self._sources.delete(_session_in(request))
+        except SessionBusy as error:
+            raise HTTPException(409, "The session is at work. Stop it first.") from error
+        if not there:
+            raise HTTPException(404, "There is no such session.")
+        return answer({"session": _session_in(request)})
+
+    async def export(self, request: Request) -> Response:
+        """A session as a file, which `parley sessions import` takes. It needs the scope `content`."""
+        client, id_ = self._sources.reader(request), _session_in(request)
+        if not client.scopes.content:
+            raise HTTPException(403, f"{client.name} has no scope content.")
+        if await self._sources.catalog.find(id_) is None:
+            raise HTTPException(404, "There is no such session.")
+        headers = {"content-disposition": f'attachment; filename="{id_}.jsonl"', "cache-control": "no-store"}
+        return StreamingResponse(self._sources.export(id_), media_type="application/x-ndjson", headers=headers)
+
+    async def _some(self, after: str, limit: int, wanted: _Wanted) -> tuple[list[KnownSession], str]:
+        """The sessions and the next mark. Where some are sought, all of a page that fit are given."""
+        found: list[KnownSession] = []
+        mark, looked_at, size = after, 0, limit if wanted.any else _PAGE
+        while True:
+            page = await self._sources.catalog.page(mark, limit=size)
+            found += [known for known in page.sessions if wanted.fits(known)]
+            mark, looked_at = page.next, looked_at + size
+            if not mark or len(found) >= limit or looked_at >= LOOKED_AT:
+                return found, mark
+
+    async def _last(self, known: KnownSession) -> dict[str, Any]:
+        """The last words of a session, who said them, and the people who spoke lately."""
+        if known.record.archived:
+            return {"last": None, "people": []}
+        last: dict[str, Any] | None = None
+        people: dict[str, None] = {}
+        looked_at = 0
+        try:
+            async for fact in self._sources.tapes.read_back(known.record.id):
+                looked_at += 1
+                heard = read_as(fact, MessageHeard)
+                said = read_as(fact, PageFinished) if last is None else None
+                if heard is not None:
+                    people[heard.name] = None
+                    last = last or {"who": heard.name, "text": heard.text[:_WORDS]}
+                elif said is not None and said.text:
+                    last = {"who": None, "text": said.text[:_WORDS]}
+                if looked_at == _LAST_FACTS or (last is not None and people):
+                    break
+        except (ArchiveUnavailable, TapeConflict, LookupError):
+            return {"last": last, "people": list(people)}
+        return {"last": last, "people": list(people)}
+
+
+def _session_in(request: Request) -> SessionId:
+    return SessionId(str(request.path_params["session"]))
+
+
+def session_data(known: KnownSession) -> dict[str, Any]:
+    """A session without its words, as JSON data."""
+    record = known.record
+    parent = record.parent
+    return {
+        "session": record.id,
+        "conversation": record.address.key,
+        "platform": record.address.platform,
+        "program": record.program,
+        "state": known.state,
+        "started_at": record.started_at.isoformat(),
+        "last_at": known.last_at.isoformat(),
+        "facts": record.seq,
+        "bytes": known.size_bytes,
+        "node": known.node,
+        "parent": None if parent is None else {"session": parent.session, "seq": parent.seq},
+        "replaced_by": record.replaced_by,
+    }

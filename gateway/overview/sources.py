@@ -1,0 +1,73 @@
+"""What the views of the gateway are made from, and who may ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+
+from gateway.access.people import People, Request
+from gateway.clients.admission import Admission, Client
+from gateway.jobs.cron_view import CronEntry
+from gateway.jobs.task_register import TaskRegister
+from gateway.models.usage import Ledger
+from gateway.reports.again import Decisions
+from gateway.tapes.journals import Journals
+from runtime.core.clock import Clock
+from runtime.core.ids import SessionId
+from runtime.stores.catalog import SessionCatalog
+from runtime.stores.dead_letters import DeadLetters
+from runtime.stores.inbox import Inbox, InboxEvent
+from runtime.stores.nodes import Living
+from runtime.stores.reports import ReportStore
+from runtime.stores.schedule_runs import RunStore
+from runtime.tape.tape import TapeReader
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The stores behind the views. `delete` takes a session out for good, and `export` gives the lines of its file.
+    `event_of` is the event of a run of a schedule of the settings. `tell_approved` has somebody hear that they were let
+    in."""
+
+    admission: Admission
+    catalog: SessionCatalog
+    tapes: TapeReader
+    letters: DeadLetters
+    reports: ReportStore
+    decisions: Decisions
+    people: People
+    ledger: Ledger
+    living: Callable[[], Awaitable[Living]]
+    fronts: Callable[[], Awaitable[Living]]
+    holders: Callable[[], Awaitable[Mapping[int, str]]]
+    waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
+    at_work: Callable[[], Awaitable[int]]
+    platforms: Callable[[], Sequence[Mapping[str, Any]]]
+    delete: Callable[[SessionId], Awaitable[bool]]
+    export: Callable[[SessionId], AsyncIterator[str]]
+    journals: Journals
+    tasks: TaskRegister
+    schedules: Callable[[], Awaitable[Sequence[CronEntry]]]
+    event_of: Callable[[CronEntry], InboxEvent | None]
+    runs: RunStore
+    inbox: Inbox
+    tell_approved: Callable[[Request], Awaitable[None]]
+    clock: Clock
+
+    def reader(self, request: HTTPConnection) -> Client:
+        """The client that asks. Raises HTTPException for one that may not see the gateway."""
+        client = self.admission.client(request)
+        if not client.scopes.gateway_read:
+            raise HTTPException(403, f"{client.name} has no scope gateway:read.")
+        return client
+
+    def writer(self, request: HTTPConnection) -> Client:
+        """The client that asks. Raises HTTPException for one that may not run the gateway."""
+        client = self.admission.client(request)
+        if not client.scopes.gateway_write:
+            raise HTTPException(403, f"{client.name} has no scope gateway:write.")
+        return client

@@ -1,0 +1,64 @@
+"""`GET /bus/v1/status`: the gateway at one glance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway.clients.requests import answer
+from gateway.overview.sources import Sources
+from gateway.version import VERSION
+from runtime.stores.nodes import Living
+from runtime.stores.sessions import SHARDS
+from runtime.stores.usage import total
+
+MOST_LETTERS = 1_000
+"""So many dead letters are counted."""
+
+
+class StatusRoute:
+    """The request for the status."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+
+    async def get(self, request: Request) -> Response:
+        """Platforms, nodes and their shards, sessions, what waits, what was spent today, and what is to be decided."""
+        own = self._sources
+        own.reader(request)
+        held = await own.holders()
+        of_node = Counter(held.values())
+        events, pages = await own.waiting(range(SHARDS))
+        letters = await own.letters.page(limit=MOST_LETTERS)
+        undecided = [report for report in await own.reports.all() if not report.decided]
+        spent = total(await own.ledger.rows(1))
+        return answer(
+            {
+                "at": own.clock.now().isoformat(),
+                "version": VERSION,
+                "platforms": list(own.platforms()),
+                "nodes": _nodes(await own.living(), of_node),
+                "fronts": _nodes(await own.fronts(), None),
+                "shards": {"all": SHARDS, "held": len(held)},
+                "sessions": {"all": await own.catalog.count(), "at_work": await own.at_work()},
+                "waiting": {"events": events, "pages": pages},
+                "dead_letters": len(letters),
+                "decisions": {"reports": len(undecided), "requests": len(await own.people.requests())},
+                "spent_today": {
+                    "usd": round(spent.cost_usd, 6),
+                    "answers": spent.answers,
+                    "tokens_in": spent.tokens_in,
+                    "tokens_out": spent.tokens_out,
+                },
+            }
+        )
+
+
+def _nodes(living: Living, shards: Counter[str] | None) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "alive_for_s": round(left_s, 3), **({} if shards is None else {"shards": shards[name]})}
+        for name, left_s in sorted(living.nodes.items())
+    ]

@@ -1,0 +1,223 @@
+"""The forms of what a talk expects and forbids."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
+from typing import Any
+
+from gateway.talks.talk import (
+    Called,
+    Ends,
+    Fact,
+    Fails,
+    Heard,
+    Holds,
+    Offered,
+    Reached,
+    Stepped,
+    Wording,
+    check_wording,
+)
+from runtime.language.instructions.expression import read_condition
+from runtime.language.problems import Problems, SourceLine
+from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program
+
+_OTHERS = re.compile(r"(?:…|\.\.\.)\s*\)$")
+"""The end of a call with any other arguments; Python allows two stars there, behind those by name too."""
+_END = re.compile(r"(?:(?:the )?end(?: of the program)?|the program ends|end program)\.?$", re.IGNORECASE)
+_STEP = re.compile(r"steps?\s+(?:(?P<agent>\w+)\.)?(?P<playbook>\w+)(?::(?P<number>\d\d(?:\.\d\d)*))?(?::[A-Z]{3})?$")
+_CALL = re.compile(r"calls?\s+(?P<call>.+)$", re.DOTALL)
+_CHOICES = re.compile(r"choices?\s*:?\s+(?P<labels>.+)$")
+_FAILURE = re.compile(r"failures?\b\s*:?\s*(?P<words>.*)$", re.DOTALL)
+_QUOTED = re.compile(r'(?:words\s+)?(?:"(?P<text>.+)"|“(?P<other>.+)”|(?P<regular>/.+/))$', re.DOTALL)
+_HEARS = re.compile(r"(?P<agent>\w+)\s+hears\s+(?P<words>.+)$", re.DOTALL)
+_VARIABLE = re.compile(r"(?:(?P<agent>\w+)\.)?(?P<test>\$.+)$", re.DOTALL)
+_ASSIGNED = re.compile(r"(\$[\w.\[\]\"']+)\s*=(?!=)\s*")
+_FORMS = (
+    'Write `expect: step Main:02`, `expect: call LookUp(id="1")`, `expect: $total is 3`, `expect: "words"`, '
+    "`expect: /pattern/`, `expect: choices Yes, No`, `expect: failure` or `expect: the end`."
+)
+_WORDS = ("step", "call", "choices", "failure", "end", "words")
+
+
+class FactReader:
+    """Reads them for one program; what is wrong becomes a problem."""
+
+    def __init__(self, program: Program, problems: Problems) -> None:
+        self._program = program
+        self._problems = problems
+        self._forms: Sequence[tuple[re.Pattern[str], Callable[[SourceLine, re.Match[str]], Fact | None]]] = (
+            (_END, lambda line, _: Ends(line.number)),
+            (_STEP, self._step),
+            (_CALL, self._call),
+            (_CHOICES, self._choices),
+            (_FAILURE, self._failure),
+            (_HEARS, self._hears),
+            (_QUOTED, self._quoted),
+            (_VARIABLE, self._holds),
+        )
+
+    def read(self, line: SourceLine, text: str) -> Fact | None:
+        """The fact in a text; None for a wrong one."""
+        for form, read in self._forms:
+            found = form.match(text)
+            if found is not None:
+                return read(line, found)
+        word = re.match(r"\w+", text)
+        near = get_close_matches(word[0].lower(), _WORDS, n=1, cutoff=0.6) if word else []
+        hint = f"Did you mean `{near[0]}`? {_FORMS}" if near else _FORMS
+        self._problems.at(line, "nothing of this form can be expected", hint=hint)
+        return None
+
+    def _quoted(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
+        wording = self._wording(line, found["regular"] or found["text"] or found["other"])
+        return None if wording is None else Heard(line.number, wording)
+
+    def _failure(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
+        quoted = _QUOTED.match(found["words"])
+        text = (quoted["regular"] or quoted["text"] or quoted["other"]) if quoted else found["words"]
+        wording = self._wording(line, text)
+        return None if wording is None else Fails(line.number, wording)
+
+    def _hears(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
+        quoted = _QUOTED.match(found["words"])
+        played = [spec.name for spec in self._program.agents if spec.kind is AgentKind.REMOTE]
+        if quoted is None or found["agent"] not in played:
+            hint = f'Write the words in quotes: {played[0] if played else "Scout"} hears "north"'
+            self._problems.at(line, f"{found['agent']} is no agent in another process", hint=hint)
+            return None
+        wording = self._wording(line, quoted["regular"] or quoted["text"] or quoted["other"])
+        return None if wording is None else Reached(line.number, found["agent"], wording)
+
+    def _wording(self, line: SourceLine, text: str) -> Wording | None:
+        wording = Wording(text, whole=False)
+        wrong = check_wording(wording)
+        if wrong is not None:
+            self._problems.at(line, f"this regular expression is wrong: {wrong}", column=line.text.find("/") + 1)
+            return None
+        return wording
+
+    def _choices(self, line: SourceLine, found: re.Match[str]) -> Fact:
+        return Offered(line.number, tuple(label.strip().strip('"') for label in found["labels"].split(",")))
+
+    # -- steps and calls
+
+    def _step(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
+        place = self._playbook(line, found["agent"] or "", found["playbook"])
+        if place is None:
+            return None
+        agent, playbook = place
+        number = found["number"] or ""
+        steps = [step.line for step in playbook.walk_steps()]
+        if not steps:
+            hint = f"Write `expect: call {playbook.name}`."
+            self._problems.at(line, f"{playbook.name} has no steps", hint=hint)
+            return None
+        if number and number not in steps:
+            self._problems.at(line, f"{playbook.name} has no step {number}", hint=f"Its steps are {', '.join(steps)}.")
+            return None
+        return Stepped(line.number, agent.name, playbook.name, number)
+
+    def _playbook(self, line: SourceLine, agent: str, name: str) -> tuple[AgentSpec, PlaybookSpec] | None:
+        every = list(self._playbooks(agent))
+        found = next(((spec, playbook) for spec, playbook in every if playbook.name == name), None)
+        if found is None:
+            self._unknown(line, agent, name, [playbook.name for _, playbook in every])
+        return found
+
+    def _playbooks(self, agent: str) -> Iterator[tuple[AgentSpec, PlaybookSpec]]:
+        for spec in self._program.agents:
+            if agent in ("", spec.name):
+                yield from ((spec, playbook) for playbook in spec.playbooks)
+
+    def _unknown(self, line: SourceLine, agent: str, name: str, known: Sequence[str]) -> None:
+        agents = [spec.name for spec in self._program.agents]
+        wanted, among = (agent, agents) if agent and agent not in agents else (name, known)
+        near = get_close_matches(wanted, among, n=1, cutoff=0.6)
+        what = f"the program has no agent {agent}" if among is agents else f"the program has no playbook {name}"
+        hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(sorted(set(among))) or 'none'}."
+        self._problems.at(line, what, hint=hint)
+
+    def _call(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
+        source = _OTHERS.sub("**others)", found["call"].strip())
+        try:
+            tree = ast.parse(source, mode="eval").body
+            function, arguments = (tree.func, tree) if isinstance(tree, ast.Call) else (tree, None)
+            agent, _, name = ast.unparse(function).rpartition(".")
+            if not isinstance(function, ast.Name | ast.Attribute):
+                raise ValueError(source)
+            given = None if arguments is None else _arguments(arguments)
+        except (SyntaxError, ValueError):
+            hint = 'Write the name, or the name with its arguments: LookUp(id="1", …)'
+            self._problems.at(line, "this is no call", hint=hint)
+            return None
+        spec = self._program.agent(agent) if agent else None
+        if spec is not None and spec.kind.on_server:
+            return self._called(line, agent, name, given, ())
+        place = self._playbook(line, agent, name)
+        if place is None:
+            return None
+        return self._called(line, agent, name, given, place[1].params)
+
+    def _called(
+        self,
+        line: SourceLine,
+        agent: str,
+        name: str,
+        given: tuple[list[Any], dict[str, Any], bool] | None,
+        takes: Sequence[Param],
+    ) -> Fact | None:
+        if given is None:
+            return Called(line.number, agent, name)
+        params = [param.name for param in takes]
+        values, named, open_end = given
+        if len(values) > len(params):
+            self._problems.at(line, f"{name} takes fewer arguments", hint=f"Its parameters: {', '.join(params)}.")
+            return None
+        for key in named:
+            if params and key not in params:
+                near = get_close_matches(key, params, n=1, cutoff=0.6)
+                hint = f"Did you mean {near[0]}?" if near else f"Its parameters: {', '.join(params)}."
+                self._problems.at(line, f"{name} has no parameter {key}", hint=hint)
+                return None
+        arguments = {**dict(zip(params, values, strict=False)), **named}
+        return Called(line.number, agent, name, arguments, open_end, _defaults(takes))
+
+    # -- values
+
+    def _holds(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
+        words = found["test"].strip().rstrip(".")
+        test = read_condition(_ASSIGNED.sub(r"\1 == ", words, count=1))
+        agent = found["agent"] or ""
+        if test is None or test.calls:
+            hint = 'Write a condition as in steps: $total is at least 3, $name = "Ada", $order["status"] is "shipped"'
+            self._problems.at(line, "this condition is not exact", hint=hint)
+            return None
+        agents = [spec.name for spec in self._program.agents]
+        if agent and agent not in agents:
+            self._unknown(line, agent, "", agents)
+            return None
+        return Holds(line.number, agent, words, test)
+
+
+def _defaults(params: Sequence[Param]) -> Mapping[str, Any]:
+    """The defaults that are literals, by parameter."""
+    found: dict[str, Any] = {}
+    for param in params:
+        with suppress(SyntaxError, ValueError):
+            found |= {} if param.default is None else {param.name: ast.literal_eval(param.default)}
+    return found
+
+
+def _arguments(call: ast.Call) -> tuple[list[Any], dict[str, Any], bool]:
+    """Literal arguments in order and by name, and whether others may come besides. Raises ValueError."""
+    values = [ast.literal_eval(value) for value in call.args]
+    spread = [ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg is None]
+    if spread not in ([], ["others"]):
+        raise ValueError(ast.unparse(call))
+    named = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg is not None}
+    return values, named, bool(spread)

@@ -1,0 +1,335 @@
+"""A talk that is held: a real session in memory, with people who speak when the agents have nothing more to say."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
+from typing import Any, Self, TypeAlias
+
+import anyio
+
+from gateway.talks.answers import Answers, judged
+from gateway.talks.checks import fits
+from gateway.talks.clock import TalkClock, settle
+from gateway.talks.record import BeatRecord, SeenCall, SeenMessage
+from gateway.talks.screen import Screen
+from gateway.talks.seats import Seats
+from gateway.talks.stage import Ports, Stage
+from gateway.talks.talk import Beat, Head, Judged, Played, Pressed, Said, Talk, Waited
+from runtime.bus import Bus
+from runtime.core.address import Address
+from runtime.core.errors import LLMError
+from runtime.core.ids import SessionId
+from runtime.events.frames import FrameStarted, LLMFailed, LLMRequested, SandboxFailed, StepExecuted
+from runtime.events.sessions import PlaybookFailed, SessionFailed
+from runtime.language.participants import participant_of
+from runtime.language.program import Program
+from runtime.sessions.conversation import Conversation
+from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
+from runtime.stores.commands import SESSION_COMMANDS
+from runtime.stores.inbox import PARTICIPANT, InboxEvent, shard_of
+from runtime.stores.sessions import Commit, Lease, LeaseHolder
+from runtime.tape.fold import apply_fact
+from runtime.tape.state import SessionState
+
+HERE = Address("talk", "conversation")
+SILENCE_S = 10.0
+"""Before somebody speaks, nothing was said for so long."""
+
+_MOST_MESSAGES = 200
+"""A program that says more than this in one beat does not come to rest."""
+_MOST_PASSED_S = 600.0
+"""Nor does one that goes on by itself for so long, by the clock of the talk."""
+
+_MOMENT_S = 0.02
+_FOR_EVER_S = 1e12
+
+_Failure: TypeAlias = PlaybookFailed | SessionFailed | LLMFailed | SandboxFailed
+_FAILURES: Sequence[type[_Failure]] = (PlaybookFailed, SessionFailed, LLMFailed, SandboxFailed)
+
+
+class Holding:
+    """One talk with one program, while it is held."""
+
+    def __init__(self, program: Program, talk: Talk, head: Head, stage: Stage, answers: Answers) -> None:
+        self._program = program
+        self._talk = talk
+        self._head = head
+        self._stage = stage
+        self._answers = answers
+        self._clock = TalkClock(head.start)
+        self._leases = MemoryLeaseStore(self._clock)
+        self._inbox = MemoryInbox(self._leases)
+        self._store = _Store(self._leases, self._inbox)
+        self._bus = Bus(self._clock)
+        self._beat = BeatRecord()
+        self._shard = shard_of(HERE.key)
+        self._private = len(talk.people) <= 1 and not head.group
+        self._read = "0"
+        self._sent = 0
+        self._asker = ""
+        self._agents: dict[str, str] = {}
+        self._state = SessionState()
+        self._folded: tuple[SessionId | None, int] = (None, 0)
+        self._seats = Seats(self._note_letter)
+        self._played = {participant_of(spec): spec.name for spec in program.agents}
+        for kind in _FAILURES:
+            self._bus.hear(kind, self._note_failure)
+        self._bus.hear(FrameStarted, self._note_call)
+        self._bus.hear(StepExecuted, self._note_step)
+        self._bus.hear(LLMRequested, self._note_question)
+        self._bus.subscribe("*", lambda _: self._store.stir())
+        answers.attach(lambda _: self._asker, self._fault)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Self]:
+        """Everything that the beats need."""
+        token = await self._leases.acquire(f"shard:{self._shard}", LeaseHolder("talk", ttl_s=_FOR_EVER_S))
+        assert token is not None  # nobody else has this store
+        lease = Lease(self._shard, token)
+        async with anyio.create_task_group() as self._tasks:
+            self._screen = Screen(self._tasks, self._note_message)
+            around = self._stage.context(
+                self._program,
+                Ports(
+                    *(self._store, self._screen, self._answers.client, self._clock, self._bus, self._seats),
+                    self._tasks,
+                ),
+                alone=self._answers.alone,
+            )
+            self._conversation = Conversation(self._shard, HERE.key, lambda: lease, around, self._inbox)
+            self._lives = False
+            yield self
+            self._tasks.cancel_scope.cancel()
+
+    async def hold(self, beat: Beat, record: BeatRecord, *, silence_s: float = SILENCE_S) -> None:
+        """Do what a beat says; return when the agents have nothing more to say, not within `silence_s` either."""
+        self._beat, self._store.ended = record, False
+        self._answers.begin(beat.replies)
+        act = beat.act
+        match act:
+            case None:
+                await self._send("", kind="start")
+            case Said():
+                await self._say(act)
+            case Pressed():
+                await self._press(act)
+            case Waited():
+                await self._pass(act)
+            case Played():
+                await self._play(act)
+        await self._rest(silence_s)
+        record.seen.sort(key=lambda seen: seen.place)
+        record.ended = self._store.ended
+        state = await self._folded_state()
+        variables: dict[str, dict[str, Any]] = {}
+        for agent in state.agents.values():
+            variables.setdefault(agent.klass, {}).update(agent.variables)
+        record.variables = variables
+        record.waits = self._waits(state)
+        if self._answers.judges and not record.fault:
+            await self._judge(beat, record)
+
+    async def _judge(self, beat: Beat, record: BeatRecord) -> None:
+        said = [] if beat.act is None else [str(beat.act)]
+        transcript = said + [f"{seen.who}: {seen.text}" for seen in record.seen]
+        for fact in beat.expected:
+            if isinstance(fact, Judged):
+                if fact.exact is not None and any(fits(fact.exact, seen) for seen in record.seen):
+                    continue
+                try:
+                    record.verdicts[fact.line] = await judged(self._answers.client, fact.words, transcript)
+                except LLMError as error:
+                    record.verdicts[fact.line] = f"the judge could not be asked: {error}"
+
+    # -- what people do
+
+    async def _say(self, said: Said) -> None:
+        command, _, argument = said.text.removeprefix("/").partition(" ")
+        if said.text.startswith("/") and command in SESSION_COMMANDS:
+            await self._send(argument.strip(), who=said.who, kind=command)
+        else:
+            await self._send(said.text, who=said.who)
+
+    async def _press(self, pressed: Pressed) -> None:
+        offered = self._screen.offered
+        found = next((seen for seen in reversed(offered) if pressed.label in seen.choices), None)
+        if found is None:
+            labels = ", ".join(offered[-1].choices) if offered else ""
+            more = f"; offered are: {labels}" if labels else ": no question with choices was asked"
+            self._fault(f"nobody offers “{pressed.label}”{more}")
+            return
+        await self._send(pressed.label, who=pressed.who, kind="choice", choice=found.choices[pressed.label])
+
+    async def _pass(self, waited: Waited) -> None:
+        until_s = self._clock.monotonic() + (waited.seconds if waited.until is None else self._until(waited.until))
+        while self._beat.fault == "" and (next_s := self._clock.next_s(within_s=until_s - self._clock.monotonic())):
+            await self._clock.pass_to(next_s)
+            await self._rest()
+        await self._clock.pass_to(until_s)
+
+    def _until(self, due: datetime) -> float:
+        """The seconds until a time; one of the year 1 is a time of the day."""
+        now = self._clock.now()
+        if due.year == 1:
+            due = now.replace(hour=due.hour, minute=due.minute, second=due.second, microsecond=0)
+            due += timedelta(days=due <= now)
+        left_s = (due - now).total_seconds()
+        if left_s < 0:
+            self._fault(f"{due:%Y-%m-%d %H:%M} has been: it is {now:%Y-%m-%d %H:%M:%S} already")
+        return max(0.0, left_s)
+
+    async def _play(self, played: Played) -> None:
+        name = next((participant for participant, agent in self._played.items() if agent == played.who), None)
+        acts = self._seats.answer(name or "", played.text, f"{self._sent}")
+        if not acts:
+            self._fault(f"{played.who} has heard nothing yet that it could answer")
+        for act in acts:
+            await self._send(str(act), kind=PARTICIPANT)
+
+    async def _send(self, text: str, *, who: str = "", kind: str = "message", choice: str | None = None) -> None:
+        self._sent += 1
+        name = who or (self._talk.people or ("Ada",))[0]
+        event = InboxEvent(
+            str(self._sent),
+            HERE,
+            self._head.people.get(name) or f"talk:{name}",
+            name,
+            text,
+            self._clock.now(),
+            kind=kind,
+            message_id=f"m{self._sent}",
+            choice=choice,
+            private=self._private,
+        )
+        await self._inbox.add(event)
+        for entry in await self._inbox.read({self._shard: self._read}, wait_s=0):
+            self._read = entry.entry_id
+            self._conversation.put(entry)
+        if not self._lives:
+            self._lives = True
+            self._tasks.start_soon(self._live)
+        await settle()
+
+    async def _live(self) -> None:
+        """The conversation, until nothing is going on in it and nothing can come by itself."""
+        await self._conversation.run(None)
+        self._lives = False
+        self._store.stir()
+
+    # -- until nobody has more to say
+
+    async def _rest(self, silence_s: float = 0.0) -> None:
+        """Return when nothing goes on, and nothing would within `silence_s`."""
+        began_s = self._clock.monotonic()
+        while not self._beat.fault:
+            stirred = self._store.stirred
+            if len(self._beat.seen) > _MOST_MESSAGES:
+                self._fault(f"it does not come to rest: more than {_MOST_MESSAGES} messages")
+            elif not self._conversation.quiet:
+                await self._work(stirred)
+            elif silence_s and (next_s := self._clock.next_short_s(within_s=silence_s)) is not None:
+                if next_s - began_s > _MOST_PASSED_S:
+                    self._fault(f"it does not come to rest within {_MOST_PASSED_S / 60:g} minutes of the talk's time")
+                    return
+                await self._clock.pass_to(next_s)
+            else:
+                return
+
+    async def _work(self, stirred: anyio.Event) -> None:
+        """Let work go on. Where nothing happens for a moment, it waits for a short time, as talk in a meeting does."""
+        with anyio.move_on_after(_MOMENT_S):
+            await stirred.wait()
+            await settle()
+            return
+        next_s = self._clock.next_short_s(within_s=SILENCE_S)
+        if next_s is None:
+            await stirred.wait()
+        else:
+            await self._clock.pass_to(next_s)
+
+    async def _folded_state(self) -> SessionState:
+        """What the facts of the latest session add up to."""
+        session, seq = self._folded
+        if self._store.latest != session:
+            self._state, session, seq = SessionState(), self._store.latest, 0
+        if session is not None:
+            async for fact in self._store.read_session(session, after=seq):
+                apply_fact(self._state, fact)
+                seq = fact.seq
+        self._folded = session, seq
+        return self._state
+
+    def _waits(self, state: SessionState) -> str:
+        """What the program waits for by the clock, for people."""
+        due = [wait.due for wait in state.waits.values() if wait.due is not None]
+        if not due:
+            return ""
+        left_s = min(due) - self._clock.now().timestamp()
+        return f"it waits for a time, {left_s:g} seconds from now; `wait {left_s:g} seconds` lets it come"
+
+    # -- what happens
+
+    def _fault(self, text: str) -> None:
+        """What must not be in a test has happened: the beat is over."""
+        self._beat.fault = self._beat.fault or text
+        self._store.stir()
+
+    def _note_message(self, seen: SeenMessage) -> None:
+        self._beat.seen.append(seen)
+        if len(self._beat.seen) > _MOST_MESSAGES:
+            self._store.stir()
+
+    def _note_letter(self, participant: str, text: str) -> None:
+        self._beat.letters.append((self._played.get(participant, participant), text))
+
+    def _note_call(self, what: FrameStarted, _at: datetime) -> None:
+        self._agents[what.about.frame] = what.about.agent
+        self._beat.calls.append(SeenCall(what.about.agent, what.about.playbook, self._named(what)))
+
+    def _named(self, what: FrameStarted) -> dict[str, Any]:
+        """The arguments of a call by name."""
+        given, about = what.arguments, what.about
+        if isinstance(given, Mapping):
+            return dict(given)
+        spec = self._program.agent(about.agent)
+        playbook = None if spec is None else spec.playbook(about.playbook)
+        if playbook is None:
+            return {str(number): value for number, value in enumerate(given)}
+        with suppress(ValueError):
+            return {param.name: value for param, value in zip(playbook.params, given, strict=False)}
+        return {}
+
+    def _note_step(self, what: StepExecuted, _at: datetime) -> None:
+        playbook, found, rest = (what.step or "").partition(":")
+        if found:
+            self._beat.steps.append((self._agents.get(what.frame, ""), playbook, rest.partition(":")[0]))
+
+    def _note_question(self, what: LLMRequested, _at: datetime) -> None:
+        self._asker = self._agents.get(what.frame, "")
+
+    def _note_failure(self, what: _Failure, _at: datetime) -> None:
+        self._beat.failures.append(what.error)
+        if not isinstance(what, PlaybookFailed):
+            self._store.stir()
+
+
+class _Store(MemorySessionStore):
+    """Sessions in memory that say when something was written."""
+
+    def __init__(self, leases: MemoryLeaseStore, inbox: MemoryInbox) -> None:
+        super().__init__(leases, inbox)
+        self.stirred = anyio.Event()
+        self.latest: SessionId | None = None
+        self.ended = False
+
+    def stir(self) -> None:
+        """Whoever waits for something looks again."""
+        stirred, self.stirred = self.stirred, anyio.Event()
+        stirred.set()
+
+    async def commit(self, commit: Commit, /) -> None:
+        await super().commit(commit)
+        self.latest, self.ended = commit.session, self.ended or commit.end
+        self.stir()

@@ -1,0 +1,120 @@
+"""What talks share, and the context of each talk's session."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+from anyio.abc import TaskGroup
+
+from gateway.extensions.loading import Extensions, load_extensions
+from gateway.inbound.memory import remembers
+from gateway.parts import open_sandbox
+from gateway.programs.tool_servers import remote_servers
+from gateway.settings.tree import Settings
+from runtime.bus import Bus
+from runtime.channels.extensions import ExtendedChannels
+from runtime.channels.mailbox import Mailboxes
+from runtime.channels.outbox import Outbox
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.texts import Texts, load_texts
+from runtime.execution.calls.extensions import with_calls
+from runtime.language.program import Program
+from runtime.llm.client import LLMClient
+from runtime.memories.books import Memories
+from runtime.sandbox.executor import Evaluation, Sandbox, Snippet
+from runtime.sessions.node_context import NodeContext
+from runtime.storage.memory.memories import MemoryMemories
+from runtime.stores.sessions import SessionStore
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """What each talk has for itself."""
+
+    store: SessionStore
+    outbox: Outbox
+    llm: LLMClient
+    clock: Clock
+    bus: Bus
+    mailboxes: Mailboxes
+    tasks: TaskGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What all talks share."""
+
+    settings: Settings
+    sandbox: Sandbox
+    extensions: Extensions
+    texts: Texts
+
+    def context(self, program: Program, ports: Ports, *, alone: bool) -> NodeContext:
+        """The context of a talk's session with a program; `alone`: the model is asked one question at a time."""
+        extended = ExtendedChannels(self.extensions.channels, ports.bus)
+        ports.tasks.start_soon(extended.run)
+        program = with_calls(program, self.extensions.calls)
+        on = remembers({program.name: program}, {}, otherwise=self.settings.memory.on)
+        return NodeContext(
+            {program.name: program},
+            ports.store,
+            ports.outbox,
+            self.sandbox,
+            ports.llm,
+            ports.clock,
+            ports.bus,
+            idle_s=float("inf"),
+            memories=Memories(MemoryMemories(), ports.clock, on, _Nobody(), self.settings.memory.limits),
+            texts=self.texts,
+            servers=remote_servers(self.settings, [program], SystemClock(), ports.bus, ports.tasks),
+            tool_rules=self.settings.tools.as_rules,
+            transcript_chars=self.settings.limits.transcript_chars,
+            questions_alone=alone,
+            mailboxes=ports.mailboxes,
+            extended=extended,
+            calls=self.extensions.calls,
+        )
+
+
+@asynccontextmanager
+async def open_stage(settings: Settings) -> AsyncIterator[Stage]:
+    """A stage for talks. Raises ConfigError for extensions and texts that cannot be used."""
+    async with AsyncExitStack() as stack:
+        sandbox = _SandboxWhenNeeded(settings, stack)
+        texts = load_texts(settings.language, settings.texts_dir)
+        yield Stage(settings, sandbox, load_extensions(settings.extensions.modules), texts)
+
+
+class _Nobody:
+    """Nobody has turned memory off, and nobody can. Implements `runtime.memories.books.Silence`."""
+
+    async def holds(self, _program: str, _person: str, /) -> bool:
+        return False
+
+    async def begin(self, program: str, person: str, /) -> None:
+        """Talks have no such command."""
+
+    async def end(self, program: str, person: str, /) -> None:
+        """Talks have no such command."""
+
+
+class _SandboxWhenNeeded:
+    """A sandbox whose workers start with the first statement of a model: most talks have none."""
+
+    def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:
+        self._settings = settings
+        self._stack = stack
+        self._opening = anyio.Lock()
+        self._opened: Sandbox | None = None
+
+    @asynccontextmanager
+    async def evaluate(self, snippet: Snippet, /) -> AsyncIterator[Evaluation]:
+        """See `Sandbox`."""
+        async with self._opening:
+            if self._opened is None:
+                self._opened = await self._stack.enter_async_context(open_sandbox(self._settings))
+        async with self._opened.evaluate(snippet) as evaluation:
+            yield evaluation

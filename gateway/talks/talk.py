@@ -1,0 +1,347 @@
+"""A talk as it is written: what people do, what models answer, and what has to come of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from runtime.language.instructions.expression import Expression
+
+START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+"""When a talk begins that says nothing else: a Monday."""
+
+_GAP = re.compile(r"\s*(?:…|\.\.\.)\s*")
+_REGULAR = re.compile(r"/(.+)/", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Words that are looked for: exact ones, in which `…` stands for any text with the blanks beside it, or a regular
+    expression between slashes, which is searched for in any case. What is not `whole` may have more words around it."""
+
+    text: str
+    whole: bool = True
+
+    def fits(self, seen: str) -> bool:
+        """Whether a text has these words."""
+        return _compiled(self).search(_even(seen)) is not None
+
+    @property
+    def exact(self) -> bool:
+        """Whether only one text is these words."""
+        return self.whole and _REGULAR.fullmatch(self.text) is None and _GAP.search(self.text) is None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@lru_cache(maxsize=1024)
+def _compiled(wording: Wording) -> re.Pattern[str]:
+    """The pattern of a wording. Raises re.error for a wrong expression."""
+    regular = _REGULAR.fullmatch(wording.text)
+    if regular is not None:
+        return re.compile(regular[1], re.IGNORECASE)
+    gaps = ".*".join(re.escape(part) for part in _GAP.split(_even(wording.text)))
+    return re.compile(rf"\A{gaps}\Z" if wording.whole else gaps, re.DOTALL)
+
+
+def check_wording(wording: Wording) -> str | None:
+    """What is wrong with the regular expression in a wording; None for nothing."""
+    try:
+        _compiled(wording)
+    except re.error as error:
+        return str(error)
+    return None
+
+
+def _even(text: str) -> str:
+    """A text without blanks at the ends of its lines."""
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A person says something; `at_once`, without waiting until the agents have nothing more to say."""
+
+    line: int
+    who: str
+    text: str
+    at_once: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.who}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """A person presses a choice of the last open question that has it."""
+
+    line: int
+    who: str
+    label: str
+    at_once: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.who} presses {self.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """So much time passes, or it is a certain time; `at_once`: also of short pauses that pass by themselves."""
+
+    line: int
+    seconds: float = 0.0
+    until: datetime | None = None
+    words: str = ""
+    at_once: bool = False
+
+    def __str__(self) -> str:
+        return self.words
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """An agent in another process, which the talk plays, answers what it heard last."""
+
+    line: int
+    who: str
+    text: str
+    at_once: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.who}: {self.text}"
+
+
+Act: TypeAlias = Said | Pressed | Waited | Played
+"""What moves a talk on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the scripted model answers to a question of agent `by` in which the words `to` occur, "" for any. A reply in
+    `words` is none to a question for a value. One for `always` stands for the rest of the talk. One `after` words is
+    none before the model was told of them."""
+
+    line: int
+    text: str
+    to: str = ""
+    by: str = ""
+    words: bool = False
+    always: bool = False
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An agent shows people these words, or Parley does."""
+
+    line: int
+    who: str
+    wording: Wording
+    written: bool = False
+    """Whether the words are the scripted model's, too."""
+
+    def __str__(self) -> str:
+        return f"{self.who}: {self.wording}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Anything may be shown here."""
+
+    line: int
+
+    def __str__(self) -> str:
+        return "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """These words are shown by anybody."""
+
+    line: int
+    wording: Wording
+
+    def __str__(self) -> str:
+        return f"the words {self.wording}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """A step is reached; `line_number` is its number in PBAsm, "" for any of the playbook."""
+
+    line: int
+    agent: str
+    playbook: str
+    number: str
+
+    def __str__(self) -> str:
+        return f"step {self.agent}.{self.playbook}{f':{self.number}' if self.number else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A playbook is called; with these `arguments`, or any where there are none, and the `defaults` of the others.
+    `open_end`: the others may be anything."""
+
+    line: int
+    agent: str
+    playbook: str
+    arguments: Mapping[str, Any] | None = None
+    open_end: bool = False
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        name = f"{self.agent}.{self.playbook}" if self.agent else self.playbook
+        if self.arguments is None:
+            return f"call {name}"
+        listed = [f"{key}={value!r}" for key, value in self.arguments.items()] + ["…"] * self.open_end
+        return f"call {name}({', '.join(listed)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """A condition on variables of an agent, "" for the first."""
+
+    line: int
+    agent: str
+    words: str
+    test: Expression = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.agent}.{self.words}" if self.agent else self.words
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The program ends."""
+
+    line: int
+
+    def __str__(self) -> str:
+        return "the end of the program"
+
+
+@dataclass(frozen=True, slots=True)
+class Fails:
+    """A playbook fails with an error that nobody catches and that has these words."""
+
+    line: int
+    wording: Wording
+
+    def __str__(self) -> str:
+        return f"the failure {self.wording}"
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A question offers these choices."""
+
+    line: int
+    labels: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"the choices {', '.join(self.labels)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A sentence about what was said, which a model judges. It is true where `exact` words were said."""
+
+    line: int
+    words: str
+    exact: Shown | None = None
+
+    def __str__(self) -> str:
+        return f"judge: {self.words}" if self.exact is None else f"{self.exact}\n(or the same in other words)"
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """An agent in another process is told something with these words."""
+
+    line: int
+    agent: str
+    wording: Wording
+
+    def __str__(self) -> str:
+        return f"{self.agent} hears {self.wording}"
+
+
+Fact: TypeAlias = Reached | Heard | Stepped | Called | Holds | Ends | Fails | Offered | Judged
+"""What `expect:` asks for, and `never:` forbids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What somebody does, and all that belongs to it until somebody does something again. Without an act it is the
+    beginning."""
+
+    act: Act | None
+    replies: tuple[Reply, ...] = ()
+    shown: tuple[Shown | Gap, ...] = ()
+    expected: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """One talk. `never` is forbidden all through it."""
+
+    title: str
+    line: int
+    beats: tuple[Beat, ...]
+    never: tuple[Fact, ...] = ()
+
+    @property
+    def scripted(self) -> bool:
+        """Whether the model's answers stand in it."""
+        return any(beat.replies for beat in self.beats)
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Who says or presses something, in their order."""
+        acts = [beat.act for beat in self.beats]
+        return tuple(dict.fromkeys(act.who for act in acts if isinstance(act, Said | Pressed)))
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What stands between `---` lines at the top of a talk file. `people` are ids by the names that people show."""
+
+    programs: tuple[Path, ...]
+    start: datetime = START
+    people: Mapping[str, str] = field(default_factory=dict)
+    group: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TalkFile:
+    """The talks of a file."""
+
+    path: Path
+    head: Head
+    talks: tuple[Talk, ...]
+
+
+def in_other_words(talk: Talk) -> Talk:
+    """The talk as a real model can pass it: exact words of agents may be others, and a judge says whether they mean the
+    same. Words with gaps and patterns stay."""
+    return replace(talk, beats=tuple(map(_judged_beat, talk.beats)))
+
+
+def _judged_beat(beat: Beat) -> Beat:
+    shown: list[Shown | Gap] = []
+    sentences: list[Judged] = []
+    for one in beat.shown:
+        if isinstance(one, Gap) or not one.wording.exact:
+            shown.append(one)
+            continue
+        shown.append(replace(one, wording=Wording("…")))
+        words = f"{one.who} says, perhaps in other words, what this says: “{one.wording}”"
+        sentences.append(Judged(one.line, words, one))
+    return replace(beat, replies=(), shown=tuple(shown), expected=(*beat.expected, *sentences))

@@ -1,0 +1,210 @@
+"""`/console` on the real web server, over a real store: who gets in, what they may, and how that ends."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import anyio
+import pytest
+from jsonschema import Draft202012Validator
+
+from gateway.console.door import ASKS, COOKIE
+from gateway.console.logins import LASTS_S, MAX_LOGINS, Logins
+from gateway.tapes import service as tapes_module
+from gateway.web.forms import LOGINS
+from runtime.core.ids import AgentId, PersonId, SessionId
+from runtime.stores.sessions import Commit, SessionRecord
+from runtime.tape.facts.people import MessageHeard
+from runtime.tape.tape import Fact, session_tape
+from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, T0, shard_lease
+from tests.contract.web.console_answers import said, told_of
+from tests.fakes.clock import FakeClock
+from tests.fakes.console import PASSWORDS, console
+from tests.fakes.records import MemoryRecords
+
+pytestmark = pytest.mark.anyio
+
+TAPES = json.loads(tapes_module.DOCUMENT.read_text())
+
+
+async def test_who_knows_the_password_gets_a_cookie_that_no_script_and_no_other_site_can_use(
+    valkey_socket: Path,
+) -> None:
+    async with console(valkey_socket) as world, world.http() as http:
+        refused = await http.post("/console/login", json={"password": "wrong"})
+        assert (refused.status_code, "set-cookie" in refused.headers) == (403, False)
+        answer = await http.post("/console/login", json={"password": PASSWORDS["owner"]})
+        cookie = answer.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert (await http.get("/console/session")).json() | {"until": ""} == {
+            "role": "owner",
+            "until": "",
+            "words": True,
+            "acts": False,
+        }
+        assert [event.name for event in world.told if event.name.startswith("console")] == [
+            "console.refused",
+            "console.entered",
+        ]
+
+
+async def test_without_a_log_in_nothing_is_answered(valkey_socket: Path) -> None:
+    async with console(valkey_socket) as world, world.http() as http:
+        assert (await http.get("/console/session")).json() == {"role": None}
+        for cookie in ({}, {"cookie": f"{COOKIE}=guessed"}):
+            for path in ("/bus/v1/status", "/bus/v1/sessions", "/bus/v1/events", f"/tape/v1/tapes/sessions.{SESSION}"):
+                assert (await http.get(path, headers=cookie)).status_code == 401, path
+
+
+async def test_who_guesses_waits(valkey_socket: Path) -> None:
+    async with console(valkey_socket) as world, world.http() as http:
+        tries = [await http.post("/console/login", json={"password": "x"}) for _ in range(int(LOGINS.burst) + 1)]
+        assert [each.status_code for each in tries] == [403] * int(LOGINS.burst) + [429]
+        right = await http.post("/console/login", json={"password": PASSWORDS["owner"]})
+        assert right.status_code == 429
+
+
+async def test_owners_read_words_and_other_roles_do_not(valkey_socket: Path) -> None:
+    async with console(valkey_socket) as world:
+        await said(world)
+        async with world.logged_in() as owner, world.logged_in("operator") as operator:
+            entries = f"/tape/v1/tapes/sessions.{SESSION}/entries"
+            assert "a secret" in (await owner.get(entries)).text
+            seen = await operator.get(entries)
+            assert (seen.status_code, "a secret" in seen.text) == (200, False)
+            rows = (await told_of(world, owner, "/sessions", words=1))["sessions"]
+            assert rows[0]["last"] == {"who": "Ada", "text": "a secret"}
+            rows = (await told_of(world, operator, "/sessions", words=1))["sessions"]
+            assert [row["session"] for row in rows] == [SESSION]
+            assert "last" not in rows[0]
+
+
+async def test_only_an_owner_changes_something_and_only_where_the_settings_say_so(valkey_socket: Path) -> None:
+    fork = f"/tape/v1/tapes/sessions.{SESSION}/fork"
+    async with console(valkey_socket) as world:
+        await said(world)
+        async with world.logged_in() as owner:
+            assert (await owner.post(fork, json={})).status_code == 403
+    async with console(valkey_socket, acts=True) as world:
+        async with world.logged_in("operator") as operator:
+            assert (await operator.post(fork, json={})).status_code == 403
+        async with world.logged_in() as owner:
+            assert (await owner.post(fork, json={})).status_code == 202
+        acted = [event.data for event in world.told if event.name == "console.acted"]
+        assert acted == [{"role": "owner", "action": "POST", "target": fork}]
+
+
+async def test_what_a_foreign_page_sends_changes_nothing(valkey_socket: Path) -> None:
+    fork = f"/tape/v1/tapes/sessions.{SESSION}/fork"
+    async with console(valkey_socket, acts=True) as world:
+        await said(world)
+        async with world.logged_in() as owner:
+            del owner.headers[ASKS]  # which no foreign page can send
+            assert (await owner.post(fork, json={})).status_code == 403
+            assert (await owner.post("/bus/v1/tasks", json={})).status_code == 403
+
+
+async def test_a_log_out_holds_at_once_for_streams_that_are_open_too(valkey_socket: Path) -> None:
+    async with console(valkey_socket) as world:
+        await said(world)
+        async with world.logged_in() as owner, world.logged_in() as elsewhere:
+            follow = f"/tape/v1/tapes/sessions.{SESSION}/follow?after=0"
+            async with elsewhere.stream("GET", follow) as stream:
+                lines = stream.aiter_lines()
+                while "a secret" not in await anext(lines):
+                    pass
+                await owner.post("/console/logout", json={"everywhere": "yes"})
+                lease = await shard_lease(world.leases)
+                heard = MessageHeard("in.2", AgentId("1000"), PersonId("web:1"), "Ada", True, "another secret")
+                fact = Fact(session_tape(SESSION), 2, heard.kind, T0, heard.data())
+                await world.sessions.commit(Commit(lease, SESSION, 1, facts=(fact,)))
+                with anyio.fail_after(20):
+                    assert "another secret" not in "".join([line async for line in lines])
+            assert (await elsewhere.get("/bus/v1/status")).status_code == 401
+            assert (await elsewhere.get("/console/session")).json() == {"role": None}
+
+
+async def test_a_log_in_ends_by_itself_and_with_its_password() -> None:
+    clock, records = FakeClock(), MemoryRecords()
+    logins = Logins(PASSWORDS, records, clock)
+    secret = await logins.begin("owner")
+    assert (await logins.find(secret)) is not None
+    assert await Logins({**PASSWORDS, "owner": "a new password of owners"}, records, clock).find(secret) is None
+    assert await Logins({"operator": PASSWORDS["operator"]}, records, clock).find(secret) is None
+    await clock.advance(timedelta(seconds=LASTS_S).total_seconds())
+    assert await logins.find(secret) is None
+    assert secret not in json.dumps(dict(await records.all()))
+
+
+async def test_log_ins_are_bounded_and_the_oldest_goes_first() -> None:
+    clock, records = FakeClock(), MemoryRecords()
+    logins = Logins(PASSWORDS, records, clock)
+    made = []
+    for _ in range(MAX_LOGINS + 1):
+        made.append(await logins.begin("operator"))
+        await clock.advance(1)
+    assert await logins.find(made[0]) is None
+    assert await logins.find(made[1]) is not None
+    assert len(await records.all()) == MAX_LOGINS
+
+
+async def test_the_strip_is_for_all_and_the_state_for_owners(valkey_socket: Path) -> None:
+    async with console(valkey_socket) as world:
+        await said(world)
+        async with world.logged_in() as owner, world.logged_in("operator") as operator:
+            for http, kind, status in ((owner, "strip", 200), (owner, "state", 200), (operator, "strip", 200)):
+                answer = await http.get(f"/tape/v1/tapes/sessions.{SESSION}/{kind}")
+                assert answer.status_code == status
+                schema = TAPES["paths"][f"/tapes/{{tape}}/{kind}"]["get"]["responses"]["200"]["content"]
+                found = {**schema["application/json"]["schema"], "components": TAPES["components"]}
+                Draft202012Validator(found).validate(answer.json())
+                assert ("a secret" in answer.text) == (http is owner)
+            assert (await operator.get(f"/tape/v1/tapes/sessions.{SESSION}/state")).status_code == 403
+            assert (await owner.get("/tape/v1/tapes/sessions.nobody/strip")).status_code == 404
+
+
+async def test_the_status_has_what_waits_and_who_is_at_work(valkey_socket: Path) -> None:
+    async with console(valkey_socket) as world:
+        await said(world)
+        async with world.logged_in("operator") as http:
+            status = await told_of(world, http, "/status")
+            assert status["sessions"] == {"all": 1, "at_work": 1}
+            assert status["shards"] == {"all": 64, "held": 1}
+            assert status["waiting"] == {"events": 0, "pages": 0}
+
+
+async def test_sessions_come_in_pages_and_are_found_by_state_program_and_text(valkey_socket: Path) -> None:
+    async with console(valkey_socket) as world, world.logged_in() as http:
+        lease = await shard_lease(world.leases, NODE, SHARD)
+        for number in range(5):
+            id_ = SessionId(f"s{number}")
+            record = SessionRecord(id_, HERE, f"program-{number % 2}", T0, 0)
+            ended = number < 4
+            fact = Fact(session_tape(id_), 1, "ended", T0 + timedelta(seconds=number), {})
+            await world.sessions.commit(Commit(lease, id_, 0, facts=(fact,), begin=record, end=ended, awake=not ended))
+        first = await told_of(world, http, "/sessions", limit=3)
+        second = await told_of(world, http, "/sessions", limit=3, after=first["next"])
+        ids = [row["session"] for row in first["sessions"] + second["sessions"]]
+        assert (sorted(ids), second["next"], first["all"]) == (["s0", "s1", "s2", "s3", "s4"], None, 5)
+
+        async def found(**query: str) -> list[str]:
+            return sorted(row["session"] for row in (await told_of(world, http, "/sessions", **query))["sessions"])
+
+        assert await found(state="working") == ["s4"]
+        assert await found(program="program-1") == ["s1", "s3"]
+        assert await found(text="S2") == ["s2"]
+        assert await found(text="TELEGRAM:42", state="ended") == ["s0", "s1", "s2", "s3"]
+        assert (await http.get("/bus/v1/sessions?after=nonsense")).status_code == 422
+        assert (await told_of(world, http, "/sessions/s2"))["program"] == "program-0"
+        assert (await http.get("/bus/v1/sessions/nobody")).status_code == 404
+
+
+async def test_clients_need_the_scope_of_the_gateway(valkey_socket: Path) -> None:
+    async with console(valkey_socket, clients={"ci": ["events:read:>", "content"], "watch": ["gateway:read"]}) as world:
+        for name, status in (("ci", 403), ("watch", 200)):
+            async with world.http(authorization=f"Bearer a-token-of-{name}") as http:
+                assert (await http.get("/bus/v1/status")).status_code == status
+                assert (await http.get("/bus/v1/sessions")).status_code == status

@@ -1,0 +1,118 @@
+"""The console in a real browser, over a gateway of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.e2e.browsing import LIMIT_MS, entered, say, saying
+from tests.e2e.gateway_process import ROOT, Gateway, gateway
+from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.unit.gateway.observability.debugger.stand import ASKS, GUIDE, LETTERS, NAMED, PICKS
+
+pytestmark = pytest.mark.anyio
+
+BAKER = ROOT / "tests" / "e2e" / "programs" / "baker.pb"
+PASSWORD = "a-password-for-the-console"
+
+
+@asynccontextmanager
+async def with_console(data_dir: Path, program: Path | None = None, **more: str) -> AsyncIterator[Gateway]:
+    environment = {"PARLEY_CONSOLE__PASSWORD": PASSWORD, **more}
+    async with gateway(data_dir, program, environment) as running:
+        yield running
+
+
+async def opened(browser: Browser, running: Gateway, place: str = "") -> Page:
+    """The console in a new browser profile, logged in."""
+    page = await (await browser.new_context()).new_page()
+    page.set_default_timeout(LIMIT_MS)
+    troubles: list[str] = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    await page.goto(f"{running.url}/console{place}")
+    await page.get_by_label("Password of the console").fill(PASSWORD)
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("button", name="Log out")).to_be_visible()
+    assert troubles == []
+    return page
+
+
+async def test_owners_see_a_conversation_come_and_are_out_when_they_log_out(tmp_path: Path, browser: Browser) -> None:
+    async with with_console(tmp_path) as running:
+        page = await opened(browser, running)
+        await expect(page.get_by_role("row", name="web")).to_contain_text("ago")
+        await page.keyboard.press("2")
+        await expect(page.get_by_text("There are no sessions yet.")).to_be_visible()
+        chat = await entered(browser, running.url, "Ada")
+        await say(chat, "approve")
+        row = page.get_by_role("option", name="web:lobby")
+        await expect(row).to_contain_text("tour")
+        await page.get_by_role("button", name="Log out").click()
+        await expect(page.get_by_label("Password of the console")).to_be_visible()
+        await expect(page.get_by_role("option")).to_have_count(0)
+
+
+async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, browser: Browser) -> None:
+    (tmp_path / "letters.txt").write_text(LETTERS)
+    program = tmp_path / "guide.pb"
+    program.write_text(GUIDE)
+    async with OpenAIServer([Reply(one.text) for one in (ASKS, NAMED, PICKS)]) as model:
+        settings = {
+            "PARLEY_MODEL": "openai/test",
+            "PARLEY_MODEL_BASE_URL": model.base_url,
+            "PARLEY_MODEL_API_KEY": "key",
+            "PARLEY_COMPILER": "rules",
+        }
+        async with with_console(tmp_path, program, **settings) as running:
+            chat = await entered(browser, running.url, "Ada")
+            await say(chat, "hi")
+            await expect(saying(chat, "Who are you?")).to_be_visible()
+            await say(chat, "I am Ada")
+            await expect(saying(chat, "Oslo, 3")).to_be_visible()
+
+            page = await opened(browser, running, "#/sessions")
+            await page.get_by_role("option", name="web:lobby").click()
+            said = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Why?"))
+            await said.filter(has_text="Oslo, 3").get_by_role("button").click()
+            step = page.locator(".program [aria-current=step]")
+            await expect(step).to_contain_text('Say "{place}, {letters}"')
+            await expect(page.get_by_text("Host said: Oslo, 3")).to_be_visible()
+            await expect(page.locator("dl[aria-label=Variables]").first).to_contain_text("Oslo")
+            await page.get_by_role("slider", name="Moment").focus()
+            await page.keyboard.press("Home")
+            await expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", "fact 4: Host began as Host")
+            await page.get_by_role("button", name="Go to now").click()
+            await expect(page.get_by_text("Now, after fact")).to_be_visible()
+
+
+async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path, browser: Browser) -> None:
+    async with with_console(tmp_path, BAKER, PARLEY_CONSOLE__ACTS="true") as running:
+        chat = await entered(browser, running.url, "Ada")
+        await say(chat, "hi")
+        await expect(saying(chat, "I share a cake.")).to_be_visible()
+        await say(chat, "0")
+        await expect(chat.get_by_text("Divide failed")).to_be_visible()
+
+        page = await opened(browser, running)
+        await page.get_by_role("link", name="to decide").click()
+        await page.get_by_role("link", name="1: PlaybookError").click()
+        await expect(page.locator(".program [aria-current=step]")).to_contain_text("Set $share to 12 / $people")
+        await expect(page.locator(".causes .bad").first).to_contain_text("division by zero")
+        await expect(page.locator("dl[aria-label=Variables]")).to_contain_text("people")
+        await page.get_by_role("link", name="Decisions").click()
+        await page.get_by_role("button", name="Leave it report 1").click()
+        await expect(page.get_by_text("Nothing has failed that waits for a decision.")).to_be_visible()
+        await expect(page.get_by_role("status").filter(has_text="Leave it: done.")).to_be_visible()
+
+        await page.get_by_role("link", name="Sessions").click()
+        await page.get_by_role("option", name="web:lobby").click()
+        await page.get_by_role("button", name="Delete").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+        await page.get_by_role("button", name="Delete").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        await expect(page.get_by_text("There are no sessions yet.")).to_be_visible()
+        assert '"action": "DELETE"' in running.output

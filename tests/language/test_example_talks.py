@@ -1,0 +1,41 @@
+"""The talks of the examples, as `parley test examples` holds them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import anyio
+import pytest
+
+from gateway.settings.tree import load
+from gateway.talks.running import Loaded, Loader, hold_talk, talk_files
+from gateway.talks.stage import Stage, open_stage
+from gateway.talks.talk import Talk
+from runtime.execution.frames.loop import FrameLoop
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def test_every_example_has_talks() -> None:
+    assert [one.name for one in EXAMPLES.glob("*.pb") if not one.with_suffix(".test.md").exists()] == []
+
+
+@pytest.mark.parametrize("file", talk_files([EXAMPLES]), ids=lambda file: file.name)
+def test_the_talks_of_an_example_pass(file: Path) -> None:
+    found: list[str] = []
+
+    async def hold(loaded: Loaded, talk: Talk, stage: Stage) -> None:
+        result = await hold_talk(loaded, talk, stage)
+        found.extend(f"{one.line}: {one.expected}: {one.seen}" for one in result.differences if not one.fits)
+
+    async def hold_all() -> None:
+        loaded = await Loader().load(file)
+        settings = load(environment={}, directory=EXAMPLES)
+        async with open_stage(settings) as stage, anyio.create_task_group() as tasks:
+            for talk in loaded.file.talks:
+                tasks.start_soon(hold, loaded, talk, stage)
+
+    with asyncio.Runner(loop_factory=FrameLoop) as runner:
+        runner.run(hold_all())
+    assert found == []
