@@ -10,6 +10,7 @@ import typer
 
 from gateway.cli.database import JsonOption, nothing_kept, say_json, say_table, size, when, with_keeping
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.save_test import save_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +36,7 @@ _FOLLOWED_FROM = 10
 """The number of facts shown before the new ones."""
 
 app = typer.Typer(help="Look at sessions, move them, delete them.", no_args_is_help=True)
+app.command("save-test", short_help="Make a talk for parley test of a session.")(save_test)
 
 
 @app.command("list")
@@ -224,10 +226,8 @@ def prune(
                 ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY"), [_step_row(step) for step in steps]
             )
         if old:
-            say_table(
-                ("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY"),
-                [(one.name, when(one.changed_at), str(one.written), "delete", one.rule) for one in old],
-            )
+            rows = [(one.name, when(one.changed_at), str(one.written), "delete", one.rule) for one in old]
+            say_table(("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY"), rows)
         note("Nothing was changed. parley sessions prune --apply does it; a running gateway does it every six hours.")
 
 

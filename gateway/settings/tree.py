@@ -26,16 +26,10 @@ from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSe
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
-from gateway.settings.limits import (
-    AccessSettings,
-    AgentSettings,
-    FileSettings,
-    LimitSettings,
-    NodeSettings,
-    ReportSettings,
-)
+from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, ReportSettings
 from gateway.settings.memory import MemorySettings
 from gateway.settings.models import ModelTable, VoiceSettings, check_models
+from gateway.settings.nodes import AgentSettings, NodeSettings
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
