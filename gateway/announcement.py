@@ -36,7 +36,7 @@ def all_lines(foundation: Foundation, port: int, agents: int, platforms: Mapping
             platforms if people_come else {},
             foundation.clock.now(),
         ),
-        *([] if foundation.debugger is None else listed_under("debugger", [foundation.debugger.line])),
+        *([] if foundation.debugger is None else listed_under(foundation.debugger.head, [foundation.debugger.line])),
     ]
 
 

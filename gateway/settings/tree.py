@@ -158,8 +158,7 @@ def load(
     """The settings in force. `flags` are dotted keys; `environment` and `directory` are this process's unless given.
     `sections` are those of extensions.
 
-    Raises ConfigError: the key, its place, its value (masked where secret) and what to do.
-    """
+    Raises ConfigError: the key, its place, its value (masked where secret) and what to do."""
     variables = os.environ if environment is None else environment
     here = Path.cwd() if directory is None else directory
     toml = _config_path(config, variables, here)
@@ -237,8 +236,7 @@ def remote_variables(
 ) -> dict[str, str]:
     """The variables that programs name for their remote agents, by name: from files, the environment or .env.
 
-    Unset ones are left out. Raises ConfigError for a file that cannot be read.
-    """
+    Unset ones are left out. Raises ConfigError for a file that cannot be read."""
     wanted, variables = list(names), _variables(environment, directory)
     hidden = {name: read_key(file) for name, file in hidden_keys(variables).items() if name in wanted}
     return settings.remote.named(wanted, {**variables, **hidden})
@@ -249,10 +247,10 @@ def otel_variables() -> dict[str, str]:
     return {name: value for name, value in _variables(None, None).items() if name.startswith("OTEL_")}
 
 
-def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of every started process: paths and similar, and no secret."""
+def process_environment(environment: Mapping[str, str] | None = None, more: Sequence[str] = ()) -> dict[str, str]:
+    """The environment of every started process: paths and similar, and no secret; with `more` variables by name."""
     variables = os.environ if environment is None else environment
-    return {name: variables[name] for name in INHERITED if name in variables}
+    return {name: variables[name] for name in (*INHERITED, *more) if name in variables}
 
 
 def model_environment(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:

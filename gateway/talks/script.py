@@ -26,6 +26,8 @@ class Script:
     """
 
     model = "scripted"
+    judges = False
+    alone = False
 
     def __init__(self) -> None:
         self._asker: Callable[[CompletionRequest], str] = lambda _: ""
