@@ -26,6 +26,7 @@ from gateway.console_parts import with_views
 from gateway.dev.door import with_board
 from gateway.extensions.loading import load_extensions
 from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
+from gateway.files.opening import intake_of
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.isolation.node.isolation import Isolated
@@ -41,7 +42,7 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, intake_of, plain
+from gateway.parts import Engine, plain
 from gateway.programs.served import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts

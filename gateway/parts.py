@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -13,21 +13,17 @@ from pydantic import SecretStr
 
 from gateway.encryption import sealing_of
 from gateway.settings.retention import NO_ARCHIVE
-from gateway.settings.tree import Settings, process_environment
+from gateway.settings.tree import Settings
 from runtime.core.background import beside
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
-from runtime.core.texts import Texts
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ArchiveFailed, SandboxUnjailed, StorageDoubted
 from runtime.stores.archive import Archive
 
 if TYPE_CHECKING:
-    from gateway.outbound.file_source import Files
     from runtime.llm.models import Models
     from runtime.sandbox.monty import MontySandbox
-    from runtime.sessions.inbound.received_files import FileIntake
-    from runtime.sessions.node_context import NodeContext
     from runtime.storage.embedded.backup import Backup
     from runtime.storage.redis.client.connection import RedisConnection
 
@@ -197,49 +193,3 @@ async def open_archive(settings: Settings, *, on_event: Tell = unheard) -> Async
             return
         async with open_postgres(url, sealing_of(settings)) as database:
             yield database
-
-
-def intake_of(
-    settings: Settings, connection: RedisConnection, files: Files, texts: Callable[[str], Texts]
-) -> FileIntake:
-    """Who takes what people send; `texts` are those of a platform."""
-    from gateway.files.intake import IntakeLimits, StoredFileIntake
-    from runtime.files.process import WorkerReader
-    from runtime.files.reading import ReadLimits
-    from runtime.storage.redis.counters import RedisCounters
-    from runtime.storage.redis.files import RedisFileStore
-
-    own = settings.files
-    return StoredFileIntake(
-        files,
-        RedisFileStore(connection, own.bounds),
-        WorkerReader(process_environment(), ReadLimits(text_chars=own.document_chars)),
-        RedisCounters(connection),
-        IntakeLimits(own.per_message, own.per_day),
-        texts,
-        SystemClock(),
-    )
-
-
-def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
-    """The context with who puts recordings into words, and who speaks, where models do."""
-    from gateway.voice.listening import ModelListener
-    from gateway.voice.speaking import VOICE_TABLE, ModelSpeaker
-    from runtime.llm.client import SPEAK, TRANSCRIBE
-    from runtime.storage.redis.counters import RedisCounters
-    from runtime.storage.redis.records import RedisRecords
-
-    ear, mouth, own, tell = models.voice(TRANSCRIBE), models.voice(SPEAK), settings.voice, around.bus.publish
-    if ear is not None and around.intake is not None:
-        listener = ModelListener(
-            *(ear, around.intake, RedisCounters(connection), own.limits, around.allowance),
-            lambda platform: around.on(platform).texts,
-            tell,
-            around.clock,
-        )
-        around = replace(around, listener=listener)
-    if mouth is not None:
-        records = RedisRecords(connection, VOICE_TABLE)
-        speaker = ModelSpeaker(mouth, records, own.spoken_chars, around.allowance, tell, around.clock)
-        around = replace(around, speaker=speaker)
-    return around

@@ -10,6 +10,7 @@ import typer
 
 from gateway.cli.database import JsonOption, nothing_kept, say_json, say_table, size, when, with_keeping
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.save_test import save_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +36,7 @@ _FOLLOWED_FROM = 10
 """The number of facts shown before the new ones."""
 
 app = typer.Typer(help="Look at sessions, move them, delete them.", no_args_is_help=True)
+app.command("save-test", short_help="Make a talk for parley test of a session.")(save_test)
 
 
 @app.command("list")
