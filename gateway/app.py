@@ -47,9 +47,7 @@ from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.hooks import Kept, unheard
 from gateway.inbound.late import late_messages
-from gateway.inbound.memory import MemoryCommand
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
-from gateway.inbound.personal import PersonalCommand
 from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
@@ -66,17 +64,7 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import (
-    front_gauges,
-    gauges_of,
-    memories_in,
-    open_archive,
-    open_engine,
-    open_storage,
-    people_in,
-    usage_in,
-    voiced,
-)
+from gateway.parts import open_archive, open_engine, open_storage
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.reloading import Programs, Source
 from gateway.programs.served import ServedPrograms
@@ -84,7 +72,8 @@ from gateway.programs.tool_servers import remote_secrets
 from gateway.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets
-from gateway.voice.speaking import VOICE_TABLE, VoiceCommand
+from gateway.stores import front_gauges, gauges_of, people_in, usage_in
+from gateway.voice.opening import personal_commands, voiced
 from gateway.web.app import build_web
 from gateway.web.health import build_health
 from gateway.web.names import ReservedNames, names_of_agents
@@ -93,8 +82,6 @@ from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
 from runtime.language.first_prompts import first_prompts
-from runtime.llm.client import SPEAK
-from runtime.llm.models import VOICE
 from runtime.sessions.registry import Registry
 from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
@@ -222,8 +209,7 @@ async def _start(
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
-    scrape = counting(settings.metrics, bus, gauges)
-    doors = node_doors_of(foundation)
+    scrape, doors = counting(settings.metrics, bus, gauges), node_doors_of(foundation)
     if not settings.nodes.people_come:
         app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
     else:
@@ -303,13 +289,9 @@ async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | No
 
 
 def _entrance(
-    foundation: Foundation,
-    inbox: RedisInbox,
-    outbound: Outbound,
-    people: People,
-    limits: Limits,
-    reporting: Reporting,
+    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits, reporting: Reporting
 ) -> Entrance:
+    own, connection = foundation.settings, foundation.connection
     return Entrance(
         inbox=inbox,
         say=outbound.say,
@@ -329,16 +311,8 @@ def _entrance(
         message_chars=foundation.settings.limits.message_chars,
         takes_feedback=foundation.settings.feedback,
         places=RedisPlaceStore(foundation.connection),
-        personal=_personal(foundation),
+        personal=personal_commands(own, foundation.programs, foundation.routes, connection, foundation.clock),
     )
-
-
-def _personal(foundation: Foundation) -> Mapping[str, PersonalCommand]:
-    """The commands about who gives them."""
-    own, connection = foundation.settings, foundation.connection
-    memories = memories_in(own, foundation.programs, foundation.routes, connection, foundation.clock)
-    voice = VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=VOICE[SPEAK] in own.models)
-    return {"memory": MemoryCommand(memories).take, "voice": voice.take}
 
 
 def _origins(foundation: Foundation) -> Origins:

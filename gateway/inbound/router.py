@@ -109,9 +109,8 @@ class InboundRouter:
         self._routes = entrance.routes
         self._told: set[str] = set()
         own = (self._help, self._change_access, self._programs, self._usage, self._reload)
-        theirs = [self._personal] * len(entrance.personal)
-        names = ("help", "access", "programs", "usage", "reload", *entrance.personal)
-        self.own_commands = dict(zip(names, (*own, *theirs), strict=True))
+        self.own_commands = dict(zip(("help", "access", "programs", "usage", "reload"), own, strict=True))
+        self.own_commands |= dict.fromkeys(entrance.personal, self._personal)
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:

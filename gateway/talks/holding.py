@@ -32,6 +32,7 @@ from runtime.stores.inbox import PARTICIPANT, InboxEvent, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
 from runtime.tape.fold import apply_fact
 from runtime.tape.state import SessionState
+from runtime.tape.tape import Fact
 
 HERE = Address("talk", "conversation")
 SILENCE_S = 10.0
@@ -248,6 +249,12 @@ class Holding:
             await stirred.wait()
         else:
             await self._clock.pass_to(next_s)
+
+    async def facts(self) -> AsyncIterator[Fact]:
+        """The facts of the latest session."""
+        if self._store.latest is not None:
+            async for fact in self._store.read_session(self._store.latest):
+                yield fact
 
     async def _folded_state(self) -> SessionState:
         """What the facts of the latest session add up to."""

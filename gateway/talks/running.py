@@ -53,12 +53,17 @@ class Loader:
         recorded answers that cannot be read."""
         source = read_source(path)
         head = read_head(source)
+        program = await self.program(head)
+        talks = read_talks(source, head, program)
+        return Loaded(TalkFile(path, head, talks), program, read_recordings(path))
+
+    async def program(self, head: Head) -> Program:
+        """The program of talks. Raises ProgramError."""
         program = self._programs.get(head.programs)
         if program is None:
             result = await compile_program([*map(str, head.programs)], lowerer=RulesLowerer())
             program = self._programs[head.programs] = result.program
-        talks = read_talks(source, head, program)
-        return Loaded(TalkFile(path, head, talks), program, read_recordings(path))
+        return program
 
 
 def talk_files(paths: Sequence[Path]) -> list[Path]:

@@ -151,7 +151,7 @@ class NodeContext:
     """For small models: each question is asked alone."""
     places: PlaceStore | None = None
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
-    tasks: TaskLimits = field(default_factory=TaskLimits)
+    tasks: TaskLimits | None = field(default_factory=TaskLimits)
     """Bounds what agents have done in the background; None where nobody would do it."""
     task_conversation: OpenConversation | None = None
     """Makes the conversations of tasks, of which some are executed elsewhere; None where all are executed here."""
