@@ -21,6 +21,7 @@ from gateway.cli.exec import exec_program
 from gateway.cli.feedback import feedback
 from gateway.cli.init import init
 from gateway.cli.keys import app as keys
+from gateway.cli.lsp import lsp
 from gateway.cli.new import new
 from gateway.cli.run import run
 from gateway.cli.sessions import app as sessions
@@ -71,6 +72,7 @@ app.command("test", short_help="Hold talks with programs, and say what differs."
 app.command(short_help="Check the installation, or the files of a program.")(check)
 app.command(short_help="Write a folder with a program that works.")(new)
 app.command(short_help="Write parley.toml, .env.example and a first program.")(init)
+app.command(short_help="Serve an editor: complaints, meanings, renaming.")(lsp)
 app.command(short_help="Show what models were used and what they cost.")(usage)
 app.command(short_help="Show what people think of the answers.")(feedback)
 app.command(short_help="Write everything that a gateway keeps into FILE.")(backup)
