@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.access import app as access
+from gateway.cli.agent import agent
 from gateway.cli.backup import backup, restore
 from gateway.cli.bus import bus
 from gateway.cli.check import check
@@ -76,6 +77,7 @@ app.command(short_help="Show what models were used and what they cost.")(usage)
 app.command(short_help="Show what people think of the answers.")(feedback)
 app.command(short_help="Write everything that a gateway keeps into FILE.")(backup)
 app.command(short_help="Put the state in FILE back.")(restore)
+app.command(hidden=True)(agent)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
 app.add_typer(tasks, name="tasks")

@@ -19,6 +19,9 @@ from gateway.tapes.reading import journal_of, tape_name
 from runtime.core.ids import SessionId
 from runtime.language.program import PlaybookSpec, Program, Step
 from runtime.stores.catalog import KnownSession, SessionCatalog
+from runtime.tape.facts.failures import FailureUncaught
+from runtime.tape.facts.frames import FrameReturned
+from runtime.tape.facts.registry import read_as
 from runtime.tape.frame_state import FrameState
 from runtime.tape.state import AgentState, SessionState
 from runtime.tape.tape import Fact, TapeReader
@@ -44,7 +47,7 @@ class SessionViews:
         client, known = await self._found(request)
         head = known.record.seq
         until = min(int(number(request, "until", head, _MOST)), head)
-        limit = int(number(request, "limit", 2_000, MOST_FACTS)) or 1
+        limit = int(number(request, "limit", 1_000, MOST_FACTS)) or 1
         after = max(0, until - limit)
         facts = [fact async for fact in self.tapes.read_session(known.record.id, after=after, until=until)]
         marks = [mark.data(content=client.scopes.content) for mark in strip_of(facts)]
@@ -66,6 +69,7 @@ class SessionViews:
                 "head": record.seq,
                 "date": None if last is None else last.at.isoformat(),
                 "fact": None if last is None else {"kind": last.kind, "payload": last.data},
+                "raised_at": None if last is None else _raised_at(last, program),
                 "program": record.program,
                 "same_program": program is not None and program.digest == state.program,
                 "ended": state.ended,
@@ -141,6 +145,26 @@ def _frame(frame: FrameState, agent: AgentState, program: Program | None) -> dic
         ],
         "refused": frame.rejections,
         "transcript": frame.transcript[-20:],
+    }
+
+
+def _raised_at(fact: Fact, program: Program | None) -> dict[str, Any] | None:
+    """The place of a failure that this fact tells, whose playbooks are not executed any more."""
+    returned, uncaught = read_as(fact, FrameReturned), read_as(fact, FailureUncaught)
+    place = returned.raised_at if returned is not None else None if uncaught is None else uncaught.raised_at
+    if place is None:
+        return None
+    spec = _playbook(program, place.agent.split(" ")[0], place.playbook)
+    step = _step(spec, place.step)
+    span = step.span if step is not None else None if spec is None else spec.span
+    return {
+        "agent": place.agent,
+        "playbook": place.playbook,
+        "step": place.step,
+        "text": None if step is None else step.text,
+        "file": None if span is None else Path(span.file).name,
+        "line": None if span is None else span.line,
+        "lines": list(place.lines),
     }
 
 

@@ -28,7 +28,7 @@ export function Moment({tape, at, marks, classes, onMoment}) {
   }, [tape, at]);
   if (!state) return html`<section class="moment"><p class=${trouble ? "trouble" : "quiet"}>${trouble || "Reading …"}</p></section>`;
   const running = state.agents.flatMap((agent) => agent.stack.map((frame) => ({...frame, agent})));
-  const here = frameAt(running, marks, at);
+  const here = state.raised_at ?? frameAt(running, marks, at);
   return html`
     <section class="moment" aria-labelledby="moment-title">
       <h2 id="moment-title">At this moment</h2>
@@ -56,6 +56,7 @@ function Causes({marks, at, classes, here, onMoment}) {
   return html`
     <div class="card">
       <h3>What led to it</h3>
+      ${here?.lines && html`<p class="bad">It failed in ${here.agent}: ${here.step ?? here.playbook}${here.lines.map((line) => html`<br /><code>${line}</code>`)}</p>`}
       ${here?.text && html`<p>Step ${here.step}: <q>${here.text}</q></p>`}
       <ol class="causes">
         ${last.map((mark) => html`

@@ -1,6 +1,7 @@
 // One session: the strip, the chat as people saw it, and how everything stood at one moment.
 
 import {get, session as login} from "./api.js";
+import {Act} from "./acts.js";
 import {Facts} from "./facts.js";
 import {Moment} from "./moment.js";
 import {go} from "./places.js";
@@ -8,7 +9,7 @@ import {Strip, momentOf} from "./strip.js";
 import {html, useEffect, useMemo, useRef, useState} from "./ui.js";
 import {ago, bringIntoView, count, exact, plural, time} from "./words.js";
 
-const AT_ONCE = 2000;
+const AT_ONCE = 1000;
 
 export function Session({rest, query}) {
   const id = rest[0] ?? "";
@@ -66,6 +67,12 @@ export function Session({rest, query}) {
     for (const mark of strip?.marks ?? []) if (mark.kind === "agent") found.set(mark.lane, mark.name);
     return found;
   }, [strip?.marks]);
+  const page = query.get("page");
+  const asked = page && strip?.marks.find((mark) => mark.key === `said:${page}`);
+  useEffect(() => {
+    if (asked) moment(momentOf(asked));
+    else if (page && strip?.next && Number(page) < strip.first) void earlier();
+  }, [page, asked?.key, strip?.first]);
   const moment = (seq) => go(`session/${id}?at=${seq}`, {instead: true});
 
   return html`
@@ -76,6 +83,14 @@ export function Session({rest, query}) {
       last active ${ago(about.last_at)}${about.node ? html`, at <code>${about.node.slice(0, 8)}</code>` : ""}.
       ${about.parent && html` It continues <a href=${`#/session/${about.parent.session}?at=${about.parent.seq}`}>another session</a>.`}
       ${about.replaced_by && html` <a href=${`#/session/${about.replaced_by}`}>Another one</a> goes on in its place.`}</p>`}
+    ${about && html`
+      <div class="buttons">
+        <${Act} label="Stop" path=${`/bus/v1/sessions/${id}/stop`} question="Everything that it does stops, as with /stop." done="It is asked to stop." />
+        <${Act} label="Fork" path=${`${tape}/fork`} question="It continues in a second place as well, where its platform can open one." done="It is asked to fork." />
+        ${login.value.words && html`<a class="button" href=${`/bus/v1/sessions/${id}/export`} download>Export</a>`}
+        <${Act} label="Delete" danger method="DELETE" path=${`/bus/v1/sessions/${id}`} done="The session is deleted."
+          question="The session is deleted for good, with its messages in Parley's rooms and its files." then=${() => go("sessions")} />
+      </div>`}
     ${strip && html`
       <${Strip} marks=${strip.marks} at=${at} classes=${classes} onMoment=${moment} onEarlier=${earlier} earlier=${strip.next} />
       <p class="moment-line" role="status">
