@@ -67,6 +67,7 @@ def test_a_program_that_blocks_is_ended_and_the_other_talks_go_on(tmp_path: Path
     [
         ("## A\n- Ech: Hello\n", [], "it.test.md:2:3: error: Ech is no agent"),
         (PASSES, ["none.test.md"], "none.test.md: there is no such file or folder."),
+        (PASSES, ["alone.pb"], "alone.pb: it has no talks; write some in alone.test.md."),
         (PASSES, ["--only", "other"], "No talk has “other” in its title."),
         (PASSES, ["--junit", "none/out.xml"], "none/out.xml cannot be written: there is no folder none."),
         (PASSES, ["empty"], "There are no talks here."),
@@ -77,6 +78,7 @@ def test_what_cannot_be_run_ends_with_code_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
+    (tmp_path / "alone.pb").write_text(ECHO, encoding="utf-8")
     (tmp_path / "it.pb").write_text(ECHO, encoding="utf-8")
     (tmp_path / "it.test.md").write_text(talks, encoding="utf-8")
     found = CliRunner().invoke(app, ["test", *options])
