@@ -10,7 +10,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from adapters.capabilities import Budget, Capabilities
 from runtime.core.address import Address, Speaker
-from runtime.core.message import Attachment, Choice, Mark, Quote
+from runtime.core.message import Attachment, Choice, Mark, Quote, Rating
 
 Act = Literal["message", "edit", "deletion", "reaction", "choice"]
 """The kind of a person's event: a message, an edit, a deletion, a reaction, a press of a choice."""
@@ -38,6 +38,7 @@ class Inbound:
     choice. `quote` is what the message replies to. `space` is the workspace or server it happened in, and `language`
     the person's (`de`, `pt-BR`), where the platform tells. `program` is asked for by name, `choice` is `Choice.id`:
     of the choice that was pressed, or of the free one that a message answers.
+    `rating` is what a reaction says of the message, where it says anything.
     `outsider`: the person does not belong to `space` and only shares a channel with it.
     """
 
@@ -59,6 +60,7 @@ class Inbound:
     program: str | None = None
     choice: str | None = None
     outsider: bool = False
+    rating: Rating | None = None
 
 
 Admits = Callable[[Inbound], Awaitable[str | None]]
@@ -282,6 +284,17 @@ class CanOpenThread(Protocol):
     async def link(self, to: Address, /) -> str | None:
         """A link that leads people on the platform to a conversation; None if it has no link. Raises as
         `open_thread`.
+        """
+        ...
+
+
+@runtime_checkable
+class CanAnswerAlone(Protocol):
+    """Who asked something in a group can be answered there so that the others do not see it."""
+
+    async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
+        """Tell one person of the conversation something in it, which may be lost; False where it cannot be done there.
+        Raises as `open_thread`.
         """
         ...
 

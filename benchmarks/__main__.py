@@ -29,6 +29,7 @@ class Part:
 
 PARTS: Mapping[str, Part] = {
     "cluster": Part(120, full=True),
+    "console": Part(60),
     "durable_messages": Part(20),
     "execution": Part(15),
     "freshness": Part(45),

@@ -18,15 +18,17 @@ from adapters.pages.presenter import Presenter
 from adapters.pages.reactions import Reactions
 from adapters.pages.status_messages import StatusMessages
 from adapters.pages.typing_indicator import TypingIndicator
+from adapters.records import Records
 from adapters.web.acts import PLATFORM
-from adapters.web.adapter import WebAdapter
+from adapters.web.adapter import RoomRules, WebAdapter
 from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
-from gateway.announcement import all_lines
+from gateway.announcement import all_lines, host_for_people
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
+from gateway.dev.board import Board
 from gateway.foundation import (
     Cluster,
     Foundation,
@@ -35,7 +37,6 @@ from gateway.foundation import (
     cluster_of,
     jobs_of,
     limits_of,
-    model_doors_of,
     node_context_of,
     reporting_of,
     schedules_of,
@@ -44,12 +45,15 @@ from gateway.foundation import (
 )
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
-from gateway.inbound.memory import MemoryCommand
+from gateway.inbound.hooks import Kept, unheard
+from gateway.inbound.late import late_messages
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
-from gateway.inbound.router import Entrance, InboundRouter, Kept, unheard
+from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
+from gateway.isolation.opening import open_isolation
 from gateway.jobs.schedules import build_schedules, check_places
+from gateway.model_doors import node_doors_of
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
 from gateway.models.usage import Ledger
 from gateway.observability.debugger.server import DebugAddress, Debugger
@@ -60,32 +64,23 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import (
-    Engine,
-    front_gauges,
-    gauges_of,
-    memories_in,
-    open_archive,
-    open_engine,
-    open_storage,
-    people_in,
-    usage_in,
-)
+from gateway.parts import open_archive, open_engine, open_storage
 from gateway.programs.loading import compile_routes, routes_of
+from gateway.programs.reloading import Programs, Source
+from gateway.programs.served import ServedPrograms
 from gateway.programs.tool_servers import remote_secrets
+from gateway.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
 from gateway.service import Member, Platform, Ready, Service, ServingNode
-from gateway.settings.platforms import WebSettings
 from gateway.settings.tree import Settings, secrets
+from gateway.stores import front_gauges, gauges_of, people_in, usage_in
+from gateway.voice.opening import personal_commands, voiced
 from gateway.web.app import build_web
 from gateway.web.health import build_health
+from gateway.web.names import ReservedNames, names_of_agents
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
-from runtime.language.auto_lowering import AutoLowerer
-from runtime.language.lowering.lowerer import Lowerer
-from runtime.language.lowering.model import ModelLowerer
-from runtime.language.lowering.rules import RulesLowerer
 from runtime.sessions.registry import Registry
 from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
@@ -107,9 +102,11 @@ async def serve(
     *,
     on_ready: Callable[[Ready], None],
     debug: DebugAddress | None = None,
+    read: Callable[[], Settings] | None = None,
+    board: Board | None = None,
 ) -> None:
-    """Run the gateway until cancelled, with a debug server if `debug` asks for one. Raises ConfigError and ProgramError
-    before anything is shown to people.
+    """Run the gateway until cancelled, with a `board` beside the chat, or a debug server if `debug` asks for one. A
+    reload gets the settings from `read`. Raises ConfigError and ProgramError before anything is shown to people.
     """
     clock = SystemClock()
     bus = Bus(clock)
@@ -126,7 +123,8 @@ async def serve(
         engine = None
         if settings.nodes.role != "front":
             engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish))
-        compiled = await compile_routes(settings, routes, _lowerer(settings, engine))
+        source = Source(read or (lambda: settings), programs, lowerer_of(settings, engine))
+        compiled = ServedPrograms(await compile_routes(settings, routes, source.lowerer))
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))
         settings.participants.check(compiled.values())
@@ -134,7 +132,10 @@ async def serve(
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         if engine is not None and engine.llm.cooldowns is not None:
             engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
+        versions = await versions_of(settings, partial(RedisRecords, connection), compiled, serves=engine is not None)
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
+        llm = None if engine is None else engine.llm
+        isolated = await stack.enter_async_context(open_isolation(settings, compiled, llm, texts))
         foundation = Foundation(
             settings,
             routes,
@@ -147,17 +148,23 @@ async def serve(
             bus,
             data_dir,
             texts,
-            None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus),
+            board or (None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus)),
             masking,
+            versions,
+            isolated,
         )
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
                 await tasks.start(foundation.debugger.serve)
-            await _start(foundation, stack, tasks, on_ready)
+            await _start(foundation, Programs(source, compiled, versions), stack, tasks, on_ready)
 
 
 async def _start(
-    foundation: Foundation, stack: AsyncExitStack, tasks: TaskGroup, on_ready: Callable[[Ready], None]
+    foundation: Foundation,
+    programs: Programs,
+    stack: AsyncExitStack,
+    tasks: TaskGroup,
+    on_ready: Callable[[Ready], None],
 ) -> None:
     clock, bus, settings, connection = foundation.clock, foundation.bus, foundation.settings, foundation.connection
     commands, kept = (
@@ -166,8 +173,7 @@ async def _start(
     )
     holder = LeaseHolder(node_id(foundation.data_dir), settings.nodes.lease_s)
     web = _web_adapter(foundation, holder, kept, commands)
-    inbox = RedisInbox(connection)
-    records = partial(RedisRecords, connection)
+    inbox, records = RedisInbox(connection), partial(RedisRecords, connection)
     platforms: dict[str, Platform] = {}
     made_from = Ground(
         settings,
@@ -194,25 +200,28 @@ async def _start(
     entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
     member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
-    platforms |= await _platforms(chosen, people, clock, replace(entrance, kept=heard_of))
+    affected, news = Affected(platforms, owners, limits), RedisRoomNews(connection, holder.node, PROGRAM_NEWS)
+    reloads = reloading_of(foundation, programs, affected, notices.tell, news, tasks)
+    platforms |= await _platforms(
+        chosen, people, records, clock, replace(entrance, kept=heard_of, reload=reloads.answer)
+    )
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
-    scrape = counting(settings.metrics, bus, gauges)
+    scrape, doors = counting(settings.metrics, bus, gauges), node_doors_of(foundation)
     if not settings.nodes.people_come:
-        doors = model_doors_of(foundation)
         app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
     else:
         tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
-        options = await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes)
+        options = replace(await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes), doors=doors)
         app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
-    port = await _open_web(web, app, settings.web, tasks)
+    port = await _open_web(web, app, foundation, tasks)
     await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
     if foundation.engine is not None:
         tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
 
     lines = all_lines(foundation, port, cluster.roster.nodes, heard)
-    on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers)))
+    on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers), reloads.reloading.reload))
 
 
 def _member(  # noqa: PLR0913 - the parts of a node
@@ -234,7 +243,7 @@ def _member(  # noqa: PLR0913 - the parts of a node
         return front, front_gauges(connection), absence.note
     schedules = schedules_of(foundation, inbox, attend, reporting.runs, tasks)
     around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, reporting, tasks)
-    registry = Registry(around, inbox, tasks)
+    registry = Registry(voiced(around, engine.llm, foundation.settings, connection), inbox, tasks)
     return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
 
 
@@ -249,10 +258,13 @@ async def _drain(foundation: Foundation, service: Service, schedulers: Scheduler
     await schedulers.drain()
 
 
-async def _open_web(web: WebAdapter, app: Starlette, settings: WebSettings, tasks: TaskGroup) -> int:
+async def _open_web(web: WebAdapter, app: Starlette, foundation: Foundation, tasks: TaskGroup) -> int:
     """Start serving pages; returns the port."""
+    settings = foundation.settings.web
     tasks.start_soon(web.tell_pages)
     port: int = await tasks.start(serve_web, app, settings.host, settings.port, settings.trusted_proxies)
+    if foundation.isolated is not None:
+        foundation.isolated.url = f"http://{host_for_people(settings.host)}:{port}"
     return port
 
 
@@ -261,8 +273,9 @@ def _web_adapter(
 ) -> WebAdapter:
     rooms = RedisRoomStore(foundation.connection, platform=PLATFORM)
     news = RedisRoomNews(foundation.connection, holder.node)
-    titled = foundation.settings.encryption.keys is None
-    return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, titled=titled)
+    settings, names = foundation.settings, ReservedNames(names_of_agents(foundation.programs.values()))
+    rules = RoomRules(settings.encryption.keys is None, names.__contains__, settings.web.mentions_only)
+    return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, rules=rules)
 
 
 def _prompts(foundation: Foundation, platform: str) -> Sequence[str]:
@@ -275,17 +288,14 @@ async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | No
 
 
 def _entrance(
-    foundation: Foundation,
-    inbox: RedisInbox,
-    outbound: Outbound,
-    people: People,
-    limits: Limits,
-    reporting: Reporting,
+    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits, reporting: Reporting
 ) -> Entrance:
+    own, connection = foundation.settings, foundation.connection
     return Entrance(
         inbox=inbox,
         say=outbound.say,
         tell_alone=outbound.tell_alone,
+        answer=outbound.answer,
         mark=outbound.mark,
         bus=foundation.bus,
         texts=foundation.texts,
@@ -298,12 +308,9 @@ def _entrance(
         owners=reporting.owners,
         decisions=reporting.decisions,
         message_chars=foundation.settings.limits.message_chars,
+        takes_feedback=foundation.settings.feedback,
         places=RedisPlaceStore(foundation.connection),
-        memory=MemoryCommand(
-            memories_in(
-                foundation.settings, foundation.programs, foundation.routes, foundation.connection, foundation.clock
-            )
-        ),
+        personal=personal_commands(own, foundation.programs, foundation.routes, connection, foundation.clock),
     )
 
 
@@ -312,12 +319,15 @@ def _origins(foundation: Foundation) -> Origins:
     return Origins(records, RedisRecords(foundation.connection, CHOSEN_TABLE))
 
 
-async def _platforms(chosen: Sequence[Listed], people: People, clock: Clock, entrance: Entrance) -> dict[str, Platform]:
+async def _platforms(
+    chosen: Sequence[Listed], people: People, records: Callable[[str], Records], clock: Clock, entrance: Entrance
+) -> dict[str, Platform]:
     platforms: dict[str, Platform] = {}
     for one in chosen:
         access = Access(one.adapter.name, one.rules, people, clock)
         await access.open()
-        router = InboundRouter(one.adapter, access, entrance)
+        late = late_messages(one.adapter.name, one.max_age_s, records, entrance.inbox, clock, entrance.texts)
+        router = InboundRouter(one.adapter, access, entrance, late)
         platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
     return platforms
 
@@ -356,14 +366,6 @@ async def _outbound(
 async def _closed(adapter: HoldsConnections) -> None:
     with anyio.move_on_after(_CLOSE_LIMIT_S, shield=True):
         await adapter.aclose()
-
-
-def _lowerer(settings: Settings, engine: Engine | None) -> Lowerer:
-    """A front asks no model: it needs to know of programs what they offer, and not their steps."""
-    if engine is None or settings.compiler == "rules":
-        return RulesLowerer()
-    model = engine.llm.client_for("compile")
-    return AutoLowerer(model) if settings.compiler == "auto" else ModelLowerer(model or engine.llm)
 
 
 def _log_options(settings: Settings) -> LogOptions:

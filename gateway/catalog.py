@@ -24,11 +24,13 @@ from runtime.core.texts import Texts
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A platform that the settings switch on. `exclusive`: only one node at a time may listen to it."""
+    """A platform that the settings switch on. `exclusive`: only one node at a time may listen to it. `max_age_s` is how
+    old a message may be to be answered; None: as old as it is."""
 
     adapter: Adapter
     rules: AccessRules
     exclusive: bool
+    max_age_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def _telegram(ground: Ground) -> Listed | None:
     )
     records = ground.records("telegram")
     adapter = TelegramAdapter(own.token.get_secret_value(), clock=ground.clock, records=records, options=options)
-    return Listed(adapter, _rules(ground.settings, own), exclusive=own.webhook_url is None)
+    return Listed(adapter, _rules(ground.settings, own), exclusive=own.webhook_url is None, max_age_s=own.max_age_s)
 
 
 def _slack(ground: Ground) -> Listed | None:
@@ -112,9 +114,10 @@ def _slack(ground: Ground) -> Listed | None:
         admits=ground.admits,
         direct_threads=own.direct == "threads",
         prompts=ground.prompts("slack"),
+        thumbs=ground.settings.feedback,
     )
-    adapter = SlackAdapter(keys, clock=ground.clock, options=options)
-    return Listed(adapter, _rules(ground.settings, own), exclusive=own.app_token is not None)
+    adapter = SlackAdapter(keys, clock=ground.clock, marks=ground.records("marks:slack"), options=options)
+    return Listed(adapter, _rules(ground.settings, own), exclusive=own.app_token is not None, max_age_s=own.max_age_s)
 
 
 def _discord(ground: Ground) -> Listed | None:
@@ -137,7 +140,7 @@ def _discord(ground: Ground) -> Listed | None:
     marks, posts = ground.records("marks:discord"), ground.records("posts:discord")
     token = own.token.get_secret_value()
     adapter = DiscordAdapter(token, clock=ground.clock, marks=marks, posts=posts, options=options)
-    return Listed(adapter, _rules(ground.settings, own), exclusive=True)
+    return Listed(adapter, _rules(ground.settings, own), exclusive=True, max_age_s=own.max_age_s)
 
 
 def _shown(secret: SecretStr | None) -> str | None:
@@ -157,6 +160,13 @@ def _rules(settings: Settings, own: PlatformSettings) -> AccessRules:
         pairing_minutes=settings.access.pairing_minutes,
         open_requests=settings.access.open_requests,
     )
+
+
+def rules_of(settings: Settings, platform: str) -> AccessRules:
+    """The rules of access to a platform, by its name."""
+    if is_web(platform):
+        return AccessRules("open", owners=frozenset(settings.web.owners), enclosed=True)
+    return _rules(settings, getattr(settings, platform))
 
 
 CATALOG: dict[str, Kind] = {
@@ -182,7 +192,7 @@ def _added(platform: ExtensionPlatform, ground: Ground) -> Listed | None:
         return None
     if adapter.name != platform.name:
         raise ConfigError(f"The adapter of the platform {platform.name} calls itself {adapter.name}; correct one name.")
-    return Listed(adapter, _rules(ground.settings, own), platform.exclusive)
+    return Listed(adapter, _rules(ground.settings, own), platform.exclusive, own.max_age_s)
 
 
 def is_web(name: str) -> bool:
@@ -197,8 +207,7 @@ def platform_names(settings: Settings) -> list[str]:
 
 def listed(ground: Ground, web: WebAdapter) -> Iterator[Listed]:
     """The web chat, which is always on, and every platform that the settings switch on."""
-    own = ground.settings.web
-    yield Listed(web, AccessRules("open", owners=frozenset(own.owners), enclosed=True), exclusive=False)
+    yield Listed(web, rules_of(ground.settings, web.name), exclusive=False)
     for kind in catalog(ground.settings).values():
         made = kind.factory(ground)
         if made is not None:

@@ -14,6 +14,7 @@ from adapters.adapter import HoldsConnections
 from gateway.catalog import Ground, Kind, catalog, platform_names
 from gateway.encryption import ask_keys
 from gateway.inbound.commands import menu
+from gateway.models.checking import question_for
 from gateway.models.opening import check_programs, default_model, named_clients, open_model, open_models
 from gateway.parts import open_archive, open_sandbox
 from gateway.settings.tree import Settings
@@ -22,7 +23,7 @@ from runtime.core.errors import ConfigError, LLMError, LLMUnavailable
 from runtime.core.texts import english
 from runtime.events.happening import Happening
 from runtime.llm.choice import NoModel
-from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
+from runtime.llm.client import CompletionRequest, LLMClient
 
 if TYPE_CHECKING:
     from gateway.inbound.routing import Routes
@@ -74,7 +75,7 @@ async def _ask_models(settings: Settings) -> str:
     async with open_models(settings) as (models, _):
         for client, names in named_clients(models).items():
             try:
-                line = f"{await _ask_model(client)} ({', '.join(names)})"
+                line = f"{await _ask_model(client, question_for(names))} ({', '.join(names)})"
             except (LLMError, TimeoutError) as error:
                 failed = True
                 line = f"{', '.join(names)}: {error or f'no answer within {_MODEL_LIMIT_S:g} s'}"
@@ -84,8 +85,7 @@ async def _ask_models(settings: Settings) -> str:
     return "\n".join(lines)
 
 
-async def _ask_model(model: LLMClient) -> str:
-    request = CompletionRequest((ChatMessage("user", "Answer with the one word: yes"),), purpose="check")
+async def _ask_model(model: LLMClient, request: CompletionRequest) -> str:
     with anyio.fail_after(_MODEL_LIMIT_S):
         async with model.stream(request) as answer:
             text = "".join([piece async for piece in answer])

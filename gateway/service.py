@@ -33,6 +33,8 @@ class Ready:
 
     lines: Sequence[str]
     drain: Callable[[float | None], Awaitable[None]]
+    reload: Callable[[], Awaitable[object]] | None = None
+    """Reads programs and settings again, where that can be."""
 
 
 @dataclass(frozen=True, slots=True)

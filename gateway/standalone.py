@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TextIO, TypeAlias
 
@@ -24,18 +24,20 @@ from runtime.channels.extensions import ExtendedChannels
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import SystemClock
-from runtime.core.ids import FIRST_AGENT
+from runtime.core.ids import FIRST_AGENT, SessionId
 from runtime.core.message import Mark
 from runtime.core.texts import load_texts
 from runtime.events.frames import FrameParked, FrameResumed, LLMFailed, SandboxFailed
 from runtime.events.sessions import PlaybookFailed, ProgramLogged, SessionFailed
 from runtime.execution.calls.extensions import with_calls
 from runtime.language.program import Program
-from runtime.sessions.conversation import Conversation
 from runtime.sessions.node_context import NodeContext
+from runtime.sessions.registry import Registry
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.stores.inbox import InboxEvent, shard_of
-from runtime.stores.sessions import Commit, Lease, LeaseHolder
+from runtime.stores.inbox import InboxEntry, InboxEvent
+from runtime.stores.sessions import SHARDS, Commit, Lease, LeaseHolder
+from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.tasks import OrderAsks
 
 HERE = Address("terminal", "standalone")
 PERSON = "terminal:person"
@@ -46,6 +48,8 @@ _FAILURES: Sequence[type[_Failure]] = (PlaybookFailed, SessionFailed, LLMFailed,
 
 _ENTRY = str(FIRST_AGENT)
 """The agent whose playbook the command executes."""
+
+_READ_S = 30.0
 
 _KIND = re.compile(r"\A(?:LLM\w*|NoModelSet|ContextTooLong): ")
 
@@ -87,8 +91,9 @@ async def execute(
         sandbox = await stack.enter_async_context(open_sandbox(settings))
         tasks = await stack.enter_async_context(anyio.create_task_group())
         leases = MemoryLeaseStore(clock)
-        inbox = MemoryInbox(leases)
+        inbox = _Inbox(leases)
         store = _Store(leases, inbox)
+        inbox.on_dismissed = store.look
         failures: list[str] = []
         extensions = load_extensions(settings.extensions.modules)
         extended = ExtendedChannels(extensions.channels, bus)
@@ -108,7 +113,7 @@ async def execute(
             tool_rules=settings.tools.as_rules,
             transcript_chars=settings.limits.transcript_chars,
             questions_alone=settings.asks_alone,
-            tasks=None,
+            tasks=settings.tasks.limits,
             extended=extended,
             calls=extensions.calls,
         )
@@ -122,25 +127,59 @@ def _line(what: ProgramLogged) -> str:
     return " ".join([what.line, *(f"{name}={value!r}" for name, value in what.values.items())])
 
 
+class _Inbox(MemoryInbox):
+    """Says when an event is put aside without a commit."""
+
+    on_dismissed: Callable[[], Awaitable[None]]
+
+    async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
+        await super().dismiss(entry, token)
+        await self.on_dismissed()
+
+
 class _Store(MemorySessionStore):
-    """Sessions in memory that report when all work is finished."""
+    """Sessions in memory. `calm` is set when all work is finished, or a task has asked the person something: it is in
+    `asks`, the oldest first, and goes on with its time limit.
+    """
 
     def __init__(self, leases: MemoryLeaseStore, inbox: MemoryInbox) -> None:
         super().__init__(leases, inbox)
         self._entries = inbox
         self.calm = anyio.Event()
+        self.here: SessionId | None = None
+        """The session of the conversation; all others are those of tasks."""
         self.ended = False
+        self.asks: dict[str, SessionId] = {}
 
     async def commit(self, commit: Commit, /) -> None:
         await super().commit(commit)
-        self.ended = self.ended or commit.end
-        shard = commit.lease.shard
-        if not await self.unfinished(shard) and not await self._entries.read({shard: "0"}, wait_s=0):
+        if commit.begin is not None and commit.begin.address == HERE:
+            self.here = commit.session
+        for fact in commit.facts:
+            asked = read_as(fact, OrderAsks)
+            if asked is not None and asked.over:
+                self.asks.pop(asked.ask, None)
+            elif asked is not None:
+                self.asks[asked.ask] = commit.session
+        if commit.end:
+            self.asks = {ask: asker for ask, asker in self.asks.items() if asker != commit.session}
+            self.ended = self.ended or commit.session == self.here
+        await self.look()
+
+    async def look(self) -> None:
+        """Set `calm` if it is so."""
+        if self.asks or not (await self._at_work() or await self._waiting()):
             self.calm.set()
+
+    async def _at_work(self) -> bool:
+        return any([await self.unfinished(shard) for shard in range(SHARDS)])
+
+    async def _waiting(self) -> bool:
+        return bool(await self._entries.read(dict.fromkeys(range(SHARDS), "0"), wait_s=0))
 
 
 class _Standalone:
-    """One conversation, from its first message to its program's end."""
+    """One conversation with its tasks, from its first message to its program's end."""
 
     def __init__(
         self,
@@ -154,9 +193,8 @@ class _Standalone:
         self._inbox = inbox
         self._store = store
         self._leases = leases
-        self._shard = shard_of(HERE.key)
+        self._held: dict[int, Lease] = {}
         self._sent = 0
-        self._read = "0"
         self._failures = failures
         self._of_others: list[str] = []
         """Failures of agents other than the entry's: people read them beside the messages, and the entry continues."""
@@ -168,18 +206,27 @@ class _Standalone:
         around.bus.hear(FrameResumed, self._note_going_on)
 
     async def live(self, text: str, read_line: ReadLine | None) -> Ended:
-        token = await self._leases.acquire(f"shard:{self._shard}", LeaseHolder("standalone"))
-        assert token is not None  # nobody else has this store
-        lease = Lease(self._shard, token)
-        conversation = Conversation(self._shard, HERE.key, lambda: lease, self._around, self._inbox)
+        for shard in range(SHARDS):
+            token = await self._leases.acquire(f"shard:{shard}", LeaseHolder("standalone"))
+            assert token is not None  # nobody else has this store
+            self._held[shard] = Lease(shard, token)
         async with anyio.create_task_group() as tasks:
-            await self._send(conversation, text)
-            tasks.start_soon(conversation.run, None)
-            ended = await self._until_end(conversation, read_line)
+            registry = Registry(self._around, self._inbox, tasks)
+            tasks.start_soon(self._hand_over, registry)
+            await self._send(text)
+            ended = await self._until_end(read_line)
             tasks.cancel_scope.cancel()
         return ended
 
-    async def _until_end(self, conversation: Conversation, read_line: ReadLine | None) -> Ended:
+    async def _hand_over(self, registry: Registry) -> None:
+        """Bring what is said, ordered and answered to its session."""
+        cursors = dict.fromkeys(self._held, "0")
+        while True:
+            for entry in await self._inbox.read(cursors, wait_s=_READ_S):
+                cursors[entry.shard] = entry.entry_id
+                registry.dispatch(entry, self._held[entry.shard])
+
+    async def _until_end(self, read_line: ReadLine | None) -> Ended:
         while True:
             await self._store.calm.wait()
             if self._failures:
@@ -191,20 +238,24 @@ class _Standalone:
             line = await read_line() if read_line is not None else None
             if line is None:
                 return Ended("waiting", "it waits for somebody to say something")
-            await self._send(conversation, line)
+            await self._send(line)
 
-    async def _send(self, conversation: Conversation, text: str) -> None:
+    async def _send(self, text: str) -> None:
+        """A line is for the conversation where that waits for one, else for the oldest question of a task."""
         self._sent += 1
         self._store.calm = anyio.Event()
         event = InboxEvent(str(self._sent), HERE, PERSON, "You", text, self._around.clock.now())
+        ask = next(iter(self._store.asks), None)
+        if ask is not None and "people" not in self._waits.values():
+            event = replace(event, choice=f"{ask}.")
+            del self._store.asks[ask]
         await self._inbox.add(event)
-        for entry in await self._inbox.read({self._shard: self._read}, wait_s=0):
-            self._read = entry.entry_id
-            conversation.put(entry)
 
     def _note_failure(self, what: _Failure, _at: datetime) -> None:
-        """A failed command waits for nothing more, timers included."""
+        """A failed command waits for nothing more, timers included. That a task failed is its result."""
         error = _KIND.sub("", what.error)
+        if self._is_of_task(what.session_id) and isinstance(what, PlaybookFailed | SessionFailed):
+            return
         if _agent_of(what) != _ENTRY:
             self._of_others.append(error)
             return
@@ -212,11 +263,15 @@ class _Standalone:
         self._store.calm.set()
 
     def _note_wait(self, what: FrameParked, _at: datetime) -> None:
-        if _agent_in(what.frame) == _ENTRY:
+        if _agent_in(what.frame) == _ENTRY and not self._is_of_task(what.session_id):
             self._waits[what.frame] = what.waits_for
 
     def _note_going_on(self, what: FrameResumed, _at: datetime) -> None:
-        self._waits.pop(what.frame, None)
+        if not self._is_of_task(what.session_id):
+            self._waits.pop(what.frame, None)
+
+    def _is_of_task(self, session: str) -> bool:
+        return self._store.here not in (None, session)
 
 
 def _agent_of(what: _Failure) -> str:

@@ -1,7 +1,15 @@
 #!/bin/sh
 # Programs that some tests need, from the system's packages where they are missing: Chromium, bubblewrap, PostgreSQL,
-# and faketime.
+# and faketime. With Node: the official A2A client in JavaScript.
 set -eu
+
+javascript=tests/e2e/web/a2a_js
+if [ ! -d $javascript/node_modules ]; then
+    if ! command -v npm >/dev/null || ! (cd $javascript && npm ci --silent --no-audit --no-fund); then
+        rm -rf $javascript/node_modules
+        echo "npm cannot install the A2A client in JavaScript: tests/e2e/web/test_a2a_js.py is left out." >&2
+    fi
+fi
 
 wanted=""
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ||

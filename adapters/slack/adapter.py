@@ -18,10 +18,12 @@ from adapters.slack.api.installations import AppKeys, Door, Installations
 from adapters.slack.api.retrying import Retrying
 from adapters.slack.api.workspaces import Workspaces
 from adapters.slack.codec.addresses import PLATFORM, is_private, team_of
+from adapters.slack.inbound.catch_up import CatchUp
 from adapters.slack.inbound.commands import Commanding
 from adapters.slack.inbound.deliveries import Deliveries
 from adapters.slack.inbound.event_socket import EventSocket
 from adapters.slack.inbound.http_events import HttpEvents
+from adapters.slack.inbound.marks import Marks
 from adapters.slack.inbound.receiver import Receiver
 from adapters.slack.limits import CAPABILITIES, draws
 from adapters.slack.manifest import ESSENTIAL, lacking
@@ -59,7 +61,7 @@ class SlackOptions:
     `commands` are ours with what they do, as people are told; `texts` is how we say things. `admits` is asked before a
     thread or a form is opened. `direct_threads`: each direct message outside of threads begins a conversation in its
     own, as Slack shows them for an app with an `agent_view`; otherwise all of them are one conversation. `prompts` are
-    messages that people are offered to begin with, before the commands.
+    messages that people are offered to begin with, before the commands. `thumbs`: people may rate answers by buttons.
     """
 
     base_url: str | None = None
@@ -69,12 +71,14 @@ class SlackOptions:
     admits: Admits = everybody_may
     direct_threads: bool = True
     prompts: Sequence[str] = ()
+    thumbs: bool = True
 
 
 class SlackAdapter(Sender):
     """One app. Sending needs no connection of `connect`; `aclose` ends the connections of sending."""
 
-    def __init__(self, keys: SlackKeys, *, clock: Clock, options: SlackOptions | None = None) -> None:
+    def __init__(self, keys: SlackKeys, *, clock: Clock, marks: Records, options: SlackOptions | None = None) -> None:
+        """`marks` keeps up to which message each conversation was taken."""
         self._options = options or SlackOptions()
         self._keys = keys
         self._clock = clock
@@ -84,7 +88,11 @@ class SlackAdapter(Sender):
         self._installations = installations
         threads = Threads()
         texts = self._options.texts
-        super().__init__(Workspaces(self._transport, keys.bot_token, installations), threads, clock, texts)
+        super().__init__(
+            Workspaces(self._transport, keys.bot_token, installations),
+            *(threads, clock, texts),
+            thumbs=self._options.thumbs,
+        )
         commanding = Commanding(
             threads,
             clock,
@@ -93,11 +101,14 @@ class SlackAdapter(Sender):
             self._options.admits,
             direct_threads=self._options.direct_threads,
         )
+        self._marks = Marks(marks)
+        self._catch_up = CatchUp(self._workspaces, threads, self._marks, clock)
         self._hearing = Receiver(
             self._workspaces,
             threads,
             clock,
             commanding,
+            self._marks,
             direct_threads=self._options.direct_threads,
             prompts=self._options.prompts,
         )
@@ -117,17 +128,24 @@ class SlackAdapter(Sender):
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[AsyncIterator[Inbound]]:
-        """As the port says. An event without an acknowledgement within 3 s arrives again, and counts as the same."""
+        """As the port says. An event without an acknowledgement within 3 s arrives again, and counts as the same.
+
+        What was missed is read from history meanwhile. Raises StorageUnavailable.
+        """
         patience = Retrying(self._clock)
         workspace = await patience.until_answered(self._workspaces.ask_again)
         if workspace is not None and (missing := lacking(workspace.bot.scopes)):
             _log.warning("The Slack app lacks scopes", extra={"scopes": " ".join(missing)})
         url = None if self._keys.app_token is None else await patience.until_answered(self._app.socket_url)
+        await self._marks.load(f"{self._clock.now().timestamp():.6f}")
         deliveries = Deliveries()
         inbound = self._hearing.inbound(deliveries)
         async with beside() as tasks:
+            tasks.start_soon(self._catch_up.run, deliveries)
             if url is not None:
                 tasks.start_soon(self._socket(deliveries).listen, url)
+            else:
+                self._catch_up.missed()
             self._deliveries = deliveries
             try:
                 yield inbound
@@ -188,7 +206,13 @@ class SlackAdapter(Sender):
         return f"installed in {', '.join(names)}"
 
     def _socket(self, deliveries: Deliveries) -> EventSocket:
-        return EventSocket(self._app.socket_url, deliveries, self._clock, call_timeout_s=self._options.call_timeout_s)
+        return EventSocket(
+            self._app.socket_url,
+            deliveries,
+            self._clock,
+            call_timeout_s=self._options.call_timeout_s,
+            missed=self._catch_up.missed,
+        )
 
 
 def keys_missing(keys: SlackKeys) -> str | None:

@@ -9,10 +9,12 @@ from uuid import uuid4
 
 from adapters.adapter import Act as Happening
 from adapters.adapter import Inbound
+from adapters.ratings import rating_of_all
 from adapters.web import codec
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
 from adapters.web.codec import MARKS, MAX_TEXT, Person, RefusalCode
+from adapters.web.hearing import Hearing
 from adapters.web.hub import Browser
 from adapters.web.intake import Intake, Offer
 from adapters.web.requests import Act, Change, Press, React, Say, Stop, TakeBack, command_of
@@ -45,6 +47,8 @@ class Ledger:
     messages: Allowance
     clock: Clock
     files: FileStore | None = None
+    hearing: Hearing | None = None
+    """None: agents hear everything."""
 
 
 class Acts:
@@ -117,9 +121,12 @@ class Acts:
             return
         await self._keep_attached(_address(say.room, kept), kept.files)
         command, text = command_of(say.text)
+        hearing = self._ledger.hearing
+        heard = hearing is None or await hearing.hears(kept, say.room, command=command is not None)
         inbound = replace(
             self._inbound(_address(say.room, kept), say.id, text),
             sent_at=kept.sent_at,
+            addressed=heard,
             command=command,
             attachments=kept.files,
             message_id=kept.id,
@@ -184,7 +191,8 @@ class Acts:
         change = RoomChange(reacted=(self._person.id, reaction))
         kept = await self._ledger.board.amend(asked.room, asked.id, change)
         if kept.version != before.version:
-            self._pass_on(self._inbound_of(asked.room, kept, "reaction", asked.mark))
+            inbound = self._inbound_of(asked.room, kept, "reaction", asked.mark)
+            self._pass_on(replace(inbound, rating=rating_of_all([asked.mark])))
 
     async def _press(self, asked: Press) -> None:
         message = await self._known(asked.room, asked.id)

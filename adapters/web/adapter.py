@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from adapters.adapter import File, Inbound
@@ -16,6 +16,7 @@ from adapters.web.allowance import Allowance
 from adapters.web.board import Board
 from adapters.web.codec import MAX_TEXT, Person
 from adapters.web.echo import Echo
+from adapters.web.hearing import Hearing, IsAgent
 from adapters.web.hub import Hub
 from adapters.web.intake import Intake
 from adapters.web.news import RoomNews
@@ -60,6 +61,23 @@ _OURS = "parley"
 """The id under which the gateway puts its marks on messages."""
 
 
+def _nobody(_: str) -> bool:
+    """No name is an agent's, as far as is known."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class RoomRules:
+    """What holds in all rooms."""
+
+    titled: bool = True
+    """Whether rooms that are opened have their titles in their ids, which are not encrypted."""
+    is_agent: IsAgent = _nobody
+    """Knows the names of the programs' agents."""
+    mentions_only: Sequence[str] = ()
+    """See `Hearing`."""
+
+
 class WebAdapter:
     """Rooms and threads in browsers.
 
@@ -77,21 +95,21 @@ class WebAdapter:
         files: FileStore | None = None,
         commands: Mapping[str, str] | None = None,
         news: RoomNews | None = None,
-        titled: bool = True,
+        rules: RoomRules = RoomRules(),
     ) -> None:
         """Without `files` none are taken or sent; `commands` are those of its menu, with what they do. `news` is the
-        way to the other nodes, where there may be any. Rooms that are opened have their titles in their ids unless
-        `titled` is False: an id is not encrypted."""
+        way to the other nodes, where there may be any."""
         self._rooms = rooms
         self._clock = clock
         self._files = files
         self._capabilities = replace(_CAPABILITIES, max_file_bytes=0 if files is None else MAX_FILE_BYTES)
-        self._titled = titled
+        self._titled = rules.titled
         self._hub = Hub()
         self._intake = Intake()
         self._echo = Echo(news)
         self._board = Board(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo)
-        ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files)
+        hearing = Hearing(self._board, rules.is_agent, rules.mentions_only)
+        ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing)
         self._house = House(ledger, self._hub, self._echo, Allowance(FRAMES, clock), commands or {})
 
     @property

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import anyio
 
 from adapters.web import codec
-from adapters.web.codec import Cut, RoomHead, Shown
+from adapters.web.codec import Cut, Person, RoomHead, Shown
 from adapters.web.echo import Echo
 from adapters.web.hub import Browser, Hub
 from adapters.web.rooms import RoomStore
@@ -25,6 +25,12 @@ PAGE_LENGTH = 60
 
 MAX_CHANGES = 300
 """The number of missed changes from which a page starts again from the newest messages."""
+
+MAX_FOUND = 50
+"""The number of messages that a search finds."""
+
+MAX_SEARCHED = 10_000
+_SEARCHED_AT_ONCE = 200
 
 MAX_GROWING = 4_096
 """The number of growing messages. Beyond it, the one that has not grown for the longest is shown as stored."""
@@ -134,6 +140,27 @@ class Board:
         """Send the page the messages before `before_seq`."""
         async with self._lock(room):
             browser.push(codec.older(room, await self._page(room, before_seq=before_seq, reset=False)))
+
+    async def newest(self, room: str, count: int) -> Sequence[RoomMessage]:
+        """The newest messages as stored, oldest first."""
+        return await self._store.history(room, limit=count)
+
+    async def search(self, browser: Browser, room: str, words: str) -> None:
+        """Send the page the newest messages with all these words, from the newest `MAX_SEARCHED`."""
+        wanted = words.casefold().split()
+        found: list[Shown] = []
+        before: int | None = None
+        for _ in range(MAX_SEARCHED // _SEARCHED_AT_ONCE):
+            page = await self._store.history(room, before_seq=before, limit=_SEARCHED_AT_ONCE)
+            found += [self._now(each) for each in reversed(page) if _matches(each, wanted)]
+            if len(found) > MAX_FOUND or len(page) < _SEARCHED_AT_ONCE:
+                break
+            before = page[0].seq
+        browser.push(codec.found(room, words, Cut(tuple(found[:MAX_FOUND]), reset=False, more=len(found) > MAX_FOUND)))
+
+    def people(self, room: str) -> Sequence[Person]:
+        """The people who look at the room, those that are named."""
+        return self._hub.presence(room).people
 
     async def has(self, room: str) -> bool:
         return room == self._first_room or await self._head(room) > 0
@@ -245,3 +272,11 @@ class Board:
             return self._heads[room]
         newest = await self._store.history(room, limit=1)
         return self._heads.setdefault(room, newest[-1].seq) if newest else 0
+
+
+def _matches(message: RoomMessage, words: Sequence[str]) -> bool:
+    """Whether a message that is still there has all the words, in its text, its author's name or its files' names."""
+    if message.deleted or not words:
+        return False
+    text = " ".join([message.text, message.author_name, *(file.name for file in message.files)]).casefold()
+    return all(word in text for word in words)

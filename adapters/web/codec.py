@@ -11,6 +11,7 @@ The page says:
     press   id, room, choice        I choose one of the choices under a message, by its id
     stop    room, thread?           the agents are to stop what they are doing
     older   room, before            the messages before `seq` `before`
+    search  room, words             messages with all these words
     typing  room, thread?           I am writing; repeated every 3 s at most
     open    name                    make a room of this name, or find the one there is
     ping                            are you there
@@ -23,6 +24,8 @@ The gateway says:
             With `reset` the page forgets what it has of the room. Else `messages` is exactly what changed since
             `version`, and every message that grows right now. `more`: there are older messages.
     older   room, messages, more
+    found   room, words, messages, more
+            the newest ones that have the words, newest first; `more`: there are others
     message room, message           it is new, or it is different from what it was
     grow    room, id, add, cut?, done?
             take `cut` UTF-16 units from the end of its text, append `add`; with `done` {version} it is finished
@@ -193,6 +196,11 @@ def joined(room: str, cut: Cut, who: Presence) -> str:
 def older(room: str, cut: Cut) -> str:
     messages = [_message(shown.message, shown.live) for shown in cut.messages]
     return _frame("older", room=room, messages=messages, more=cut.more)
+
+
+def found(room: str, words: str, cut: Cut) -> str:
+    messages = [_message(shown.message, shown.live) for shown in cut.messages]
+    return _frame("found", room=room, words=words, messages=messages, more=cut.more)
 
 
 def message(room: str, shown: Shown) -> str:

@@ -11,6 +11,9 @@ from typing import Any
 MAX_ROOM_NAME = 40
 """The longest name of a room, in code points."""
 
+MAX_WORDS = 200
+"""The longest text to search for, in code points."""
+
 MAX_FILES = 10
 """The number of files in one message."""
 
@@ -80,6 +83,12 @@ class Older:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    room: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Typing:
     room: str
     thread: str | None
@@ -98,7 +107,7 @@ class Ping:
 Act = Say | Change | TakeBack | React | Press | Stop
 """A request that becomes an Inbound."""
 
-Request = Join | Older | Typing | Open | Ping | Act
+Request = Join | Older | Search | Typing | Open | Ping | Act
 
 
 def room_id(name: str) -> str:
@@ -207,6 +216,13 @@ def _read_older(data: Mapping[str, Any]) -> Older:
     return Older(_room(data), _number(data, "before"))
 
 
+def _read_search(data: Mapping[str, Any]) -> Search:
+    words = _text(data, "words")
+    if len(words) > MAX_WORDS:
+        raise BadFrame(f"'words' has at most {MAX_WORDS} characters")
+    return Search(_room(data), words)
+
+
 def _read_typing(data: Mapping[str, Any]) -> Typing:
     return Typing(_room(data), _thread(data))
 
@@ -228,6 +244,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Request]] = {
     "press": _read_press,
     "stop": _read_stop,
     "older": _read_older,
+    "search": _read_search,
     "typing": _read_typing,
     "open": _read_open,
     "ping": _read_ping,

@@ -24,6 +24,7 @@ from adapters.web.requests import (
     Open,
     Ping,
     Request,
+    Search,
     Typing,
     read_request,
     room_id,
@@ -142,7 +143,7 @@ class Visit:
         except BadFrame as error:
             self._browser.push(codec.error(str(error)))
             return
-        if isinstance(request, Join | Older | Typing | Open | Ping):
+        if isinstance(request, Join | Older | Search | Typing | Open | Ping):
             await self._look(request)
         else:
             await self._acts.take(request)
@@ -160,6 +161,9 @@ class Visit:
             case Older(room, before):
                 if await self._known(room):
                     await self._board.older(self._browser, room, before)
+            case Search(room, words):
+                if await self._known(room):
+                    await self._board.search(self._browser, room, words)
             case Typing(room, thread):
                 person = self._browser.person
                 frame = codec.typing(room, thread, person, "person")

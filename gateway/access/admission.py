@@ -102,6 +102,12 @@ class Access:
         self._asking = anyio.Lock()
         self.code: str | None = None
 
+    def take(self, rules: AccessRules) -> None:
+        """Decide by other rules from now on."""
+        self._rules = rules
+        if rules.owners:
+            self.code = None
+
     @property
     def open_to(self) -> str:
         """The people with access, as a text."""
@@ -231,7 +237,11 @@ class Owners:
 
     def __init__(self, people: People, rules: Mapping[str, AccessRules]) -> None:
         self._people = people
-        self._rules = rules
+        self._rules = dict(rules)
+
+    def take(self, platform: str, rules: AccessRules) -> None:
+        """Judge by other rules on a platform from now on."""
+        self._rules[platform] = rules
 
     async def has(self, person_id: str) -> bool:
         """Whether this person is an owner."""

@@ -10,11 +10,12 @@ import typer
 
 from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors
 from gateway.cli.until_stopped import serve_until_stopped
-from gateway.cli.with_parent import end_with_standard_input
+from gateway.with_parent import end_with_standard_input
 
 if TYPE_CHECKING:
     from gateway.observability.debugger.server import DebugAddress
     from gateway.service import Ready
+    from gateway.settings.tree import Settings
 
 
 def run(  # noqa: PLR0913 - options of a command
@@ -49,7 +50,10 @@ def run(  # noqa: PLR0913 - options of a command
         async def serve(on_ready: Callable[[Ready], None]) -> None:
             from gateway.app import serve as serve_gateway
 
-            await serve_gateway(settings, program or [], on_ready=on_ready, debug=debugging)
+            def read() -> Settings:
+                return load_settings(config, flags)
+
+            await serve_gateway(settings, program or [], on_ready=on_ready, debug=debugging, read=read)
 
         serve_until_stopped(serve)
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from gateway.cli.task_register import KnownTask, TaskRegister
-    from gateway.parts import Keeping
+    from gateway.jobs.task_register import KnownTask, TaskRegister
+    from gateway.stores import Keeping
 
 Answer = TypeVar("Answer")
 TaskArgument = Annotated[str, typer.Argument(help="The task's id, as parley tasks list shows it.")]
@@ -103,7 +103,7 @@ def retry(task: TaskArgument, config: ConfigOption = None) -> None:
 
 def _with_register(config: Path | None, ask: Callable[[TaskRegister], Awaitable[Answer]]) -> Answer:
     def asked(keeping: Keeping) -> Awaitable[Answer]:
-        from gateway.cli.task_register import TaskRegister
+        from gateway.jobs.task_register import TaskRegister
         from runtime.core.clock import SystemClock
 
         return ask(TaskRegister(keeping.catalog, keeping.tapes, keeping.inbox, SystemClock()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from gateway.cli.output.terminal import say
 
 if TYPE_CHECKING:
     from anyio import CancelScope, Event
+    from anyio.streams.memory import MemoryObjectReceiveStream
 
     from gateway.service import Ready
 
@@ -59,12 +61,20 @@ async def _serve(serve: Serve) -> None:
         readies.append(now)
         _announce(now)
 
+    hang_up, hung_up = anyio.create_memory_object_stream[None](1)
+
+    def reload() -> None:
+        with suppress(anyio.WouldBlock):  # then one is to come, which reads what is there by then
+            hang_up.send_nowait(None)
+
     loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, reload)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop, number)
     from gateway.collection import collect_rarely
 
     async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_reloaded, hung_up, readies)
         tasks.start_soon(_stopped, stopping, drains, tasks.cancel_scope)
         await serve(ready)
 
@@ -76,6 +86,14 @@ async def _stopped(stopping: Event, drains: Sequence[Callable[[], Awaitable[None
         await drain()
     say("Stopped.")
     scope.cancel()
+
+
+async def _reloaded(hung_up: MemoryObjectReceiveStream[None], readies: Sequence[Ready]) -> None:
+    """Reload on SIGHUP, once it serves."""
+    async for _ in hung_up:
+        for one in readies:
+            if one.reload is not None:
+                await one.reload()
 
 
 def _announce(ready: Ready) -> None:

@@ -91,4 +91,10 @@ def scopes_from(texts: Iterable[str]) -> Scopes:
             found[kind].append(target)
     models = tuple(found.pop("model"))
     patterns = {kind.replace(":", "_"): tuple(targets) for kind, targets in found.items()}
-    return Scopes(**patterns, models=models, content=content, **dict.fromkeys(whole, True))
+    return Scopes(
+        **patterns,
+        models=models,
+        content=content,
+        gateway_read="gateway_read" in whole,
+        gateway_write="gateway_write" in whole,
+    )

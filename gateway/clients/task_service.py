@@ -30,16 +30,21 @@ from runtime.tape.tape import TapeReader
 
 _TASK_CHARS = 32
 
-_KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "limits", "key"})
+_KEYS = frozenset({"program", "agent", "playbook", "arguments", "within_s", "limits", "isolation", "key"})
 
 
 class TaskStore(SessionStore, TapeReader, Protocol):
     """Where sessions are, and read."""
 
 
+def _refuses_isolation(_program: str, asked: str) -> str | None:
+    return f"There is no isolation {asked[:40]!r} here." if asked else None
+
+
 @dataclass(frozen=True, slots=True)
 class TaskDoor:
-    """What tasks of clients need. `known` says whether an event of an id was taken in at an address."""
+    """What tasks of clients need. `known` says whether an event of an id was taken in at an address, `refuses` why a
+    task of a program may not have an isolation that is asked for."""
 
     programs: Mapping[str, Program]
     store: TaskStore
@@ -47,6 +52,7 @@ class TaskDoor:
     known: Callable[[Address, str], Awaitable[bool]]
     clock: Clock
     limits: TaskLimits
+    refuses: Callable[[str, str], str | None] = _refuses_isolation
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,8 @@ class TaskService:
         home = address_data(Address(CLIENT, client.name, context))
         due = now.timestamp() + self._seconds(order.get("within_s"))
         tokens, dollars = _within(order.get("limits", {}), self._door.limits)
-        letter = Order(0, SessionId(""), klass, playbook, arguments, due, 1, home, place, task, tokens, dollars)
+        what, isolation = (klass, playbook, arguments), self._isolation(program, order.get("isolation", ""))
+        letter = Order(0, SessionId(""), *what, due, 1, home, place, task, tokens, dollars, isolation)
         event = InboxEvent(
             task, address_of(task), _person(client), client.name, str(letter), now, kind=TASK, program=program.name
         )
@@ -162,6 +169,17 @@ class TaskService:
             async with aclosing(self.changes(task)) as changes:
                 async for found in changes:
                     if asked is None or asked.ask not in found.view.asks:
+                        break
+        return found
+
+    async def spoken(self, task: ClientTask, told: int, wait_s: float) -> ClientTask:
+        """The task once it has said something after fact `told`, is over, or asks; as it is when the time is over."""
+        found = task
+        with anyio.move_on_after(wait_s):
+            async with aclosing(self.changes(task)) as changes:
+                async for found in changes:
+                    said = found.view.said
+                    if found.over or found.question is not None or any(each.own and each.seq > told for each in said):
                         break
         return found
 
@@ -235,6 +253,13 @@ class TaskService:
         if program is None:
             raise HTTPException(422, f"There is no program {name!r}.")
         return program
+
+    def _isolation(self, program: Program, asked: object) -> str:
+        """What an order asks for, which the settings have to allow."""
+        refused = self._door.refuses(program.name, asked if isinstance(asked, str) else repr(asked))
+        if refused is not None:
+            raise HTTPException(422, refused)
+        return str(asked)
 
     def _seconds(self, within_s: object) -> float:
         if within_s is None:

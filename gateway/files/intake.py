@@ -109,7 +109,7 @@ class StoredFileIntake:
             parts.append(FilePart(part.kind, FILE_URL + id_, len(part.data), part.page))
         said = tuple(self._sentence(address, file, remark) for remark in read.remarks)
         known = replace(file, media_type=read.media_type, url=url, size_bytes=len(data))
-        return TakenFile(replace(known, parts=tuple(parts), note=" ".join(said)), said)
+        return TakenFile(replace(known, parts=tuple(parts), note=" ".join(said)), said, read.seconds)
 
     async def _fetched(self, address: Address, file: Attachment) -> bytes | Remark:
         for pause_s in (*PAUSES_S, None):

@@ -61,12 +61,14 @@ _ALL = (
     Command("tasks", Role.GUEST, free=True, words={"stop": Role.MEMBER}),
     Command("schedule", Role.MEMBER),
     Command("memory", Role.GUEST, free=True),
+    Command("voice", Role.GUEST, free=True),
     Command("meeting", Role.GUEST, free=True, words={"end": Role.MEMBER, "set": Role.MEMBER}),
     Command("invite", Role.MEMBER),
     Command("leave", Role.GUEST, free=True),
     Command("programs", Role.MEMBER),
     Command("usage", Role.MEMBER, free=True),
     Command("access", Role.OWNER),
+    Command("reload", Role.OWNER, free=True),
 )
 
 PROGRAM_ROLE = Role.MEMBER

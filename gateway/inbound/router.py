@@ -6,8 +6,8 @@ event ──> may they? ──> a command of ours? ──> too long? over a limi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import anyio
@@ -20,8 +20,11 @@ from gateway.access.owner_notices import OwnerNotices
 from gateway.access.people import People
 from gateway.access.roles import Role
 from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
-from gateway.inbound.memory import MemoryCommand
+from gateway.inbound.hooks import Kept, Reload, nothing_to_reload, unheard
+from gateway.inbound.keeping import inbox_event, kind_of
+from gateway.inbound.late import LateMessages
 from gateway.inbound.origins import Origins
+from gateway.inbound.personal import PersonalCommand
 from gateway.inbound.routing import Routes
 from gateway.inbound.sanitizing import says_something, tidied
 from gateway.inbound.usage_limits import Limits
@@ -30,12 +33,13 @@ from gateway.reports.again import Decisions
 from gateway.reports.desk import AGAIN, LEAVE
 from runtime.bus import Bus
 from runtime.core.address import Address
+from runtime.core.background import beside
 from runtime.core.errors import ConversationFull, InboxFull
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 from runtime.events.service import AccessPaired, AccessRefused
 from runtime.events.talk import AdapterConnected, MessageAdmitted
-from runtime.stores.inbox import Inbox, InboxEvent
+from runtime.stores.inbox import Inbox
 from runtime.stores.meeting_places import HeldMeeting, PlaceStore
 
 MAX_OWNERS = 3
@@ -59,20 +63,14 @@ class Say(Protocol):
 TellAlone = Callable[[Address, str, str], object]
 """Tells one person of a conversation something in private, where the platform can."""
 
-Kept = Callable[[InboxEvent], None]
-"""Hears of each event that is in an inbox now."""
-
 PutMark = Callable[[Address, str, Mark | None], object]
 """Puts a reaction on a person's message, where the platform can."""
 
 
-def unheard(_event: InboxEvent) -> None:
-    """Nobody hears of it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message."""
+    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message. `answer`
+    answers a command, for who asked alone where the platform can. `takes_feedback`: thumbs rate what agents said."""
 
     inbox: Inbox
     say: Say
@@ -90,27 +88,39 @@ class Entrance:
     decisions: Decisions
     message_chars: int
     places: PlaceStore
-    memory: MemoryCommand
+    personal: Mapping[str, PersonalCommand]
     kept: Kept = unheard
+    reload: Reload = nothing_to_reload
+    answer: TellAlone | None = None
+    takes_feedback: bool = True
 
 
 class InboundRouter:
     """Takes the events of one adapter. An event is in the inbox, or answered, before the next is requested."""
 
-    def __init__(self, adapter: Adapter, access: Access, entrance: Entrance) -> None:
+    def __init__(self, adapter: Adapter, access: Access, entrance: Entrance, late: LateMessages | None = None) -> None:
+        """Without `late` every message is answered, however old."""
         self._adapter = adapter
+        self._late = late
         self._access = access
         self._entrance = entrance
         self._texts = entrance.texts.marked(adapter.capabilities.command_mark)
         self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
-        own = (self._help, self._change_access, self._programs, self._usage, self._memory)
-        self.own_commands = dict(zip(("help", "access", "programs", "usage", "memory"), own, strict=True))
+        own = (self._help, self._change_access, self._programs, self._usage, self._reload)
+        self.own_commands = dict(zip(("help", "access", "programs", "usage", "reload"), own, strict=True))
+        self.own_commands |= dict.fromkeys(entrance.personal, self._personal)
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
         """Take events until cancelled. Raises AuthFailed when the platform refuses our token."""
+        async with beside() as tasks:
+            if self._late is not None:
+                tasks.start_soon(self._late.run)
+            await self._listen()
+
+    async def _listen(self) -> None:
         if isinstance(self._adapter, BringsTogether):
             async with self._adapter.connect_together() as arrivals:
                 self._entrance.bus.publish(AdapterConnected(self._adapter.name))
@@ -199,6 +209,8 @@ class InboundRouter:
         return " / ".join(names[:MAX_OWNERS]) or self._texts("access.owner")
 
     async def _admit(self, event: Inbound, role: Role) -> None:
+        if self._late is not None and await self._late.takes(event):
+            return
         if event.act == "message" and event.command is not None:
             await self._command(event, event.command, role)
         elif event.program is not None:
@@ -233,7 +245,7 @@ class InboundRouter:
             await self._keep(event, role)
 
     async def _help(self, event: Inbound, role: Role) -> None:
-        await self._entrance.say(event.address, help_text(self._texts, role, self._routes.commands))
+        await self._reply(event, help_text(self._texts, role, self._routes.commands))
 
     async def _change_access(self, event: Inbound, _role: Role) -> None:
         if not self._access.is_private(event):
@@ -244,14 +256,21 @@ class InboundRouter:
             await self._entrance.say(approved.address, self._texts("access.approved"))
         await self._entrance.say(event.address, answer)
 
-    async def _memory(self, event: Inbound, _role: Role) -> None:
-        alone = self._entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else None
-        await self._entrance.memory.take(event, await self._serving(event), self._texts, self._entrance.say, alone)
+    async def _personal(self, event: Inbound, _role: Role) -> None:
+        """A command about who gives it."""
+        entrance = self._entrance
+        alone = entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else entrance.answer
+        carry_out, program = entrance.personal[event.command or ""], await self._serving(event)
+        await carry_out(event, program, self._texts, entrance.say, alone)
+
+    async def _reload(self, event: Inbound, _role: Role) -> None:
+        private = self._access.is_private(event)
+        await self._entrance.say(event.address, await self._entrance.reload(self._texts, private))
 
     async def _usage(self, event: Inbound, role: Role) -> None:
         """A person's own use; everybody's for an owner, where nobody else reads it."""
         person = None if role is Role.OWNER and self._access.is_private(event) else event.person_id
-        await self._entrance.say(event.address, await self._entrance.ledger.told(person, self._texts))
+        await self._reply(event, await self._entrance.ledger.told(person, self._texts))
 
     async def _programs(self, event: Inbound, role: Role) -> None:
         choices = self._routes.choices(event)
@@ -315,9 +334,9 @@ class InboundRouter:
         else:
             if event.command in self._routes.commands:
                 kind = "new"
-            kind = kind or _kind_of(event)
-            kept = _kept(event, kind, event.text if text is None else text, program)
-            kept = replace(kept, by_owner=role is Role.OWNER)
+            kind = kind or kind_of(event)
+            said, rated = event.text if text is None else text, self._entrance.takes_feedback
+            kept = replace(inbox_event(event, kind, said, program, rated=rated), by_owner=role is Role.OWNER)
             held = await self._held(event)
             if held is not None:
                 kept = replace(kept, address=held.home, place=event.address)
@@ -370,29 +389,11 @@ class InboundRouter:
         if event.message_id is not None and event.act in ("message", "edit"):
             self._entrance.mark(event.address, event.message_id, "failed")
 
+    async def _reply(self, event: Inbound, text: str) -> None:
+        if event.private or self._entrance.answer is None:
+            await self._entrance.say(event.address, text)
+        else:
+            self._entrance.answer(event.address, event.person_id, text)
+
     async def _tell(self, event: Inbound, key: str, /, **values: object) -> None:
         await self._entrance.say(event.address, self._texts(key, **values))
-
-
-def _kind_of(event: Inbound) -> str:
-    """The kind of the event for a session."""
-    command = COMMANDS.get(event.command or "")
-    return command.kind if command is not None else event.command or event.act
-
-
-def _kept(event: Inbound, kind: str, text: str, program: str) -> InboxEvent:
-    return InboxEvent(
-        id=event.event_id,
-        address=event.address,
-        person_id=event.person_id,
-        person_name=event.person_name,
-        text=text,
-        sent_at=event.sent_at,
-        kind=kind,
-        attachments=tuple(asdict(attachment) for attachment in event.attachments),
-        message_id=event.message_id,
-        quote=event.quote,
-        choice=event.choice,
-        private=event.private,
-        program=program,
-    )

@@ -54,9 +54,16 @@ class Route:
 
 
 class Routes:
-    """The table, of at least one route. Pure: the event alone decides what serves."""
+    """The table, of at least one route: the event alone decides what serves. A reload replaces the routes."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
+        self._set(routes)
+
+    def take(self, other: Routes) -> None:
+        """Route as another table does from now on."""
+        self._set(other.routes)
+
+    def _set(self, routes: Sequence[Route]) -> None:
         self.routes = tuple(routes)
         self.commands = {command: route.name for route in reversed(self.routes) for command in route.commands}
         """Every route's command, with the name of the program it begins."""

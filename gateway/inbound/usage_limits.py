@@ -86,13 +86,17 @@ class Limits:
     def __init__(
         self, settings: LimitSettings, counters: Counters, is_owner: IsOwner, texts: Texts, clock: Clock
     ) -> None:
-        self._limits = _limits(settings)
-        self._spending = tuple(limit for limit in self._limits if limit.measure != "messages")
+        self.set(settings)
         self._counters = counters
         self._is_owner = is_owner
         self._texts = texts
         self._clock = clock
         self._speakers: dict[str, str] = {}
+
+    def set(self, settings: LimitSettings) -> None:
+        """Apply these limits from now on."""
+        self._limits = _limits(settings)
+        self._spending = tuple(limit for limit in self._limits if limit.measure != "messages")
 
     async def take(self, event: Inbound, role: Role) -> Over | None:
         """Count a message that an agent will answer. Returns the reason if a limit is reached, counting nothing."""

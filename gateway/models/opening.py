@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys
-from gateway.settings.models import ModelServer, check_name, sources_of
+from gateway.settings.models import ModelServer, check_name, sources_of, voice_sources
 from gateway.settings.tree import Settings, environment_keys, model_environment
 from runtime.core.clock import SystemClock
-from runtime.core.errors import LLMUnavailable, NotInstalled
+from runtime.core.errors import ConfigError, LLMUnavailable, NotInstalled
 from runtime.events.happening import Tell, unheard
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.llm.answering import AnsweringClient
@@ -27,6 +27,13 @@ from runtime.llm.models import DEFAULT, Models
 if TYPE_CHECKING:
     from runtime.llm.options import ModelOptions, Prices
 
+
+VOICE_URLS = {
+    "openai": "https://api.openai.com/v1",
+    "groq": "https://api.groq.com/openai/v1",
+    "mistral": "https://api.mistral.ai/v1",
+}
+"""Where providers listen and speak by OpenAI's protocol."""
 
 COOLDOWNS_TABLE = "cooldowns"
 """The records of models that have failed and are not asked for a while."""
@@ -72,7 +79,7 @@ async def open_models(settings: Settings, *, on_event: Tell = unheard) -> AsyncI
         options: dict[str, ModelOptions] = {}
         for source, choice in found.items():
             try:
-                options[source] = await _options(choice, settings, stack)
+                options[source] = _voiced(source, await _options(choice, settings, stack), settings)
             except (LLMUnavailable, NotInstalled) as error:
                 absent[source] = NoModelClient(str(error))
         present = await _clients(settings, options, stack, on_event) if options else {}
@@ -110,6 +117,23 @@ async def _options(choice: ModelChoice | NoModel, settings: Settings, stack: Asy
         api_key_file=str(file) if file else None,
         api_key_variable=choice.api_key_variable,
     )
+
+
+def _voiced(source: str, options: ModelOptions, settings: Settings) -> ModelOptions:
+    """The options of what listens or speaks; those of other models as they are. Raises ConfigError."""
+    name = voice_sources(settings.models).get(source)
+    if name is None:
+        return options
+    provider = options.name.partition("/")[0]
+    url = options.base_url or VOICE_URLS.get(provider)
+    if url is None:
+        raise ConfigError(
+            f"models.{name}: {options.name} is not asked by OpenAI's protocol. Name a model of "
+            f"{', '.join(VOICE_URLS)}, or give [models.{name}] the base_url of a server that speaks it."
+        )
+    own = settings.voice
+    timeouts = replace(options.timeouts, first_piece_s=own.wait_s, whole_s=own.wait_s)
+    return replace(options, base_url=url, timeouts=timeouts, max_retries=2, voice=name, speaker=own.speaker)
 
 
 async def _clients(
@@ -166,7 +190,7 @@ async def open_model(settings: Settings) -> AsyncIterator[Models]:
 def named_clients(models: Models) -> dict[LLMClient, list[str]]:
     """Each model once, with all its names."""
     found: dict[LLMClient, list[str]] = {}
-    for name, client in models.clients.items():
+    for name, client in models.all_clients.items():
         each = [link.client for link in client.links] if isinstance(client, ModelChain) else [client]
         for one in each:
             found.setdefault(one, []).append(name)

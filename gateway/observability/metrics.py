@@ -44,6 +44,7 @@ from runtime.events.sessions import (
 from runtime.events.talk import (
     AdapterFailed,
     AdapterRateLimited,
+    FeedbackGiven,
     MessageAdmitted,
     MessageReceived,
     PageClosed,
@@ -171,6 +172,10 @@ class Metrics:
         self._hear(MessageAdmitted, lambda what, at: self._on_admitted(admitted, what, at))
         self._hear(MessageReceived, lambda what, at: self._on_received(received, what, at))
         self._hear(PageSent, self._on_visible)
+        ratings = self._counter(
+            "feedback", "Ratings by people of what agents said.", "program", "step", "model", "rating"
+        )
+        self._hear(FeedbackGiven, lambda what, _: self._on_rated(ratings, what))
         self._hear(FrameStarted, on_call(calls))
         self._hear(FrameFailed, on_call(failures))
         self._count((MessageDelivered,), delivered)
@@ -240,6 +245,10 @@ class Metrics:
     def _on_admitted(self, counter: Counter, what: MessageAdmitted, at: datetime) -> None:
         counter.labels(self._label("platform", what.platform)).inc()
         _remember(self._came, what.message_id, at)
+
+    def _on_rated(self, counter: Counter, what: FeedbackGiven) -> None:
+        named = {"program": what.program, "step": what.step, "model": what.model}
+        counter.labels(*(self._label(name, value) for name, value in named.items()), what.rating).inc()
 
     def _on_received(self, counter: Counter, what: MessageReceived, at: datetime) -> None:
         platform = self._platform(what.conversation)

@@ -1,21 +1,59 @@
-"""The routes by which the bus shows the whole gateway."""
+"""The routes by which the bus shows the whole gateway, and the tape service what went on in a session."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from starlette.routing import BaseRoute, Route
 
+from gateway.overview.decisions import DecisionRoutes
+from gateway.overview.people import PeopleRoutes
+from gateway.overview.programs import ProgramRoutes
+from gateway.overview.session_views import SessionViews
 from gateway.overview.sessions import SessionRoutes
 from gateway.overview.sources import Sources
 from gateway.overview.status import StatusRoute
+from gateway.overview.work import WorkRoutes
+from runtime.language.program import Program
 
 
-def overview_routes(sources: Sources) -> Sequence[BaseRoute]:
+def overview_routes(sources: Sources, programs: Mapping[str, Program]) -> Sequence[BaseRoute]:
     """The routes, to be mounted with those of the bus."""
-    status, sessions = StatusRoute(sources), SessionRoutes(sources)
+    status, sessions, served = StatusRoute(sources), SessionRoutes(sources), ProgramRoutes(sources, programs)
+    decisions, people, work = DecisionRoutes(sources), PeopleRoutes(sources), WorkRoutes(sources)
     return [
         Route("/status", status.get, methods=["GET"]),
-        Route("/sessions", sessions.list, methods=["GET"]),
+        Route("/sessions", sessions.some, methods=["GET"]),
         Route("/sessions/{session}", sessions.look, methods=["GET"]),
+        Route("/sessions/{session}", sessions.delete, methods=["DELETE"]),
+        Route("/sessions/{session}/stop", sessions.stop, methods=["POST"]),
+        Route("/sessions/{session}/export", sessions.export, methods=["GET"]),
+        Route("/tasks", work.tasks, methods=["GET"]),
+        Route("/tasks/{task}/retry", work.retry, methods=["POST"]),
+        Route("/schedules", work.schedules, methods=["GET"]),
+        Route("/schedules/pause", work.pause, methods=["POST"]),
+        Route("/schedules/resume", work.resume, methods=["POST"]),
+        Route("/schedules/run", work.run, methods=["POST"]),
+        Route("/reports", decisions.reports, methods=["GET"]),
+        Route("/reports/{report}/again", decisions.again, methods=["POST"]),
+        Route("/reports/{report}/leave", decisions.leave, methods=["POST"]),
+        Route("/requests", decisions.requests, methods=["GET"]),
+        Route("/requests/{code}/approve", decisions.approve, methods=["POST"]),
+        Route("/dead-letters", decisions.letters, methods=["GET"]),
+        Route("/dead-letters/{letter}/replay", decisions.replay, methods=["POST"]),
+        Route("/dead-letters/{letter}", decisions.drop, methods=["DELETE"]),
+        Route("/people", people.some, methods=["GET"]),
+        Route("/people/{person}/role", people.role, methods=["POST"]),
+        Route("/people/{person}/role", people.revoke, methods=["DELETE"]),
+        Route("/usage", people.usage, methods=["GET"]),
+        Route("/programs", served.some, methods=["GET"]),
+        Route("/programs/{program}", served.look, methods=["GET"]),
+    ]
+
+
+def session_routes(views: SessionViews) -> Sequence[BaseRoute]:
+    """The routes, to be mounted with those of the tape service."""
+    return [
+        Route("/tapes/{tape}/strip", views.strip, methods=["GET"]),
+        Route("/tapes/{tape}/state", views.state, methods=["GET"]),
     ]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from gateway.clients.requests import answer, number
 from gateway.overview.sources import Sources
-from runtime.core.errors import ArchiveUnavailable, TapeConflict
+from runtime.core.errors import ArchiveUnavailable, SessionBusy, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import KnownSession
 from runtime.tape.facts.pages import PageFinished
@@ -21,7 +22,7 @@ from runtime.tape.facts.registry import read_as
 MOST = 200
 """The most sessions of one answer."""
 
-LOOKED_AT = 5_000
+LOOKED_AT = 1_000
 """So many sessions one answer looks at for those that are wanted; the next one goes on from there."""
 
 _PAGE = 200
@@ -56,7 +57,7 @@ class SessionRoutes:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
 
-    async def list(self, request: Request) -> Response:
+    async def some(self, request: Request) -> Response:
         """Some sessions after a mark. `words`: with what was said last, for who may read it."""
         client, query = self._sources.reader(request), request.query_params
         limit = int(number(request, "limit", 50, MOST)) or 1
@@ -66,16 +67,46 @@ class SessionRoutes:
             found, next_ = await self._some(query.get("after", ""), limit, wanted)
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
-        rows = [{**session_data(known), **(await self._last(known) if words else {})} for known in found]
+        rows = [session_data(known) for known in found]
+        if words:
+            async with anyio.create_task_group() as tasks:
+                for row, known in zip(rows, found, strict=True):
+                    tasks.start_soon(self._add_last, row, known)
         return answer({"sessions": rows, "next": next_ or None, "all": await self._sources.catalog.count()})
 
     async def look(self, request: Request) -> Response:
         """One session."""
         self._sources.reader(request)
-        known = await self._sources.catalog.find(SessionId(str(request.path_params["session"])))
+        known = await self._sources.catalog.find(_session_in(request))
         if known is None:
             raise HTTPException(404, "There is no such session.")
         return answer(session_data(known))
+
+    async def stop(self, request: Request) -> Response:
+        """Stop everything that a session does."""
+        client = self._sources.writer(request)
+        return answer(await self._sources.journals.stop(client, _session_in(request)), 202)
+
+    async def delete(self, request: Request) -> Response:
+        """Delete a session for good, which does not work now."""
+        self._sources.writer(request)
+        try:
+            there = await self._sources.delete(_session_in(request))
+        except SessionBusy as error:
+            raise HTTPException(409, "The session is at work. Stop it first.") from error
+        if not there:
+            raise HTTPException(404, "There is no such session.")
+        return answer({"session": _session_in(request)})
+
+    async def export(self, request: Request) -> Response:
+        """A session as a file, which `parley sessions import` takes. It needs the scope `content`."""
+        client, id_ = self._sources.reader(request), _session_in(request)
+        if not client.scopes.content:
+            raise HTTPException(403, f"{client.name} has no scope content.")
+        if await self._sources.catalog.find(id_) is None:
+            raise HTTPException(404, "There is no such session.")
+        headers = {"content-disposition": f'attachment; filename="{id_}.jsonl"', "cache-control": "no-store"}
+        return StreamingResponse(self._sources.export(id_), media_type="application/x-ndjson", headers=headers)
 
     async def _some(self, after: str, limit: int, wanted: _Wanted) -> tuple[list[KnownSession], str]:
         """The sessions and the next mark. Where some are sought, all of a page that fit are given."""
@@ -87,6 +118,9 @@ class SessionRoutes:
             mark, looked_at = page.next, looked_at + size
             if not mark or len(found) >= limit or looked_at >= LOOKED_AT:
                 return found, mark
+
+    async def _add_last(self, row: dict[str, Any], known: KnownSession) -> None:
+        row |= await self._last(known)
 
     async def _last(self, known: KnownSession) -> dict[str, Any]:
         """The last words of a session, who said them, and the people who spoke lately."""
@@ -110,6 +144,10 @@ class SessionRoutes:
         except (ArchiveUnavailable, TapeConflict, LookupError):
             return {"last": last, "people": list(people)}
         return {"last": last, "people": list(people)}
+
+
+def _session_in(request: Request) -> SessionId:
+    return SessionId(str(request.path_params["session"]))
 
 
 def session_data(known: KnownSession) -> dict[str, Any]:

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
-from gateway.access.people import People
+from gateway.access.people import People, Request
 from gateway.clients.admission import Admission, Client
+from gateway.jobs.cron_view import CronEntry
+from gateway.jobs.task_register import TaskRegister
 from gateway.models.usage import Ledger
 from gateway.reports.again import Decisions
+from gateway.tapes.journals import Journals
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
-from runtime.events.happening import Tell
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.dead_letters import DeadLetters
+from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.nodes import Living
 from runtime.stores.reports import ReportStore
+from runtime.stores.schedule_runs import RunStore
 from runtime.tape.tape import TapeReader
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The stores behind the views. `delete` takes a session out for good; `tell` hears of what is done."""
+    """The stores behind the views. `delete` takes a session out for good, and `export` gives the lines of its file.
+    `event_of` is the event of a run of a schedule of the settings. `tell_approved` has somebody hear that they were let
+    in."""
 
     admission: Admission
     catalog: SessionCatalog
@@ -42,8 +48,15 @@ class Sources:
     at_work: Callable[[], Awaitable[int]]
     platforms: Callable[[], Sequence[Mapping[str, Any]]]
     delete: Callable[[SessionId], Awaitable[bool]]
+    export: Callable[[SessionId], AsyncIterator[str]]
+    journals: Journals
+    tasks: TaskRegister
+    schedules: Callable[[], Awaitable[Sequence[CronEntry]]]
+    event_of: Callable[[CronEntry], InboxEvent | None]
+    runs: RunStore
+    inbox: Inbox
+    tell_approved: Callable[[Request], Awaitable[None]]
     clock: Clock
-    tell: Tell
 
     def reader(self, request: HTTPConnection) -> Client:
         """The client that asks. Raises HTTPException for one that may not see the gateway."""

@@ -28,9 +28,15 @@ def routes_of(settings: Settings, files: Sequence[Path] = ()) -> Routes:
 
 async def compile_routes(settings: Settings, routes: Routes, lowerer: Lowerer) -> dict[str, Program]:
     """Compile every program of the table, by name, with the calls of extensions. Raises ProgramError."""
+    return {name: await compile_one(settings, files, lowerer) for name, files in routes.files.items()}
+
+
+async def compile_one(settings: Settings, files: Sequence[Path], lowerer: Lowerer) -> Program:
+    """Compile the files of one program, with the calls of extensions. Raises ProgramError."""
     cache_dir = settings.data_dir / "compiled"
-    calls = load_extensions(settings.extensions.modules).calls
-    return {
-        name: with_calls((await compile_program(files, lowerer=lowerer, cache_dir=cache_dir)).program, calls)
-        for name, files in routes.files.items()
-    }
+    return completed(settings, (await compile_program(files, lowerer=lowerer, cache_dir=cache_dir)).program)
+
+
+def completed(settings: Settings, program: Program) -> Program:
+    """The program with the calls of extensions."""
+    return with_calls(program, load_extensions(settings.extensions.modules).calls)

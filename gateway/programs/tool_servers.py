@@ -10,7 +10,7 @@ from anyio.abc import TaskGroup
 from gateway.settings.tree import Settings, process_environment, remote_variables
 from runtime.bus import Bus
 from runtime.core.clock import Clock
-from runtime.core.errors import RemoteUnavailable
+from runtime.core.errors import ConfigError, RemoteUnavailable
 from runtime.execution.calls.remote import NoRemoteServers, RemoteServers
 from runtime.language.participants import participants
 from runtime.language.program import AgentSpec, Program
@@ -75,6 +75,17 @@ async def ask_servers(settings: Settings, programs: Collection[Program], clock: 
     if not well:
         raise RemoteUnavailable("; ".join(lines))
     return "\n".join(lines)
+
+
+def check_servers(before: Iterable[Program], now: Iterable[Program]) -> None:
+    """Raise ConfigError for programs with remote agents that the programs of the start did not prepare for."""
+    known, wanted = _remote(before), _remote(now)
+    variables = {name for _, spec in known for name in spec.variables}
+    for agent, spec in wanted:
+        if not known or not variables >= set(spec.variables):
+            raise ConfigError(
+                f"{agent.span}: {agent.name} is a remote agent that was not there at the start; restart the gateway."
+            )
 
 
 def _remote(programs: Iterable[Program]) -> list[tuple[AgentSpec, RemoteSpec]]:

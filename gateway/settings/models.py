@@ -1,21 +1,19 @@
-"""The settings' table of models: one for each purpose, and those that programs and routes name."""
+"""The settings' table of models: one for each purpose, and those that programs and routes name; and those of voices."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from gateway.settings.forms import FilePath, Section
 from runtime.core.errors import ConfigError
-from runtime.llm.models import DEFAULT, PURPOSES
-from runtime.llm.options import Prices
-
-RESERVED = ("transcription", "speech")
-"""Names of purposes that nothing has yet."""
+from runtime.llm.models import DEFAULT, PURPOSES, VOICE
+from runtime.llm.options import Prices, Voice
+from runtime.voice.listener import VoiceLimits
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -47,6 +45,25 @@ class ModelServer(Section):
         return Prices(self.usd_in, self.usd_in if self.usd_cached is None else self.usd_cached, self.usd_out)
 
 
+class VoiceSettings(Section):
+    """What is listened to, and how answers are spoken. `seconds` bounds the recordings of one message together,
+    `seconds_per_day` those of one conversation in a day (UTC; 0 is no limit). After `wait_s` a service has failed.
+    `speaker` is a voice by the name that the provider of `models.speech` has for it; of an answer at most
+    `spoken_chars` are spoken.
+    """
+
+    seconds: int = Field(default=900, ge=1)
+    seconds_per_day: int = Field(default=7_200, ge=0)
+    wait_s: float = Field(default=120, gt=0)
+    speaker: str = "alloy"
+    spoken_chars: int = Field(default=1_500, ge=50, le=4_000)
+
+    @property
+    def limits(self) -> VoiceLimits:
+        """The limits of listening."""
+        return VoiceLimits(self.seconds, self.seconds_per_day)
+
+
 Entry = tuple[str, ...] | ModelServer
 """Models in the order of preference, or a table of its own. A model is written by litellm's name with its provider, or
 is another name of the table."""
@@ -64,8 +81,6 @@ ModelTable = Annotated[dict[str, Entry], BeforeValidator(_read)]
 
 def _entry(name: str, value: object) -> Entry:
     where = f"models.{name}"
-    if name in RESERVED:
-        raise ConfigError(f"{where}: nothing uses a model for {name} yet; leave it out.")
     if not _NAME.fullmatch(name):
         raise ConfigError(f"{where} cannot be the name of a model; use small letters, digits, - and _.")
     if isinstance(value, ModelServer):
@@ -92,7 +107,8 @@ def _entry(name: str, value: object) -> Entry:
 
 def known_names(models: Mapping[str, Entry]) -> tuple[str, ...]:
     """The names that programs and routes may use, those of purposes first."""
-    return tuple(dict.fromkeys([DEFAULT, *PURPOSES.values(), *models]))
+    names = dict.fromkeys([DEFAULT, *PURPOSES.values(), *models])
+    return tuple(name for name in names if name not in VOICE.values())
 
 
 def sources_of(models: Mapping[str, Entry], name: str, *through: str) -> tuple[str, ...]:
@@ -118,8 +134,11 @@ def sources_of(models: Mapping[str, Entry], name: str, *through: str) -> tuple[s
 
 def check_models(models: Mapping[str, Entry], *, is_model_set: bool) -> None:
     """Raise ConfigError for a name that leads nowhere, and for a default that is set twice."""
+    voices = voice_sources(models)
     for name, entry in models.items():
-        sources_of(models, name)
+        for source in sources_of(models, name):
+            if source in voices and voices[source] != name and name not in voices.values():
+                raise ConfigError(f"models.{name}: {source} is for models.{voices[source]} and writes no text.")
         if isinstance(entry, ModelServer) and entry.api_key_file is not None:
             _check_readable(name, entry)
     if is_model_set and DEFAULT in models:
@@ -127,6 +146,17 @@ def check_models(models: Mapping[str, Entry], *, is_model_set: bool) -> None:
             "model and models.default are both set; keep models.default. What model_base_url and model_api_key_file "
             'say for it belongs in a table: [models.main] with model, base_url and api_key_file, and default = "main".'
         )
+
+
+def voice_sources(models: Mapping[str, Entry]) -> dict[str, Voice]:
+    """What the names for voices lead to, each with the name. Raises ConfigError for a source that is to do both."""
+    found: dict[str, Voice] = {}
+    for name in get_args(Voice):
+        for source in sources_of(models, name) if name in models else ():
+            if source in found:
+                raise ConfigError(f"models.{name}: {source} is for models.{found[source]} already.")
+            found[source] = name
+    return found
 
 
 def check_name(models: Mapping[str, Entry], name: object, where: str) -> None:

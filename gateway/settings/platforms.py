@@ -21,7 +21,8 @@ class WebSettings(Section):
 
     Who knows the password is a member; `owners` are ids of people, as `/access list` shows them without "web:". Where
     others than this machine reach it, it needs a password, unless `open` says that it is meant for everybody there.
-    `trusted_proxies` are addresses or networks whose word on who asks is taken.
+    `trusted_proxies` are addresses or networks whose word on who asks is taken. In `mentions_only` rooms people talk
+    with each other; agents hear only what mentions or answers them.
     """
 
     host: str = "127.0.0.1"
@@ -32,6 +33,7 @@ class WebSettings(Section):
     password_file: FilePath | None = None
     open: bool = False
     trusted_proxies: Words = ()
+    mentions_only: Words = ()
 
     @field_validator("trusted_proxies")
     @classmethod
@@ -73,7 +75,8 @@ class PlatformSettings(Section):
     """The access to a platform. People, chats and spaces (workspaces, servers) are the platform's own ids.
 
     `owners` are people too. `allow_groups` names lists of people in `access.groups`. Those whom only the chat or the
-    space lets in are guests there, or what `visitors` says.
+    space lets in are guests there, or what `visitors` says. A message that is older than `max_age_minutes` when it is
+    heard is summed up and not answered.
     """
 
     access: Literal["pairing", "allowlist", "open"] = "pairing"
@@ -83,6 +86,12 @@ class PlatformSettings(Section):
     allow_chats: Words = ()
     allow_spaces: Words = ()
     visitors: Literal["guest", "member"] = "guest"
+    max_age_minutes: float = Field(default=60, gt=0, le=7 * 24 * 60)
+
+    @property
+    def max_age_s(self) -> float:
+        """How old a message may be to be answered, in seconds."""
+        return self.max_age_minutes * 60
 
 
 class TelegramSettings(PlatformSettings):

@@ -16,6 +16,12 @@ Busy = Literal["queue", "steer", "interrupt"]
 """The handling of a message to a busy agent: it waits, it is seen between two steps, or it stops the work."""
 
 
+class ProgramSettings(Section):
+    """The programs: `reload` reads them again whenever one of their files is saved."""
+
+    reload: bool = False
+
+
 class RouteSettings(Section):
     """One `[[route]]`. Every condition that is given must hold; one that lists several values holds for any of them.
 

@@ -26,21 +26,15 @@ from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSe
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
-from gateway.settings.limits import (
-    AccessSettings,
-    AgentSettings,
-    FileSettings,
-    LimitSettings,
-    NodeSettings,
-    ReportSettings,
-)
+from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, ReportSettings
 from gateway.settings.memory import MemorySettings
-from gateway.settings.models import ModelTable, check_models
+from gateway.settings.models import ModelTable, VoiceSettings, check_models
+from gateway.settings.nodes import AgentSettings, NodeSettings
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
 from gateway.settings.retention import RetentionSettings
-from gateway.settings.routes import Busy, RouteSettings, read_routes
+from gateway.settings.routes import Busy, ProgramSettings, RouteSettings, read_routes
 from gateway.settings.schedules import ScheduleSettings
 from gateway.settings.sources import (
     CONFIG_VARIABLE,
@@ -59,7 +53,7 @@ from runtime.core.errors import ConfigError
 
 MASK = "********"
 
-TABLES = frozenset({"access.groups", "models", "tasks.places", *FILE_TABLES})
+TABLES = frozenset({"access.groups", "models", "tasks.isolation.programs", "tasks.places", *FILE_TABLES})
 """Sections whose keys the user chooses."""
 NAMED_TABLES = frozenset({"clients", "models"})
 """Sections with a table for each name that the user chooses."""
@@ -80,12 +74,14 @@ class Settings(BaseSettings):
     models: ModelTable = Field(default_factory=dict)
     compiler: Literal["auto", "rules", "llm"] = "auto"
     language: str = "en"
+    feedback: bool = True
     texts_dir: FilePath | None = None
     redis_url: str | None = None
     data_dir: FilePath = Field(default_factory=lambda: default_data_dir(os.environ))
     busy: Busy = "queue"
     route: tuple[RouteSettings, ...] = ()
     cron: tuple[CronSettings, ...] = ()
+    programs: ProgramSettings = ProgramSettings()
     extensions: ExtensionSettings = ExtensionSettings()
     access: AccessSettings = AccessSettings()
     web: WebSettings = WebSettings()
@@ -95,6 +91,7 @@ class Settings(BaseSettings):
     discord: DiscordSettings = DiscordSettings()
     limits: LimitSettings = LimitSettings()
     files: FileSettings = FileSettings()
+    voice: VoiceSettings = VoiceSettings()
     meetings: MeetingSettings = MeetingSettings()
     tasks: TaskSettings = TaskSettings()
     schedules: ScheduleSettings = ScheduleSettings()
@@ -161,8 +158,7 @@ def load(
     """The settings in force. `flags` are dotted keys; `environment` and `directory` are this process's unless given.
     `sections` are those of extensions.
 
-    Raises ConfigError: the key, its place, its value (masked where secret) and what to do.
-    """
+    Raises ConfigError: the key, its place, its value (masked where secret) and what to do."""
     variables = os.environ if environment is None else environment
     here = Path.cwd() if directory is None else directory
     toml = _config_path(config, variables, here)
@@ -194,7 +190,7 @@ def keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]
     """Every key of the tree, dotted, in order."""
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            yield from keys(field.annotation, f"{name}.")
+            yield from keys(field.annotation, f"{prefix}{name}.")
         else:
             yield prefix + name
 
@@ -203,7 +199,7 @@ def secret_keys(section: type[BaseModel] = Settings, prefix: str = "") -> Iterat
     """The keys that hold secrets; each has a sibling `<key>_file`."""
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            yield from secret_keys(field.annotation, f"{name}.")
+            yield from secret_keys(field.annotation, f"{prefix}{name}.")
         elif SecretStr in get_args(field.annotation):
             yield prefix + name
 
@@ -226,8 +222,7 @@ def changed(settings: Settings) -> dict[str, str]:
 
 def environment_keys(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> frozenset[str]:
     """The names of model providers' own variables (`…_API_KEY`, OLLAMA_HOST) in the environment, in .env, and among
-    those hidden from this process.
-    """
+    those hidden from this process."""
     variables = _variables(environment, directory)
     theirs = {name for name, value in variables.items() if value and _is_providers(name)}
     return frozenset(theirs | hidden_keys(variables).keys())
@@ -241,8 +236,7 @@ def remote_variables(
 ) -> dict[str, str]:
     """The variables that programs name for their remote agents, by name: from files, the environment or .env.
 
-    Unset ones are left out. Raises ConfigError for a file that cannot be read.
-    """
+    Unset ones are left out. Raises ConfigError for a file that cannot be read."""
     wanted, variables = list(names), _variables(environment, directory)
     hidden = {name: read_key(file) for name, file in hidden_keys(variables).items() if name in wanted}
     return settings.remote.named(wanted, {**variables, **hidden})
@@ -253,10 +247,10 @@ def otel_variables() -> dict[str, str]:
     return {name: value for name, value in _variables(None, None).items() if name.startswith("OTEL_")}
 
 
-def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of every started process: paths and similar, and no secret."""
+def process_environment(environment: Mapping[str, str] | None = None, more: Sequence[str] = ()) -> dict[str, str]:
+    """The environment of every started process: paths and similar, and no secret; with `more` variables by name."""
     variables = os.environ if environment is None else environment
-    return {name: variables[name] for name in INHERITED if name in variables}
+    return {name: variables[name] for name in (*INHERITED, *more) if name in variables}
 
 
 def model_environment(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:

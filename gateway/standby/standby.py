@@ -49,7 +49,7 @@ async def stand_by(
             try:
                 made.start()
                 lines = [f"{'standby':<10} a front and {settings.agents.processes} agent nodes, which are starting"]
-                on_ready(Ready(lines, made.drain))
+                on_ready(Ready(lines, made.drain, made.reload))
                 await anyio.sleep_forever()
             finally:
                 made.kill()
@@ -93,6 +93,11 @@ class _Standby:
             for name in self._agents:
                 ending.start_soon(self._kept[name].end, number, limit_s)
         await self._kept[FRONT].end(number, limit_s)
+
+    async def reload(self) -> None:
+        """Have each process read its programs and settings again."""
+        for one in self._kept.values():
+            one.send(signal.SIGHUP)
 
     def kill(self) -> None:
         """End at once what still runs."""

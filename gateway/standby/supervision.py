@@ -87,6 +87,11 @@ class Supervised:
             await self._over.wait()
         self.kill()
 
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal, if it runs."""
+        if self._process is not None:
+            self._process.send(number)
+
     def kill(self) -> None:
         """End it at once, like a crash."""
         self._stopping.set()

@@ -47,6 +47,10 @@ class Journals:
         """Have a session go on in a second place, as `/fork` does."""
         return await self._send(client, session, FORK_WANTED, body.text("title") or "", body.text("key"))
 
+    async def stop(self, client: Client, session: SessionId, key: str | None = None) -> dict[str, Any]:
+        """Stop everything that a session does, as `/stop` does."""
+        return await self._send(client, session, "stop", "", key)
+
     async def _send(self, client: Client, session: SessionId, kind: str, text: str, key: str | None) -> dict[str, Any]:
         known = await self.catalog.find(session)
         if known is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from gateway.clients.admission import Admission
 from gateway.clients.requests import answer, by_method, refused
@@ -57,12 +57,14 @@ class TapeService:
     journals: Journals
     search: Search
     clock: Clock
+    views: Sequence[BaseRoute] = ()
+    """Further routes: what went on in a session."""
 
     def app(self) -> Starlette:
         """The application, to be mounted at `PREFIX`."""
         writers = Writers(self.admission, self.tapes.notebooks, self.journals, self.clock)
         reading, writing = ReadingRoutes(self.admission, self.tapes), WritingRoutes(writers)
-        search = SearchRoutes(self.admission, self.tapes.notebooks, self.search)
+        search = SearchRoutes(self.admission, self.tapes, self.search)
         routes = [
             _get("/tapes", reading.list),
             _get("/tapes/{tape}", reading.look),
@@ -77,6 +79,7 @@ class TapeService:
             _post("/tapes/{tape}/rollback", writing.rollback),
             _post("/tapes/{tape}/merge", MergeRoute(writers).merge),
             _post("/import", writing.load),
+            *self.views,
             _get("/openapi.json", _document),
         ]
         return Starlette(routes=routes, exception_handlers={HTTPException: refused, StorageError: _not_stored})

@@ -65,6 +65,8 @@ class WebOptions:
     """The routes of the console, if there is one."""
     around: Sequence[Middleware] = ()
     """What stands between the checks on every request and the routes."""
+    doors: Sequence[BaseRoute] = ()
+    """Routes for those who ask this node's models, or execute its tasks."""
 
 
 class _Service(Mount):
@@ -84,6 +86,7 @@ class _Door:
         self._logins = Allowance(LOGINS, clock)
         self._all_logins = Allowance(ALL_LOGINS, clock)
         self._reserved = options.reserved
+        self._console = bool(options.console)
 
     async def page(self, _: Request) -> Response:
         return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
@@ -92,7 +95,9 @@ class _Door:
         """The page's person, and whether a password is needed."""
         person = self.identities.person(request.cookies.get(COOKIE))
         known = None if person is None else {"id": person.id, "name": person.name}
-        data = {"person": known, "need_password": self.identities.need_password}
+        data: dict[str, object] = {"person": known, "need_password": self.identities.need_password}
+        if self._console:
+            data["console"] = True
         return JSONResponse(data, headers={"cache-control": "no-store"})
 
     async def login(self, request: Request) -> Response:
@@ -122,6 +127,12 @@ class _Door:
             samesite="lax",
             secure=over_tls(request),
         )
+        return response
+
+    async def logout(self, _: Request) -> Response:
+        """Forget the person in this browser."""
+        response = Response(status_code=204)
+        response.delete_cookie(COOKIE)
         return response
 
     def _may_try(self, request: Request) -> bool:
@@ -172,6 +183,7 @@ def build_web(
     return Starlette(
         routes=[
             *bus,
+            *options.doors,
             *tapes,
             *options.console,
             *kept,
@@ -180,6 +192,7 @@ def build_web(
             Route("/", door.page),
             Route("/session", door.session),
             Route("/login", door.login, methods=["POST"]),
+            Route("/logout", door.logout, methods=["POST"]),
             WebSocketRoute("/ws", door.chat),
             Route("/hooks/{platform}", hooks.answer, methods=METHODS),
             Route("/hooks/{platform}/{path:path}", hooks.answer, methods=METHODS),

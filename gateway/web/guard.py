@@ -30,6 +30,9 @@ PARTICIPANTS = "/participants/"
 BUS = "/bus/"
 """Requests below it come from clients, whose token proves who they are. A browser sends none by itself."""
 
+TAPES = "/tape/"
+"""Requests below it come from clients and from the processes of tasks, whose tokens prove who they are."""
+
 MCP = "/mcp"
 """Requests there come from clients. The Model Context Protocol wants the origin of each checked, also of one that only
 reads."""
@@ -113,7 +116,7 @@ class Guard:
         if _hostname(f"//{host}") not in self._hosts:
             text = f"This chat does not answer to the name {host!r}. Add it to web.public_hosts in parley.toml.\n"
             return PlainTextResponse(text, status_code=421)
-        if scope["path"].startswith((HOOKS, PARTICIPANTS, BUS)):
+        if scope["path"].startswith((HOOKS, PARTICIPANTS, BUS, TAPES)):
             return None
         if not self._from_here(scope, headers, host):
             text = (

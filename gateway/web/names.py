@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
+from runtime.language.program import AgentKind, Program
+
 OURS = ("Parley",)
 
 _LOOK_LIKE = str.maketrans(
@@ -36,3 +38,8 @@ class ReservedNames:
 
     def __contains__(self, name: str) -> bool:
         return likeness(name) in self._likenesses
+
+
+def names_of_agents(programs: Iterable[Program]) -> set[str]:
+    """The names of all agents of these programs that are no people."""
+    return {agent.name for program in programs for agent in program.agents if agent.kind is not AgentKind.HUMAN}

@@ -45,6 +45,13 @@ class SessionsRetired(Happening):
     left: int
 
 
+@happening("notebooks.retired")
+class NotebooksRetired(Happening):
+    """Notebooks in which nobody has written for long were deleted; how many."""
+
+    deleted: int
+
+
 @happening("model.ready")
 class ModelReady(Happening):
     """The process that asks the model has started, after `seconds`."""
@@ -184,6 +191,37 @@ class ScheduleFailing(Happening):
     schedule: str
     conversation: str
     error_type: str
+
+
+@happening("program.reloaded")
+class ProgramReloaded(Happening):
+    """A program is served in another version from now on; `version` is the beginning of its digest."""
+
+    program: str
+    version: str
+
+
+@happening("program.refused", "error")
+class ProgramRefused(Happening):
+    """A program, or the settings, could not be reloaded; what was served is served still."""
+
+    program: str
+    error: str
+
+
+@happening("programs.unwatched", "warning")
+class ProgramsUnwatched(Happening):
+    """The files of programs cannot be watched; a reload has to be asked for."""
+
+    reason: str
+
+
+@happening("settings.reloaded")
+class SettingsReloaded(Happening):
+    """Settings have changed: those `in_force` now, and those that wait for a `restart`."""
+
+    in_force: list[str]
+    restart: list[str]
 
 
 @happening("access.refused", "warning")

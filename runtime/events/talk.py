@@ -35,6 +35,20 @@ class MessageReceived(Happening):
     participant_id: str
 
 
+@happening("feedback.given")
+class FeedbackGiven(Happening):
+    """A person rated what an agent said, or took that back: "none"."""
+
+    session_id: str
+    conversation: str
+    program: str
+    message_id: str
+    participant_id: str
+    rating: str
+    step: str
+    model: str
+
+
 @dataclass(frozen=True, slots=True)
 class OfPagePart(Happening):
     """Something of one part of a page."""

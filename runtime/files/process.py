@@ -91,7 +91,7 @@ class WorkerReader:
             parts.append(ReadPart(kind, rest[begin : begin + size], page))
             begin += size
         remarks = tuple(Remark(key, values) for key, values in head["remarks"])
-        return Reading(head["type"], tuple(parts), remarks)
+        return Reading(head["type"], tuple(parts), remarks, head["seconds"])
 
 
 async def _give(worker: Process, given: bytes) -> None:

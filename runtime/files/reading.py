@@ -56,12 +56,14 @@ class ReadPart:
 class Reading:
     """What a model can be given of a file. `media_type` is the type of its content, whatever it was said to be.
 
-    Without parts nothing of it can be given to a model.
+    Without parts nothing of it can be given to a model. `seconds` is the length of a sound, by what its container
+    says; None where there is none, or it does not say.
     """
 
     media_type: str
     parts: tuple[ReadPart, ...] = ()
     remarks: tuple[Remark, ...] = ()
+    seconds: float | None = None
 
 
 class FileReader(Protocol):

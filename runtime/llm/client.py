@@ -10,8 +10,18 @@ from typing import Any, Literal, Protocol, runtime_checkable
 DESCRIBE = "describe"
 """The purpose of a request that has pictures put into words: a model for that alone answers it, where one is set."""
 
+TRANSCRIBE = "transcribe"
+"""The purpose of a request that has a recording written down. Its answer is the JSON of a transcript: `text`, and
+`language` where that is known."""
+
+SPEAK = "speak"
+"""The purpose of a request that has a text spoken. Its answer is Base64 of an Ogg file."""
+
 MAX_ANSWER_CHARS = 200_000
 """The longest answer that is read."""
+
+MAX_SPEECH_CHARS = 6_000_000
+"""The longest answer that is a recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +49,20 @@ class ChatMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class Recording:
+    """A recording to write down: Base64 of what its type says. Its name has the ending that belongs to the type."""
+
+    name: str
+    media_type: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
 class CompletionRequest:
     """A request to a model.
 
     `purpose` is "execute", "decide" (only choices and values, no words for people), "summarize", "compile", "check",
-    "debug" or DESCRIBE.
+    "debug", DESCRIBE, TRANSCRIBE or SPEAK.
     `model` is the name in the settings that the program or its route asks for; "" leaves it to the purpose.
     """
 
@@ -55,6 +74,7 @@ class CompletionRequest:
     """None means the provider's default."""
     schema: Mapping[str, Any] | None = None
     """The JSON schema of the whole answer, if the provider can enforce it."""
+    recording: Recording | None = None
 
 
 @dataclass(frozen=True, slots=True)

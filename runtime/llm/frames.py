@@ -19,7 +19,7 @@ from runtime.core.errors import (
     LLMRefused,
     LLMUnavailable,
 )
-from runtime.llm.client import ChatMessage, CompletionRequest, Picture, Usage
+from runtime.llm.client import ChatMessage, CompletionRequest, Picture, Recording, Usage
 from runtime.llm.options import ModelOptions, ModelTimeouts
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
@@ -58,7 +58,9 @@ def request_from(data: Mapping[str, Any]) -> CompletionRequest:
         ChatMessage(**{**message, "pictures": tuple(Picture(**one) for one in message["pictures"])})
         for message in data["messages"]
     )
-    return CompletionRequest(**{**data, "messages": messages, "stop": tuple(data["stop"])})
+    recording = data.get("recording")
+    told = {"messages": messages, "stop": tuple(data["stop"]), "recording": recording and Recording(**recording)}
+    return CompletionRequest(**{**data, **told})
 
 
 def options_from(data: Mapping[str, Any]) -> ModelOptions:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 
-from runtime.llm.client import DESCRIBE, Completion, CompletionRequest, KnowsSight, LLMClient, warm_up
+from runtime.llm.client import (
+    DESCRIBE,
+    SPEAK,
+    TRANSCRIBE,
+    Completion,
+    CompletionRequest,
+    KnowsSight,
+    LLMClient,
+    warm_up,
+)
 from runtime.llm.cooldowns import Cooldowns
 from runtime.llm.local import NoModelClient
 
@@ -13,6 +22,9 @@ DEFAULT = "default"
 VISION = "vision"
 PURPOSES: Mapping[str, str] = {"decide": "fast", "summarize": "summary", "compile": "compile", DESCRIBE: VISION}
 """The names in the settings by the purposes of requests; all others are answered by the default."""
+
+VOICE: Mapping[str, str] = {TRANSCRIBE: "transcription", SPEAK: "speech"}
+"""The names of what listens and speaks. Nothing else answers their requests, and no program may name them."""
 
 
 class Models:
@@ -29,12 +41,24 @@ class Models:
         return self._clients[DEFAULT].model
 
     @property
-    def clients(self) -> Mapping[str, LLMClient]:
-        """The models by their names in the settings."""
+    def all_clients(self) -> Mapping[str, LLMClient]:
+        """All of them by their names in the settings."""
         return self._clients
+
+    @property
+    def clients(self) -> Mapping[str, LLMClient]:
+        """The models by their names in the settings, without those that listen and speak."""
+        return {name: client for name, client in self._clients.items() if name not in VOICE.values()}
+
+    def voice(self, purpose: str) -> LLMClient | None:
+        """What listens or speaks; None where there is none."""
+        client = self._clients.get(VOICE[purpose])
+        return None if isinstance(client, NoModelClient) else client
 
     def name_for(self, purpose: str, model: str, /) -> str:
         """The name in the settings of what answers a request of this purpose that asks for `model`."""
+        if purpose in VOICE:
+            return VOICE[purpose]
         name = model or PURPOSES.get(purpose, DEFAULT)
         return DEFAULT if name in PURPOSES.values() and name not in self._clients else name
 

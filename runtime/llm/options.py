@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
+
+Voice = Literal["transcription", "speech"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,10 @@ class ModelOptions:
     max_output_tokens: int | None = None
     api_key_file: str | None = None
     api_key_variable: str | None = None
+    voice: Voice | None = None
+    """What it does with voices; None for a model that writes text."""
+    speaker: str = ""
+    """Whose voice speaks, by the provider's name."""
 
     @property
     def speaks_openai(self) -> bool:

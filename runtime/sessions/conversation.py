@@ -59,14 +59,24 @@ _BEGINNING = frozenset({"message", "start", "new", TASK})
 class Conversation:
     """Feeds the sessions of one conversation. Ends when nothing is going on, or when the shard is lost."""
 
-    def __init__(self, shard: int, key: str, lease: Callable[[], Lease], around: NodeContext, inbox: Inbox) -> None:
+    def __init__(
+        self,
+        shard: int,
+        key: str,
+        lease: Callable[[], Lease],
+        around: NodeContext,
+        inbox: Inbox,
+        *,
+        broken: str | None = None,
+    ) -> None:
+        """`broken` says why its session cannot go on: nothing of the program is executed then."""
         self._shard = shard
         self._key = key
         self._lease = lease
         self._around = around
         self._inbox = inbox
         self._backlog = Backlog()
-        self._broken: str | None = None
+        self._broken = broken
         self._attempts = 0
         self._cause = ""
         self._session: Session | None = None
@@ -124,10 +134,7 @@ class Conversation:
                 if first.event.kind == FORK:
                     succession = forked(record, first.event, self._around)
                     record = succession.record
-            session = Session(record, self._lease, self._around, self._inbox, succession, version)
-            version = None
-            if record.program not in self._around.programs:
-                self._broken = self._around.texts("session.program_gone", program=record.program)
+            session, version = self._session_of(record, succession, version), None
             outcome = await self._live(session, first)
             if outcome is None:
                 return False
@@ -148,6 +155,11 @@ class Conversation:
             self._backlog.put_back(session.unfinished)
             if not self.waiting and record is None:
                 return True
+
+    def _session_of(self, record: SessionRecord, succession: Succession | None, version: Program | None) -> Session:
+        if record.program not in self._around.programs:
+            self._broken = self._around.texts("session.program_gone", program=record.program)
+        return Session(record, self._lease, self._around, self._inbox, succession, version)
 
     async def _after_failure(self, session: Session) -> tuple[SessionRecord | None, InboxEntry | None]:
         """The session that continues after a failure, and the event that it takes first."""

@@ -21,7 +21,8 @@ from runtime.core.signals import Signal
 from runtime.events.sessions import ContentIsLocked
 from runtime.sessions.comebacks import Comebacks
 from runtime.sessions.conversation import UNRECORDED, Conversation
-from runtime.sessions.node_context import NodeContext
+from runtime.sessions.node_context import Conversing, NodeContext
+from runtime.sessions.tasks.letters import PLATFORM as TASKS
 from runtime.stores.inbox import LOCKED, NOTICE, Inbox, InboxEntry
 from runtime.stores.sessions import Lease, SessionRecord
 
@@ -35,7 +36,7 @@ _PAGE_CHARS = 32
 class _Living:
     """A conversation in memory, under the one lease for which its backlog was read."""
 
-    conversation: Conversation
+    conversation: Conversing
     lease: Lease
     scope: anyio.CancelScope
     ended: bool = False
@@ -160,7 +161,9 @@ class Registry:
                 await page.finish(self._on(event.address.platform).texts("session.content_locked"))
 
     def _activate(self, lease: Lease, key: str, wake: SessionRecord | None) -> _Living:
-        conversation = Conversation(lease.shard, key, lambda: lease, self._on(platform_in(key)), self._inbox)
+        platform = platform_in(key)
+        elsewhere = self._around.task_conversation if platform == TASKS else None
+        conversation = (elsewhere or Conversation)(lease.shard, key, lambda: lease, self._on(platform), self._inbox)
         living = self._conversations[key] = _Living(conversation, lease, anyio.CancelScope())
         self._tasks.start_soon(self._live, key, living, wake)
         return living

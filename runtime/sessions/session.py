@@ -49,8 +49,8 @@ class Session:
         succession: Succession | None = None,
         version: Program | None = None,
     ) -> None:
-        """`succession` says how a session that the store does not have continues its parent. `version` stands in for the
-        program as it is served now."""
+        """`succession` says how a session that the store does not have continues its parent. `version` stands in for
+        the program as it is served now."""
         self.record = record
         self._lease = lease
         self._around = around
@@ -156,6 +156,7 @@ class Session:
         finally:
             self._around.resting.end(self.record.id)
             self._parts.pages.let_go()
+            self._journal.leave()
             if self._parts.watcher is not None:
                 self._parts.watcher.left()
 
@@ -186,8 +187,10 @@ class Session:
             self._go_on(self._succession, first)
         if self._broken is None and not self._journal.state.ended:
             await self.in_use.take_up(self._journal.state.program, self._parts.continuity)
-        if self.in_use.reverts_to is not None:
-            return
+        if self.in_use.reverts_to is None:
+            await self._resume()
+
+    async def _resume(self) -> None:
         if self._journal.state.ended:
             self._parts.loops.restore()  # for what was said to other processes
         elif self._broken is not None:
@@ -213,7 +216,7 @@ class Session:
         self._spoken_with = True
         self._journal.note(SessionBegun(program.digest, outline(program), private=event.private))
         self._consume(entry)
-        self._parts.binding.meet(event)
+        event = self._parts.received_files.note(event)
         if event.kind == TASK:
             self._parts.task_work.begin(event, self._broken)
             await self._taken(entry)
@@ -309,7 +312,7 @@ class Session:
             await self._parts.own_events.take(event, broken=self._broken is not None)
             await self._taken(entry)
             return
-        self._parts.binding.meet(event)
+        event = self._parts.received_files.note(event)
         if told is not None:
             self._parts.pages.tell(told)
         elif not await self._parts.commands.carry_out(entry, broken=self._broken is not None):

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from runtime.core.address import Address
 from runtime.core.errors import ConversationFull
 from runtime.core.ids import PersonId, person_id
-from runtime.core.message import Quote
+from runtime.core.message import Quote, SpokenMessage
 from runtime.stores.sessions import SHARDS
 
 NOTICE = "notice"
@@ -70,10 +70,11 @@ class InboxEvent:
     `kind`: "message", "edit", "deletion", "reaction" or "choice" (see `adapters.adapter.Inbound` for their `text`),
     or a command's name such as "new" and "stop" with its argument in `text`; "notice" is what we ourselves have to say
     there, whatever goes on; FORK, FORK_WANTED and LOCKED. `message_id` is the platform's id of the
-    message that was said, changed, taken back, marked or answered. `private` is False where others can read along.
+    message that was said, changed, taken back, marked or answered. `choice` is the id of a choice, or the `Rating` by a
+    reaction. `private` is False where others can read along.
     `program` names the program that serves the conversation if it begins now; "" is the node's only one. `by_owner`: an
     owner did it. `place` is where they did it, if that is a place of a meeting and not `address` itself, in which the
-    session lives.
+    session lives. `spoken` is added by the session that takes it, where `text` has words of a recording.
     """
 
     id: str
@@ -91,6 +92,7 @@ class InboxEvent:
     program: str = ""
     by_owner: bool = False
     place: Address | None = None
+    spoken: SpokenMessage | None = None
 
     @property
     def author(self) -> PersonId:

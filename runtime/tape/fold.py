@@ -37,6 +37,7 @@ from runtime.tape.rules import (  # noqa: F401 - their rules
     schedules,
     tasks,
     turns,
+    voice,
 )
 from runtime.tape.rules.frames import prune, take_messages
 from runtime.tape.rules.meetings import close_meeting

@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup
 
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
-from runtime.core.errors import StorageError
+from runtime.core.errors import LeaseLost, StorageError
 from runtime.core.ids import SessionId, TapeId
 from runtime.core.plain_text import whole_characters
 from runtime.core.signals import Listeners, Signal
@@ -157,6 +157,7 @@ class Journal:
         self._writing = OnDemand(self._write)
         self._changed = Signal()
         self._failed: StorageError | None = None
+        self._left = False
         self._listeners: dict[str, Callable[[], None]] = {}
         self._awake = False
         self._work = _Work(self.state)
@@ -270,9 +271,18 @@ class Journal:
         while self._committed < target or self._consume:
             if self._failed is not None:
                 raise self._failed
+            if self._left:
+                raise LeaseLost(f"Session {self.session} has left memory; who continues it knows what was committed.")
             await self._changed.wait()
         if self._failed is not None:
             raise self._failed
+
+    def leave(self) -> None:
+        """Write nothing more: the session leaves memory. Who waits for a commit, or will, learns it by LeaseLost; a
+        page's call that waited without end would keep its place in the platform's limits.
+        """
+        self._left = True
+        self._announce()
 
     async def rest(self) -> None:
         """Return when everything noted is durable, and the store knows whether a restart has to go on with something.

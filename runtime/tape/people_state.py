@@ -45,6 +45,10 @@ class PageState:
     file: Attachment | None = None
     place: Address | None = None
     """Where it is shown, if not in the session's own conversation."""
+    step: str = ""
+    """The place in the program that says it."""
+    model: str = ""
+    """The model that had answered last when it began, where a model speaks."""
     due: float | None = None
     """When what is held back is shown at the latest, in seconds since the epoch."""
 
@@ -78,12 +82,20 @@ class HeardState:
     text: str
 
 
+def rated(person: str, message: str) -> str:
+    """The key of a person's rating of a message."""
+    return f"{person} {message}"
+
+
 @dataclass(slots=True)
 class SaidState:
     """An agent's message as the platform knows it."""
 
     agent: str
     text: str
+    step: str = ""
+    """The place in the program that said it."""
+    model: str = ""
 
 
 @dataclass(slots=True)

@@ -109,6 +109,7 @@ class OrderState:
     root: str = ""
     tokens: int = 0
     dollars: float = 0.0
+    isolation: str = ""
     asks: dict[str, TaskQuestion] = field(default_factory=dict)
     """What it, or a task of it, waits for people to answer."""
     to_tell: list[str] = field(default_factory=list)

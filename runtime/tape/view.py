@@ -12,7 +12,7 @@ from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.failures import FailureReported
 from runtime.tape.facts.frames import FrameReturned, TranscriptCompacted
-from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.people import FeedbackGiven, MessageHeard
 from runtime.tape.facts.registry import content_of
 from runtime.tape.facts.session import ProgramBroken
 from runtime.tape.facts.tasks import OrderOver
@@ -28,6 +28,7 @@ AGENT_COMPACTED = "agent.compacted"
 CRON_TRIGGER = "cron.trigger"
 TOOL_RESULT = "tool.result"
 DEBUG_REPORT = "debug.report"
+FEEDBACK_GIVEN = "feedback.given"
 
 SESSION_EVENTS = (
     HUMAN_MESSAGE,
@@ -38,6 +39,7 @@ SESSION_EVENTS = (
     CRON_TRIGGER,
     TOOL_RESULT,
     DEBUG_REPORT,
+    FEEDBACK_GIVEN,
 )
 """The types of all events of sessions."""
 
@@ -90,6 +92,7 @@ _TYPES: Mapping[type[Content], Callable[[Any, SessionState], str | None]] = {
     TranscriptCompacted: lambda _fact, _: AGENT_COMPACTED,
     CallReturned: _of_call,
     FailureReported: lambda _fact, _: DEBUG_REPORT,
+    FeedbackGiven: lambda _fact, _: FEEDBACK_GIVEN,
 }
 
 
@@ -111,6 +114,11 @@ def _called(fact: CallReturned) -> _Said:
     return None, {"tool": fact.name, "ok": False, "error_type": fact.error[0]}, {"error": fact.error[1]}
 
 
+def _rated(fact: FeedbackGiven) -> _Said:
+    about = {"person": fact.person, "message": fact.platform_id, "step": fact.step, "model": fact.model}
+    return fact.agent, {"rating": fact.rating, **about}, {}
+
+
 def _task_over(fact: OrderOver) -> _Said:
     if fact.status == "completed":
         return None, {"task_status": fact.status}, {"value": fact.value}
@@ -125,5 +133,6 @@ _SAID: Mapping[type[Content], Callable[[Any], _Said]] = {
     ProgramBroken: lambda fact: (None, {}, {"error": fact.why}),
     TranscriptCompacted: lambda fact: (None, {"turns": fact.turns}, {"summary": fact.summary}),
     CallReturned: _called,
+    FeedbackGiven: _rated,
     FailureReported: lambda fact: (None, {"report": fact.report, "count": fact.count, "fact": fact.seq}, {}),
 }

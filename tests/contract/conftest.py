@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from adapters.web.rooms import RoomStore
+from gateway.isolation.agent.stores import RemoteInbox, RemoteStore
+from gateway.isolation.node.store_calls import StoreCalls
 from runtime.core.clock import SystemClock
 from runtime.core.files import FileBounds, FileStore
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
@@ -25,10 +27,12 @@ from runtime.stores.dead_letters import DeadLetters
 from runtime.stores.inbox import Inbox
 from runtime.stores.nodes import NodeStore
 from runtime.stores.sessions import LeaseStore, SessionStore
+from runtime.tape.tape import TapeReader
 from tests.contract.setups import ENCRYPTED, SETUPS, location_of, sealing_of
 from tests.contract.stands.kinds import STANDS, stand_of
 from tests.contract.stands.parts import has_all
 from tests.contract.stands.stand import Stand
+from tests.fakes.links import connected
 from tests.fakes.memory.catalog import MemoryDeadLetters, MemorySessionCatalog
 from tests.fakes.memory.files import MemoryFileStore
 from tests.fakes.memory.nodes import MemoryNodeStore
@@ -55,6 +59,8 @@ class Stores:
     catalog: SessionCatalog
     nodes: NodeStore
     fronts: NodeStore
+    readers: TapeReader
+    """Where observers read: a process of a task has no place for them, so there it is its node's."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -67,21 +73,28 @@ def _is_possible(item: pytest.Function) -> bool:
     return platform not in STANDS or has_all(str(platform), item)  # the fencing model has stands of its own
 
 
-@pytest.fixture(params=["memory", *SETUPS, ENCRYPTED])
+@pytest.fixture(params=["memory", "remote", *SETUPS, ENCRYPTED])
 async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Stores]:
-    if request.param == "memory":
+    if request.param in ("memory", "remote"):
         leases = MemoryLeaseStore(SystemClock())
         inbox = MemoryInbox(leases, bound=BOUND)
         rooms, files = MemoryRoomStore(bound=BOUND), MemoryFileStore(FILE_BOUNDS)
         sessions = MemorySessionStore(leases, inbox)
         catalog = MemorySessionCatalog(sessions, leases)
         nodes, fronts = MemoryNodeStore(), MemoryNodeStore()
-        yield Stores(sessions, inbox, leases, rooms, files, MemoryDeadLetters(inbox), catalog, nodes, fronts)
+        letters = MemoryDeadLetters(inbox)
+        here = Stores(sessions, inbox, leases, rooms, files, letters, catalog, nodes, fronts, sessions)
+        if request.param == "memory":
+            yield here
+            return
+        async with connected(StoreCalls(sessions, inbox).table()) as peer:
+            yield replace(here, sessions=RemoteStore(peer), inbox=RemoteInbox(peer))
         return
     location, sealing = location_of(request.param, request), sealing_of(request.param)
     async with open_connection(location, patience_s=20, sealing=sealing) as connection:
+        stored = RedisSessionStore(connection)
         yield Stores(
-            RedisSessionStore(connection),
+            stored,
             RedisInbox(connection, bound=BOUND),
             RedisLeaseStore(connection),
             RedisRoomStore(connection, bound=BOUND),
@@ -90,6 +103,7 @@ async def stores(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIte
             RedisSessionCatalog(connection),
             RedisNodeStore(connection),
             RedisNodeStore(connection, fronts=True),
+            stored,
         )
 
 

@@ -120,6 +120,11 @@ class Gateway:
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
 
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal that does not end it."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
     async def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Ask it to stop; its exit code."""
         assert self._process is not None
@@ -237,7 +242,7 @@ class Room:
 
     async def until(self, *texts: str, kind: str = "agent") -> None:
         """Return when exactly these texts, finished, are what can be seen."""
-        await self.until_that(lambda: self.texts(kind) == list(texts) and not self._growing())
+        await self.until_that(lambda: self.texts(kind) == list(texts) and not self.growing)
 
     async def until_some(self, part: str) -> None:
         """Return when a message contains `part`, finished or not."""
@@ -256,7 +261,9 @@ class Room:
         ordered = sorted(self.messages.values(), key=lambda message: message["seq"])
         return [message for message in ordered if message["kind"] == kind]
 
-    def _growing(self) -> bool:
+    @property
+    def growing(self) -> bool:
+        """Whether a message is not finished."""
         return any(message["live"] for message in self.messages.values())
 
     def _apply(self, frame: dict[str, Any]) -> None:

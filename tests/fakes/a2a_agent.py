@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from gateway.web.server import serve
+from tests.fakes.a2a_schema import validate_call
 
 ONCE = "urn:parley:once-by-message-id"
 
@@ -66,6 +67,7 @@ class Agent:
 
     async def _rpc(self, request: Request) -> Response:
         body = await request.json()
+        validate_call(body)
         self.authorizations.add(request.headers.get("authorization", ""))
         self.asked.append((body["method"], body["params"]))
         answer = (self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])(body)

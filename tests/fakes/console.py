@@ -16,13 +16,14 @@ from adapters.web.adapter import WebAdapter
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
-from gateway.clients.feed import Feed
 from gateway.clients.scopes import scopes_from
 from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.console.door import ASKS, ConsoleDoor
 from gateway.console.logins import Logins
-from gateway.console_parts import views_of
+from gateway.console_parts import bus_views, tape_views
+from gateway.jobs.schedules import Schedule
 from gateway.settings.tree import Settings
+from gateway.stores import feed_in
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
 from gateway.tapes.service import TapeService
@@ -31,11 +32,11 @@ from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
+from runtime.core.texts import Texts, english
 from runtime.events.happening import Event
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
-from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
@@ -58,6 +59,9 @@ class ConsoleGround:
     archive: Archive | None = None
     clock: SystemClock = field(default_factory=SystemClock)
     bus: Bus = field(default_factory=lambda: Bus(SystemClock()))
+    programs: Mapping[str, Program] = field(default_factory=dict)
+    schedules: Sequence[Schedule] = ()
+    texts: Texts = field(default_factory=english)
 
 
 @dataclass(frozen=True)
@@ -97,21 +101,21 @@ async def console(
     """Serve until the block ends. `clients` are scopes by name; the token of each is `a-token-of-<name>`."""
     async with AsyncExitStack() as stack:
         connection = await stack.enter_async_context(open_connection(socket, patience_s=20))
-        ground = ConsoleGround(connection)
+        ground = ConsoleGround(connection, programs=programs or {})
         told: list[Event] = []
         ground.bus.subscribe("*", told.append)
         clock, inbox, sessions = ground.clock, RedisInbox(connection), RedisSessionStore(connection)
-        catalog, feed = RedisSessionCatalog(connection), Feed(RedisEventLog(connection))
+        catalog, feed = RedisSessionCatalog(connection), feed_in(connection, clock)
         scopes = {name: scopes_from(texts) for name, texts in (clients or {}).items()}
         admission = Admission({name: f"a-token-of-{name}" for name in scopes}, scopes, clock)
         nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
         bus = ClientBus(
             admission,
             feed,
-            TaskService(feed, TaskDoor(programs or {}, sessions, inbox, inbox.knows, clock, TaskLimits())),
+            TaskService(feed, TaskDoor(ground.programs, sessions, inbox, inbox.knows, clock, TaskLimits())),
             Registers(nodes.living, fronts.living, catalog, []),
             clock,
-            views=views_of(ground, admission),
+            views=bus_views(ground, admission),
         )
         notebooks = RedisNotebooks(connection, sessions.news, notebooks=10, entries=100)
         folder = Path(stack.enter_context(TemporaryDirectory()))
@@ -123,6 +127,7 @@ async def console(
             Journals(catalog, inbox, inbox.knows, clock),
             search,
             clock,
+            tape_views(ground, admission),
         )
         logins = Logins(PASSWORDS, MemoryRecords(), clock)
         door = ConsoleDoor(logins, clock, ground.bus.publish, acts)

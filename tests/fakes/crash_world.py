@@ -7,7 +7,7 @@ import heapq
 import itertools
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import Context
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ from anyio.lowlevel import checkpoint
 from runtime.bus import Bus
 from runtime.channels.outbox import Done, PageRecord, PageSpec, unheard
 from runtime.core.address import Address, Speaker
-from runtime.core.errors import AdapterError, TapeConflict
+from runtime.core.errors import AdapterError, LeaseLost, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment, Mark, Quote
 from runtime.execution.calls.files import Files
@@ -496,10 +496,11 @@ class _Page:
 
     async def _open(self) -> None:
         text = self._text
-        await self._record.opening(0, text)
-        self._id = self._world.send(self._spec, text)
-        await self._record.sent(0, self._id)
-        self._opened.set()
+        with suppress(LeaseLost):  # the session has left memory, and this page ends
+            await self._record.opening(0, text)
+            self._id = self._world.send(self._spec, text)
+            await self._record.sent(0, self._id)
+            self._opened.set()
 
     def ends(self) -> None:
         """There is no line here."""

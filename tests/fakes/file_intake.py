@@ -44,7 +44,8 @@ class ScriptedIntake:
         parts += [FilePart("text", self._keep(data), len(data))] if file.name in self._texts else []
         note = self._remarks.get(file.name, "")
         self._point()
-        return TakenFile(replace(file, url=url, parts=tuple(parts), note=note), (note,) if note else ())
+        seconds = 3.0 if file.media_type.startswith("audio/") else None
+        return TakenFile(replace(file, url=url, parts=tuple(parts), note=note), (note,) if note else (), seconds)
 
     def _keep(self, data: bytes) -> str:
         url = FILE_URL + file_id(data, "test/kept")

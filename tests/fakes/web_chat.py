@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import anyio
 
 from adapters.adapter import AnswersHttp
-from adapters.web.adapter import WebAdapter
+from adapters.web.adapter import RoomRules, WebAdapter
 from adapters.web.codec import Person
 from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import COOKIE, Identities
@@ -59,14 +59,16 @@ async def web_chat(
     agents: Sequence[str] = (),
     trusted_proxies: Sequence[str] = (),
     clock: Clock | None = None,
+    mentions_only: Sequence[str] = (),
 ) -> AsyncGenerator[WebChat]:
-    """Serve until the block ends. `agents` are the names that nobody may take."""
+    """Serve until the block ends. `agents` are the names that nobody may take; for `mentions_only` see `Hearing`."""
     options = WebOptions(secret=SECRET, password=password, reserved=ReservedNames(agents))
+    rules = RoomRules(is_agent=options.reserved.__contains__, mentions_only=mentions_only)
     clock = clock or SystemClock()
     rooms = store or RoomStoreThatFails()
     reasons: list[str] = []
     files = MemoryFileStore()
-    adapter = WebAdapter(rooms, clock, files=files, commands=commands)
+    adapter = WebAdapter(rooms, clock, files=files, commands=commands, rules=rules)
     app = build_web(adapter, lambda: reasons, options, clock, receivers=receivers, files=files)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(adapter.tell_pages)

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from adapters.adapter import Inbound
 from adapters.discord.codec.addresses import PLATFORM, THREAD_TYPES, BotIdentity, address_of
 from adapters.discord.inbound.recent import Remembered
+from adapters.ratings import rating_of_one
 from runtime.core.address import Address
 from runtime.core.message import Attachment, Quote
 
@@ -156,6 +157,7 @@ def reaction_of(
         addressed=private or place.ours or place.begun or known is None or known.addressed,
         act="reaction",
         message_id=marked.message_id,
+        rating=rating_of_one(marked.emoji, there=marked.there),
         space=_text(data.get("guild_id")),
     )
 

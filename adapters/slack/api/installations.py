@@ -65,11 +65,17 @@ class Installations:
 
     async def names(self) -> list[str]:
         """The workspaces' names, in order."""
+        return sorted(str(json.loads(one)["team"]) for one in (await self._kept()).values())
+
+    async def teams(self) -> list[str]:
+        """The workspaces' ids, in order."""
+        return sorted(await self._kept())
+
+    async def _kept(self) -> Mapping[str, str]:
         try:
-            kept = await self._records.all()
+            return await self._records.all()
         except StorageUnavailable as error:
             raise RateLimited(f"Slack: {error}", retry_after_s=STORE_PAUSE_S) from error
-        return sorted(str(json.loads(one)["team"]) for one in kept.values())
 
 
 class Door:

@@ -86,11 +86,23 @@ class StreamApi:
         with self._calls.call("chat.appendStream", streaming=True):
             await self._calls.client.chat_appendStream(channel=channel, ts=message, **_content(text, doings))
 
-    async def stop(self, channel: str, message: str, text: str, nonce: str, doings: Sequence[Doing] = ()) -> None:
-        """Append the end and close; from now on the message carries its nonce."""
+    async def stop(
+        self,
+        channel: str,
+        message: str,
+        text: str,
+        nonce: str,
+        doings: Sequence[Doing] = (),
+        blocks: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        """Append the end and close, with the blocks below; from now on the message carries its nonce."""
         with self._calls.call("chat.stopStream", streaming=True):
             await self._calls.client.chat_stopStream(
-                channel=channel, ts=message, metadata=nonce_data(nonce), **_content(text, doings)
+                channel=channel,
+                ts=message,
+                metadata=nonce_data(nonce),
+                blocks=list(blocks) or None,  # type: ignore[arg-type]
+                **_content(text, doings),
             )
 
 

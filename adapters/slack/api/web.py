@@ -16,6 +16,8 @@ NONCE_EVENT: Final = "parley_message"
 PAGE_SIZE: Final = 200
 """Messages fetched at once (docs.slack.dev recommends at most 200)."""
 MOST_PAGES: Final = 5
+EVERY_KIND: Final = "public_channel,private_channel,mpim,im"
+"""The kinds of conversations."""
 
 Blocks = Sequence[Mapping[str, Any]]
 
@@ -160,11 +162,27 @@ class WebApi:
         oldest = None if since_s is None else f"{since_s:.6f}"
         cursor: str | None = None
         for _ in range(MOST_PAGES):
-            messages, cursor = await self._page(channel, thread, oldest, cursor)
+            messages, cursor = await self.page(channel, thread, oldest, cursor)
             for message in messages:
                 yield message
             if not cursor:
                 return
+
+    async def conversations(self) -> list[str]:
+        """The channels, groups and direct conversations that the bot is in: at most MOST_PAGES pages of them. Raises
+        MissingScope without `channels:read`, `groups:read`, `im:read` and `mpim:read`."""
+        found: list[str] = []
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            with self._calls.call("users.conversations"):
+                answer = await self._calls.client.users_conversations(
+                    types=EVERY_KIND, exclude_archived=True, limit=PAGE_SIZE, cursor=cursor
+                )
+                found += [str(channel["id"]) for channel in answer["channels"]]
+                cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                break
+        return found
 
     async def takes_part(self, channel: str, thread: str, bot: BotIdentity) -> bool:
         """Whether the bot spoke in the thread or was mentioned there."""
@@ -175,9 +193,12 @@ class WebApi:
                 return True
         return False
 
-    async def _page(
+    async def page(
         self, channel: str, thread: str | None, oldest: str | None, cursor: str | None
     ) -> tuple[Sequence[dict[str, Any]], str | None]:
+        """Messages of a thread, oldest first, or of the channel outside of threads, newest first, after the time stamp
+        `oldest`; and where the next page begins. An app that is sold outside of the Marketplace gets 15 a minute
+        (docs.slack.dev/changelog, 2025-05-29)."""
         asked: dict[str, Any] = {"limit": PAGE_SIZE, "oldest": oldest, "cursor": cursor, "include_all_metadata": True}
         with self._calls.call("conversations.history" if thread is None else "conversations.replies"):
             if thread is None:

@@ -30,6 +30,8 @@ class Workspace:
     own_names: bool
     is_agent: bool
     can_stream: bool = True
+    has_thumbs: bool = True
+    has_tasks: bool = True
 
 
 class Workspaces:
@@ -65,6 +67,12 @@ class Workspaces:
         """The only workspace, asked for again; None if there are several."""
         self._only = None
         return None if self._bot_token is None else await self.only(self._bot_token)
+
+    async def teams(self) -> list[str]:
+        """The ids of all workspaces."""
+        if self._bot_token is not None:
+            return [(await self.only(self._bot_token)).bot.team_id]
+        return [] if self._installations is None else await self._installations.teams()
 
     async def remove(self, team: str) -> None:
         """The app was removed from a workspace."""

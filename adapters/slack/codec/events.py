@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from adapters.adapter import Act, Inbound
+from adapters.ratings import rating_of_one
 from adapters.slack.codec.addresses import PLATFORM, BotIdentity, Person, mentioned_in, plain_text
 from runtime.core.address import Address
-from runtime.core.message import Attachment, Quote
+from runtime.core.message import Attachment, Quote, Rating
 
 SLACKBOT = "USLACKBOT"
 FILE_URL = f"{PLATFORM}-file:"
@@ -49,6 +50,7 @@ class Happening:
     direct: bool = False
     files: tuple[_Json, ...] = ()
     quote: Quote | None = None
+    rating: Rating | None = None
 
     @property
     def people(self) -> list[str]:
@@ -65,6 +67,11 @@ def team_in(body: _Json) -> str:
     return str(team)
 
 
+def is_said(event: _Json) -> bool:
+    """Whether somebody wrote a message, and did not change one."""
+    return event.get("type") == "message" and event.get("subtype") in _FROM_PEOPLE
+
+
 def happening_in(event: _Json, bot: BotIdentity) -> Happening | None:
     """A person's event, or None. Raises KeyError, TypeError or AttributeError for other forms."""
     kind, subtype = event.get("type"), event.get("subtype")
@@ -77,7 +84,7 @@ def happening_in(event: _Json, bot: BotIdentity) -> Happening | None:
     elif subtype == "message_deleted":
         found = _deletion(event)
     else:
-        found = _message(event) if subtype in _FROM_PEOPLE else None
+        found = _message(event) if is_said(event) else None
     return None if found is None or found.user in (bot.user_id, SLACKBOT) else found
 
 
@@ -135,6 +142,7 @@ def _reaction(event: _Json) -> Happening | None:
         ts=item["ts"],
         at=event["event_ts"],
         text=f":{event['reaction']}:" if event["type"] == "reaction_added" else "",
+        rating=rating_of_one(event["reaction"], there=event["type"] == "reaction_added"),
         thread_told=False,
         direct=item["channel"].startswith("D"),
     )
@@ -191,6 +199,7 @@ def inbound_of(
         space=bot.team_id,
         language=who.language if who is not None else None,
         outsider=not bot.knows(team),
+        rating=happening.rating,
     )
 
 

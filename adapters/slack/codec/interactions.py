@@ -52,13 +52,13 @@ def slash_command_in(body: _Json, commands: Collection[str]) -> SlashCommand:
 
 def pressed(body: _Json, event_id: str, bot: BotIdentity, now: datetime) -> Inbound | None:
     """The choice that a person pressed, or None. Raises KeyError, TypeError or AttributeError for other forms."""
-    action = _action(body, CHOICE_ACTION)
+    action = action_in(body, CHOICE_ACTION)
     if action is None:
         return None
     container = body["container"]
     channel, user = container["channel_id"], body["user"]
     return Inbound(
-        address=Address(PLATFORM, f"{bot.team_id}:{channel}", _thread_of(body)),
+        address=Address(PLATFORM, f"{bot.team_id}:{channel}", thread_of(body)),
         event_id=event_id,
         person_id=f"{PLATFORM}:{bot.team_id}:{user['id']}",
         person_name=user.get("name") or user["id"],
@@ -74,13 +74,13 @@ def pressed(body: _Json, event_id: str, bot: BotIdentity, now: datetime) -> Inbo
     )
 
 
-def _thread_of(body: _Json) -> str | None:
+def thread_of(body: _Json) -> str | None:
     """The thread of the message with the pressed button, which Slack gives in one of two places."""
     told = body["container"].get("thread_ts") or (body.get("message") or {}).get("thread_ts")
     return None if told is None else str(told)
 
 
-def _action(body: _Json, kind: str) -> _Json | None:
+def action_in(body: _Json, kind: str) -> _Json | None:
     """The pressed button of this kind."""
     if body.get("type") != "block_actions":
         return None
@@ -104,13 +104,13 @@ class Wish:
 
 def wish_in(body: _Json) -> Wish | None:
     """A press of a button that opens a form for an answer, or None. Raises as `pressed`."""
-    action = _action(body, ANSWER_ACTION)
+    action = action_in(body, ANSWER_ACTION)
     if action is None:
         return None
     at, user = body["container"], body["user"]
     name = user.get("name") or user["id"]
     return Wish(
-        at["channel_id"], _thread_of(body), user["id"], name, body["trigger_id"], user.get("team_id"), action["value"]
+        at["channel_id"], thread_of(body), user["id"], name, body["trigger_id"], user.get("team_id"), action["value"]
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import anyio
 
 from adapters.recent import Recent
+from adapters.slack.codec.events import is_said
 from runtime.core.errors import AuthFailed
 
 MOST_WAITING: Final = 1000
@@ -101,6 +102,11 @@ class Deliveries:
             await self.leave(delivery)
 
 
+def message_id(event: Mapping[str, Any]) -> str:
+    """The id of the delivery of a message: the same when it is delivered and when it is read from history."""
+    return f"message:{event.get('channel')}:{event.get('ts')}"
+
+
 def delivery_of(kind: str, body: Mapping[str, Any], *, again: bool) -> Delivery | None:
     """A payload as a delivery; None for one without an id, or of an unknown kind.
 
@@ -108,7 +114,9 @@ def delivery_of(kind: str, body: Mapping[str, Any], *, again: bool) -> Delivery 
     """
     match kind:
         case "events_api":
-            event_id = body.get("event_id")
+            event, event_id = body.get("event"), body.get("event_id")
+            if isinstance(event, Mapping) and is_said(event):
+                event_id = message_id(event)
             return Delivery(event_id, body, again) if isinstance(event_id, str) else None
         case "slash_commands" | "interactive":
             view = body.get("view")

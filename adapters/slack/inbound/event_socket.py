@@ -26,6 +26,9 @@ CLOSING_TAKES_S: Final = 1.0
 PING_INTERVAL_S: Final = 5.0
 SHORT_LIFE_S: Final = 5.0
 """A connection that ends earlier than this is followed by another at once only the first time, then after a pause."""
+REPEATED_FOR_S: Final = 60.0
+"""The time without a connection after which history is read. Slack repeats an event at once, after one minute and after
+five."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +43,11 @@ class EventSocket:
         clock: Clock,
         *,
         call_timeout_s: float,
+        missed: Callable[[], None],
     ) -> None:
+        """`missed` is called when a connection is open after a time without one."""
+        self._missed = missed
+        self._left_at_s: float | None = None
         self._open_url = open_url
         self._deliveries = deliveries
         self._clock = clock
@@ -89,10 +96,13 @@ class EventSocket:
                 socket = await session.ws_connect(url, heartbeat=PING_INTERVAL_S, timeout=timeout)
             async with socket:
                 self._socket = socket
+                if self._left_at_s is None or self._clock.monotonic() - self._left_at_s > REPEATED_FOR_S:
+                    self._missed()
                 try:
                     await self._read(socket)
                 finally:
                     self._socket = None
+                    self._left_at_s = self._clock.monotonic()
 
     async def _read(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         async for frame in socket:

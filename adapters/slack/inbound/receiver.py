@@ -15,10 +15,19 @@ from adapters.recent import Recent
 from adapters.slack.api.streams import Recipient
 from adapters.slack.api.workspaces import Workspace, Workspaces
 from adapters.slack.codec.addresses import BotIdentity, Person
-from adapters.slack.codec.events import Happening, address_of, happening_in, inbound_of, mentions, team_in
+from adapters.slack.codec.events import (
+    Happening,
+    address_of,
+    happening_in,
+    inbound_of,
+    mentions,
+    team_in,
+)
+from adapters.slack.codec.feedback import rated_in
 from adapters.slack.codec.interactions import pressed
 from adapters.slack.inbound.commands import Commanding
 from adapters.slack.inbound.deliveries import Deliveries, Delivery
+from adapters.slack.inbound.marks import Marks
 from adapters.slack.outbound.threads import REMEMBERED, Threads
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
@@ -38,22 +47,27 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """The result of a delivery: an event for the gateway, words for its author, work for afterwards."""
+    """The result of a delivery: an event for the gateway, words for its author, work for afterwards.
+
+    `taken` is called once the event is safe.
+    """
 
     inbound: Inbound | None = None
     words: Mapping[str, Any] | None = None
     afterwards: Callable[[], Awaitable[None]] | None = None
+    taken: Callable[[], Awaitable[None]] | None = None
 
 
 class Receiver:
     """Reads deliveries."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of hearing
         self,
         workspaces: Workspaces,
         threads: Threads,
         clock: Clock,
         commanding: Commanding,
+        marks: Marks,
         *,
         direct_threads: bool,
         prompts: Sequence[str],
@@ -68,6 +82,7 @@ class Receiver:
         self._clock = clock
         self._commands = commanding.commands
         self._commanding = commanding
+        self._marks = marks
         self._people = Recent[str, Person](REMEMBERED)
 
     async def inbound(self, deliveries: Deliveries) -> AsyncGenerator[Inbound, None]:
@@ -82,6 +97,8 @@ class Receiver:
                 continue
             if heard.inbound is not None:
                 yield heard.inbound
+            if heard.taken is not None:
+                await heard.taken()
             await deliveries.acknowledge(delivery, heard.words)
             if heard.afterwards is not None:
                 await self._afterwards(heard.afterwards)
@@ -104,7 +121,8 @@ class Receiver:
                 return await self._event(delivery, workspace)
             if delivery.kind == "slash_commands":
                 return Heard(*await self._commanding.command(delivery, workspace))
-            inbound = pressed(delivery.body, delivery.event_id, workspace.bot, self._clock.now())
+            press = (delivery.body, delivery.event_id, workspace.bot, self._clock.now())
+            inbound = pressed(*press) or rated_in(*press)
             if inbound is not None or await self._commanding.answering(delivery, workspace):
                 return Heard(inbound)
             return Heard(*await self._commanding.submission(delivery, workspace))
@@ -176,6 +194,16 @@ class Receiver:
         inbound = inbound_of(happening, delivery.event_id, bot, people, self._commands, addressed=addressed)
         if happening.act != "message":
             return Heard(inbound)
+        at = inbound.address
+        ours = at.thread if addressed else None
+        return replace(
+            self._said(happening, inbound, begins=begins, bot=bot, workspace=workspace),
+            taken=partial(self._marks.taken, at.conversation, happening.ts, ours),
+        )
+
+    def _said(
+        self, happening: Happening, inbound: Inbound, *, begins: bool, bot: BotIdentity, workspace: Workspace
+    ) -> Heard:
         if begins and inbound.command not in (None, *_BEGINNING):
             at = self._threads.latest(inbound.address.conversation, happening.user)
             return Heard(inbound if at is None else replace(inbound, address=at))

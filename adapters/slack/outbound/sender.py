@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
@@ -16,6 +17,7 @@ from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import Workspace, Workspaces
 from adapters.slack.codec.addresses import Face, blocks_of, channel_of, shown_name, team_of
 from adapters.slack.codec.events import FILE_URL
+from adapters.slack.codec.feedback import feedback_block
 from adapters.slack.manifest import OWN_NAMES
 from adapters.slack.outbound.identities import Identities
 from adapters.slack.outbound.indicators import Indicators
@@ -24,7 +26,7 @@ from adapters.slack.outbound.streaming import Streams
 from adapters.slack.outbound.threads import REMEMBERED, Threads
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.clock import Clock
-from runtime.core.errors import AdapterError, MessageGone, NotDelivered, OutcomeUncertain, StreamOver
+from runtime.core.errors import AdapterError, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, StreamOver
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
 
@@ -34,12 +36,17 @@ FILE_MESSAGE: Final = "file:"
 """The prefix of our id for a message with a file, because Slack does not tell the message's own id."""
 
 _log = logging.getLogger(__name__)
+_Answer = TypeVar("_Answer")
 
 
 class Sender:
     """The methods of the ports in `adapters.adapter` that send."""
 
-    def __init__(self, workspaces: Workspaces, threads: Threads, clock: Clock, texts: Texts) -> None:
+    def __init__(
+        self, workspaces: Workspaces, threads: Threads, clock: Clock, texts: Texts, *, thumbs: bool = True
+    ) -> None:
+        """`thumbs`: what agents have said to its end has buttons to rate it."""
+        self._thumbs = thumbs
         self._workspaces = workspaces
         self._threads = threads
         self._clock = clock
@@ -63,7 +70,9 @@ class Sender:
         if message is None:
             message = await self._post(to, text, speaker, nonce, workspace, final=final)
         elif nonce in self._adopted:
-            await workspace.api.edit(channel_of(to), message, blocks_of(text, _heading(speaker, workspace)))
+            blocks = blocks_of(text, _heading(speaker, workspace))
+            rated = partial(workspace.api.edit, channel_of(to), message)
+            await self._rated(blocks, speaker, workspace, rated, final=final)
         self._doubtful.forget(nonce)
         self._adopted.forget(nonce)
         self._unless.forget(nonce)
@@ -86,7 +95,8 @@ class Sender:
         """A message keeps the name under which it was posted."""
         workspace = await self._workspaces.of(team_of(to))
         blocks = blocks_of(text, _heading(speaker, workspace))
-        answer = await self._show(to, message, blocks, nonce, workspace)
+        shown = partial(self._show, to, message, nonce=nonce, workspace=workspace)
+        answer = await self._rated(blocks, speaker, workspace, shown, final=final)
         if final:
             check_shown(answer, blocks, None)
             self._streams.answered(to, speaker)
@@ -190,7 +200,11 @@ class Sender:
     async def close_stream(self, to: Address, message: str, text: str, /, *, speaker: Speaker) -> None:
         """Close the stream. From now on the message carries its nonce."""
         workspace = await self._workspaces.of(team_of(to))
-        await self._streams.close(to, message, text, workspace)
+
+        async def close(blocks: list[dict[str, Any]]) -> None:
+            await self._streams.close(to, message, text, workspace, blocks)
+
+        await self._rated([], speaker, workspace, close, final=True)
         self._streams.answered(to, speaker)
         await self._signs.rest(to, workspace)
 
@@ -228,6 +242,29 @@ class Sender:
         except StillStreaming:
             await self._streams.end_for_edits(to, message, nonce, workspace)
             return await workspace.api.edit(channel_of(to), message, blocks)
+
+    async def _rated(
+        self,
+        blocks: list[dict[str, Any]],
+        speaker: Speaker,
+        workspace: Workspace,
+        show: Callable[[list[dict[str, Any]]], Awaitable[_Answer]],
+        *,
+        final: bool,
+    ) -> _Answer:
+        """Show blocks, with thumbs below where an agent has spoken to its end and Slack has them."""
+        if final and self._has_thumbs(speaker, workspace):
+            try:
+                return await show([*blocks, feedback_block(self._texts)])
+            except BadMarkup as error:
+                _log.info("Slack has no thumbs here", extra={"error": str(error)})
+            answer = await show(blocks)
+            workspace.has_thumbs = False  # the same without them is taken
+            return answer
+        return await show(blocks)
+
+    def _has_thumbs(self, speaker: Speaker, workspace: Workspace) -> bool:
+        return self._thumbs and bool(speaker.id) and workspace.has_thumbs
 
     async def _posted_before(
         self, to: Address, text: str, speaker: Speaker, nonce: str, workspace: Workspace
@@ -289,7 +326,8 @@ class Sender:
         self._doubtful.keep(nonce, True)
         try:
             face = self._face(to, speaker, workspace)
-            answer = await workspace.api.send(channel_of(to), to.thread, blocks, face, nonce)
+            post = partial(workspace.api.send, channel_of(to), to.thread, face=face, nonce=nonce)
+            answer = await self._rated(blocks, speaker, workspace, post, final=final)
         except OutcomeUncertain:
             raise
         except AdapterError:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 from adapters.adapter import NOT_UNDERSTOOD, Inbound
+from adapters.ratings import rating_of_all
 from adapters.telegram.codec.addresses import (
     FIRST_SUPERGROUP,
     PLATFORM,
@@ -211,6 +212,7 @@ class _Reading:
             private=private,
             addressed=private or post is not None,
             act="reaction",
+            rating=rating_of_all(mark.get("emoji", "") for mark in reaction["new_reaction"]),
             message_id=str(replace(number, bot_id=post[1]) if post else number),
             language=sender.get("language_code"),
         )

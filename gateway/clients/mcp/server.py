@@ -40,6 +40,9 @@ _GRACE_S = 30.0
 _BEAT_S = 10.0
 """The time after which a call that waits says how the task stands."""
 
+_TOLD_CHARS = 2_000
+"""The part of an utterance that is told while a call waits; the task has all of it."""
+
 _INSTRUCTIONS = (
     "Each playbook is a tool that is executed as a task and gives its result. start_task orders one and gives its id "
     "at once; task_result waits for it. A task that asks is answered with answer_task."
@@ -114,13 +117,16 @@ class McpDoor:
             return _failed(error.detail)
 
     async def _waited(self, context: _Context, task: ClientTask) -> ClientTask:
-        """The task at its end, or when it asks. Who wants to know hears that it goes on."""
+        """The task at its end, or when it asks. Who wants to know hears what it says meanwhile, and that it goes on."""
         deadline = anyio.current_time() + self._tasks.within_s + _GRACE_S
-        beats = 0
+        beats, told = 0, 0
         while not task.over and task.question is None and anyio.current_time() < deadline:
-            task = await self._tasks.wait(task, _BEAT_S)
-            beats += 1
-            await context.session.report_progress(beats, message=f"Task {task.id} is {task.view.status}.")
+            task = await self._tasks.spoken(task, told, _BEAT_S)
+            said = [each.text for each in task.view.said if each.own and each.seq > told]
+            told = max(told, task.view.seq)
+            for text in said or [f"Task {task.id} is {task.view.status}."]:
+                beats += 1
+                await context.session.report_progress(beats, message=text[:_TOLD_CHARS])
         return task
 
     async def _start(self, client: Client, given: Mapping[str, Any]) -> ClientTask:

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
@@ -42,6 +42,22 @@ _NO_STORE = {"cache-control": "no-store"}
 _STATUS: Mapping[type[LLMError], int] = {LLMRateLimited: 429, LLMTimeout: 504, LLMRefused: 502, ContextTooLong: 400}
 
 
+class TaskAccounts(Protocol):
+    """Isolated tasks, which ask models in the same way, within the limits of what they work for."""
+
+    def client(self, request: HTTPConnection, /) -> Client | None:
+        """The task that asks, as a client; None for somebody else."""
+        ...
+
+    async def spent(self, task: Client, /) -> str | None:
+        """The reason why a task may ask nothing more; None while it may."""
+        ...
+
+    def answered(self, task: Client, model: str, seconds: float, usage: Usage, /) -> None:
+        """A model has answered a task."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ModelDoor:
     """What the routes need: who asks, the models by their names in the settings, and what clients may use."""
@@ -51,6 +67,8 @@ class ModelDoor:
     budgets: Budgets
     bus: Bus
     clock: Clock
+    tasks: TaskAccounts | None = None
+    """None: no task asks from a process of its own."""
 
     def app(self) -> Starlette:
         """The application, to be mounted at `PREFIX`."""
@@ -71,7 +89,7 @@ class _Routes:
 
     async def list(self, request: Request) -> Response:
         """The models that the client may ask."""
-        client = self._door.admission.client(request)
+        client = self._client(request)[0]
         names = [name for name in self._door.models if client.scopes.may_ask(name)]
         data = [{"id": name, "object": "model", "created": 0, "owned_by": "parley"} for name in names]
         return JSONResponse({"object": "list", "data": data}, headers=_NO_STORE)
@@ -79,17 +97,24 @@ class _Routes:
     async def complete(self, request: Request) -> Response:
         """An answer of a model, whole or streamed."""
         door = self._door
-        client = door.admission.client(request)
+        client, tasks = self._client(request)
         asked = read_asked(await body_of(request))
         model = door.models.get(asked.model) if client.scopes.may_ask(asked.model) else None
         if model is None:
             raise HTTPException(404, f"There is no model {asked.model[:100]} for you; GET {PREFIX}/models lists them.")
-        if (spent := await door.budgets.spent(client.name)) is not None:
+        spent = await (door.budgets.spent(client.name) if tasks is None else tasks.spent(client))
+        if spent is not None:
             raise HTTPException(429, spent)
         if self._open[client.name] >= AT_ONCE:
             raise HTTPException(429, f"A client gets at most {AT_ONCE} answers at once.")
-        answer = _Answer(door, client, asked, model)
+        answer = _Answer(door, client, asked, model, tasks)
         return _Answering(answer, self._counted(client.name))
+
+    def _client(self, request: Request) -> tuple[Client, TaskAccounts | None]:
+        """Who asks, and where a task does, the accounts of tasks."""
+        tasks = self._door.tasks
+        task = None if tasks is None else tasks.client(request)
+        return (self._door.admission.client(request), None) if task is None else (task, tasks)
 
     @contextmanager
     def _counted(self, name: str) -> Iterator[None]:
@@ -103,7 +128,10 @@ class _Routes:
 class _Answer:
     """One answer on its way to a client."""
 
-    def __init__(self, door: ModelDoor, client: Client, asked: Asked, model: LLMClient) -> None:
+    def __init__(
+        self, door: ModelDoor, client: Client, asked: Asked, model: LLMClient, tasks: TaskAccounts | None
+    ) -> None:
+        self._tasks = tasks
         self.asked = asked
         self._door = door
         self._client = client
@@ -146,6 +174,9 @@ class _Answer:
         if measured.text_chars and not (usage.input_tokens or usage.output_tokens):  # it broke off before they came
             asked_chars = sum(len(message.content) for message in self.asked.request.messages)
             usage = replace(usage, input_tokens=_tokens(asked_chars), output_tokens=_tokens(measured.text_chars))
+        if self._tasks is not None:
+            self._tasks.answered(self._client, usage.model or self._model.model, seconds, usage)
+            return
         self._door.bus.publish(
             ModelServed(
                 self._client.name,

@@ -82,7 +82,8 @@ def _message(one: Any) -> ChatMessage:
         raise HTTPException(400, f"A message has a role, one of {', '.join(_ROLES)}.")
     content = one.get("content")
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    return ChatMessage(role, "".join(_text(part) for part in parts))
+    text = "".join(_text(part) for part in parts)
+    return ChatMessage(role, text, cacheable=any(part.get("cache_control") for part in parts))
 
 
 def _text(part: Any) -> str:

@@ -1,26 +1,40 @@
 // The console: who is logged in, the screens, and the keys that work on all of them.
 
+import {Told, told} from "./acts.js";
 import {connected, hush, listen, send, session, whoAmI} from "./api.js";
+import {Decisions} from "./decisions.js";
 import {Login} from "./login.js";
 import {Now} from "./now.js";
+import {People} from "./people.js";
 import {go, place} from "./places.js";
+import {Programs} from "./programs.js";
+import {Session} from "./session.js";
 import {Sessions} from "./sessions.js";
 import {effect, html, render, useEffect, useRef} from "./ui.js";
+import {Work} from "./work.js";
 
 const SCREENS = [
   ["now", "Now", Now],
   ["sessions", "Sessions", Sessions],
+  ["work", "Work", Work],
+  ["decisions", "Decisions", Decisions],
+  ["people", "People", People],
+  ["programs", "Programs", Programs],
 ];
+
+/** Screens that are reached from others, with the screen that they belong to. */
+const DETAILS = {session: ["sessions", "Session", Session]};
 
 function Console() {
   const here = place.value;
   const main = useRef(null);
   const first = useRef(true);
-  const screen = SCREENS.find(([name]) => name === here.screen);
+  const screen = SCREENS.find(([name]) => name === here.screen) ?? DETAILS[here.screen];
   useEffect(() => {
     document.title = `${screen?.[1] ?? "Console"} · Parley`;
     if (first.current) first.current = false;
-    else main.current.focus();
+    else main.current?.focus();
+    told.value = {text: "", bad: false};
   }, [here.screen, here.rest.join("/")]);
   useEffect(() => {
     document.addEventListener("keydown", keys);
@@ -36,7 +50,7 @@ function Console() {
       <nav aria-label="Screens">
         ${SCREENS.map(([name, title], number) => html`
           <a key=${name} href=${`#/${name}`} aria-keyshortcuts=${String(number + 1)}
-            aria-current=${here.screen === name ? "page" : null}>${title}</a>`)}
+            aria-current=${screen?.[0] === name ? "page" : null}>${title}</a>`)}
       </nav>
       <div class="who">
         ${!connected.value && html`<span class="bad" role="status">Not connected</span>`}
@@ -46,7 +60,8 @@ function Console() {
       </div>
     </header>
     <main id="main" ref=${main} tabindex="-1">
-      ${Screen ? html`<${Screen} key=${here.screen} rest=${here.rest} query=${here.query} />` : html`<h1>There is no such screen</h1>
+      <${Told} />
+      ${Screen ? html`<${Screen} key=${`${here.screen}/${here.rest.join("/")}`} rest=${here.rest} query=${here.query} />` : html`<h1>There is no such screen</h1>
         <p><a href="#/now">Go to Now</a></p>`}
     </main>`;
 }

@@ -40,15 +40,15 @@ function Status({status}) {
         href="#/sessions?state=working" />
       <${Number_} name="waiting" value=${count(waiting.events + waiting.pages)}
         more=${`${plural(waiting.events, "event")} in, ${plural(waiting.pages, "text")} out`} />
-      <${Number_} name="dead letters" value=${count(status.dead_letters)} bad=${status.dead_letters > 0}
+      <${Number_} name="dead letters" href="#/decisions" value=${count(status.dead_letters)} bad=${status.dead_letters > 0}
         more=${status.dead_letters ? "events that could not be processed" : "nothing is set aside"} />
-      <${Number_} name="to decide" value=${count(undecided)} bad=${undecided > 0}
+      <${Number_} name="to decide" href="#/decisions" value=${count(undecided)} bad=${undecided > 0}
         more=${`${plural(decisions.reports, "report")}, ${plural(decisions.requests, "request")} to get in`} />
-      <${Number_} name="spent today" value=${dollars(spent.usd)} more=${plural(spent.answers, "answer")} />
+      <${Number_} name="spent today" href="#/people" value=${dollars(spent.usd)} more=${plural(spent.answers, "answer")} />
     </ul>
     <section aria-labelledby="platforms">
       <h2 id="platforms">Platforms</h2>
-      <div class="scroll" tabindex="0" role="region" aria-labelledby="platforms">
+      <div class="scroll" tabindex="0" role="group" aria-label="Table of platforms">
       <table>
         <thead><tr><th>Platform</th><th>Connected</th><th>Last in</th><th>Last out</th><th>Pauses asked for</th></tr></thead>
         <tbody>
@@ -69,7 +69,7 @@ function Status({status}) {
       <h2 id="nodes">Nodes</h2>
       <p class=${status.shards.held < status.shards.all ? "bad" : "quiet"}>
         ${status.shards.held} of ${status.shards.all} shards are held.</p>
-      <div class="scroll" tabindex="0" role="region" aria-labelledby="nodes">
+      <div class="scroll" tabindex="0" role="group" aria-label="Table of nodes">
       <table>
         <thead><tr><th>Node</th><th>Does</th><th>Shards</th></tr></thead>
         <tbody>

@@ -32,4 +32,13 @@ export function size(bytes) {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
+/** Have a box show one of its parts, and nothing else move. */
+export function bringIntoView(box, part) {
+  if (!box || !part) return;
+  const top = part.offsetTop - box.offsetTop;
+  if (top < box.scrollTop || top + part.offsetHeight > box.scrollTop + box.clientHeight) {
+    box.scrollTop = top - box.clientHeight / 2;
+  }
+}
+
 export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;

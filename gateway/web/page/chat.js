@@ -12,28 +12,35 @@ import { toast } from "./look.js";
 import { known } from "./markdown.js";
 import { Room } from "./room.js";
 import { Saying } from "./saying.js";
+import { Search } from "./search.js";
+import { Seek } from "./seek.js";
 import { Sidebar, showPresence } from "./sidebar.js";
 import { Timeline } from "./timeline.js";
 import { TypingLine } from "./typing.js";
 
 const byId = (id) => document.getElementById(id);
 
-/** The room and the thread that the address names: `#lobby`, or `#lobby/<id of the message above the thread>`. */
+/** What the address names: a room, `#lobby`; a thread by the message above it, `#lobby/ID`; a message, `#lobby//ID`. */
 function placeInAddress() {
-  const [room, thread] = location.hash.slice(1).split("/").map(decodeURIComponent);
-  return { room: room || "lobby", thread: thread || null };
+  const [room, thread, message] = location.hash.slice(1).split("/").map(decodeURIComponent);
+  return { room: room || "lobby", thread: thread || null, message: message || null };
 }
 
 class Chat {
   constructor(me) {
     this.rooms = [];
-    const { room, thread } = placeInAddress();
+    const { room, thread, message } = placeInAddress();
     this.room = new Room(room);
     this.thread = null;
     this.marksToGive = [];
     this.commands = [];
     this.acts = new Acts(this);
     this.saying = new Saying(this);
+    this.seek = new Seek({ reveal: (target) => this.reveal(target), older: () => this.room.more && this.askOlder() });
+    this.search = new Search({
+      ask: (words) => this.connection.send({ t: "search", room: this.room.id, words }),
+      go: ({ id, thread }) => this.seek.go({ id, thread }),
+    });
     const frames = new Frames(this);
     this.sidebar = new Sidebar({
       go: (room) => (location.hash = room),
@@ -53,6 +60,7 @@ class Chat {
     this.become(me);
     this.showRoom();
     if (thread) this.openThread(thread);
+    if (message) this.seek.later({ id: message, thread });
     this.connection.start();
   }
 
@@ -73,7 +81,9 @@ class Chat {
         remove: (message) => this.acts.remove(message),
         react: (message, mark) => this.acts.react(message, mark),
         press: (message, choice) => this.acts.press(message, choice),
-        jump: (id) => timeline.reveal(id) || toast("That message is further up. Scroll up to load it."),
+        jump: (id) => this.seek.go({ id, thread: thread() }),
+        link: ({ id, thread }) => `#${[this.room.id, thread ?? "", id].map(encodeURIComponent).join("/")}`,
+        newAfter: () => (name === "room" ? this.newAfter : null),
         editFailed: (message) => this.saying.editFailed(message),
         discard: (message) => this.saying.discard(message.id),
       },
@@ -133,9 +143,11 @@ class Chat {
     this.connection.start();
   }
 
-  goTo({ room, thread }) {
-    if (room !== this.room.id) {
+  goTo({ room, thread, message }) {
+    const elsewhere = room !== this.room.id;
+    if (elsewhere) {
       this.room = new Room(room);
+      this.seek.forget();
       this.closeThread();
       this.typing.clear();
       this.main.timeline.clear();
@@ -143,8 +155,18 @@ class Chat {
       this.join();
       if (matchMedia("(pointer: fine)").matches) this.main.composer.focus();
     }
-    if (thread) this.openThread(thread);
+    if (message && elsewhere) this.seek.later({ id: message, thread });
+    else if (message) this.seek.go({ id: message, thread });
+    else if (thread) this.openThread(thread);
     else this.closeThread();
+  }
+
+  /** Scroll to a message; false while it is not loaded. */
+  reveal({ id, thread }) {
+    if (!this.room.joined || !this.room.messages.has(id)) return false;
+    if (!thread) return this.main.timeline.reveal(id);
+    this.openThread(thread);
+    return this.side.timeline.reveal(id);
   }
 
   /** Put the place into the address, so that a reload and a link lead here. */
@@ -238,9 +260,8 @@ class Chat {
   }
 
   askOlder() {
-    if (!this.connection.send({ t: "older", room: this.room.id, before: this.room.firstSeq })) {
-      this.main.timeline.asking = false;
-    }
+    this.main.timeline.asking = this.connection.send({ t: "older", room: this.room.id, before: this.room.firstSeq });
+    return this.main.timeline.asking;
   }
 
   // Threads

@@ -34,6 +34,7 @@ export class Frames {
     this.known(room);
     const first = !this.chat.room.joined;
     this.chat.room.joined = true;
+    if (first) this.chat.newAfter = this.seenBefore(room, messages);
     this.chat.room.people = people;
     this.chat.room.present = present;
     const still = this.chat.room.endGrowth(new Set(messages.map((message) => message.id)));
@@ -49,6 +50,14 @@ export class Frames {
     this.chat.settle();
     this.chat.main.timeline.drawNow();
     this.chat.main.timeline.fill();
+    this.chat.seek.loaded();
+  }
+
+  /** The place up to which the person has read the room, where there is more; else null. */
+  seenBefore(room, messages) {
+    const head = Math.max(0, ...messages.map((message) => message.seq));
+    const seen = this.chat.marks.of(room, head);
+    return seen < head ? seen : null;
   }
 
   on_older({ room, messages, more }) {
@@ -59,6 +68,11 @@ export class Frames {
     this.chat.main.timeline.setMore(more);
     for (const message of kept) if (message.thread) this.chat.showReplies(message.thread);
     this.chat.main.timeline.fill();
+    this.chat.seek.loaded();
+  }
+
+  on_found(frame) {
+    if (frame.room === this.chat.room.id) this.chat.search.take(frame);
   }
 
   on_message({ room, message }) {

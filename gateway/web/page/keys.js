@@ -15,6 +15,7 @@ const ON_A_MESSAGE = [
 const ANYWHERE = [
   ["Tab", "to the messages, and on to the text"],
   ["Ctrl K", "go to a room"],
+  ["Ctrl Shift F", "search this room"],
   ["↑", "in an empty text: edit your last message"],
   ["Esc", "close what is open"],
   ["?", "show these keys"],

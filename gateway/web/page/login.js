@@ -1,6 +1,7 @@
 /** Logging in: asks for a name, and for the chat's password if it has one. */
 
 import { toast } from "./look.js";
+import { offerWhy } from "./why.js";
 
 const ASK_AGAIN_MS = 2000;
 const dialog = document.getElementById("login");
@@ -10,10 +11,12 @@ const passwordRow = document.getElementById("login-password-row");
 const passwordInput = document.getElementById("login-password");
 const errorBox = document.getElementById("login-error");
 const cancel = document.getElementById("login-cancel");
+const leave = document.getElementById("log-out");
 
 /** The person of this browser, or null; asks until the gateway answers. */
 export async function whoAmI() {
   const session = await askSession();
+  await offerWhy(session.console);
   passwordRow.hidden = !session.need_password || Boolean(session.person);
   return session.person;
 }
@@ -35,7 +38,7 @@ async function askSession() {
 export function askName(known) {
   document.getElementById("login-title").textContent = known ? "Change your name" : "Welcome to Parley";
   form.querySelector(".primary").textContent = known ? "Save" : "Start chatting";
-  cancel.hidden = !known;
+  cancel.hidden = leave.hidden = !known;
   passwordInput.required = !passwordRow.hidden;
   nameInput.value = known?.name ?? "";
   showError("");
@@ -59,6 +62,15 @@ export function askName(known) {
     };
   });
 }
+
+leave.addEventListener("click", async () => {
+  try {
+    await fetch("/logout", { method: "POST" });
+    location.reload();
+  } catch {
+    showError("The gateway cannot be reached. Try again in a moment.");
+  }
+});
 
 async function logIn() {
   const body = JSON.stringify({ name: nameInput.value, password: passwordInput.value });

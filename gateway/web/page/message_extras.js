@@ -2,6 +2,7 @@
 
 import { el, icon, ICONS } from "./look.js";
 import { plainText } from "./markdown.js";
+import { showPicture } from "./viewer.js";
 
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const UNITS = ["bytes", "KB", "MB", "GB"];
@@ -33,9 +34,16 @@ export function drawFiles(files) {
 function drawFile({ id, name, type, size, alt }) {
   const href = `/files/${id}?name=${encodeURIComponent(name)}`;
   const picture = PICTURES.has(type);
-  const link = el("a", { href, download: name, class: picture ? "picture" : "file", title: `Save ${name}` });
-  if (picture) link.append(el("img", { src: href, alt: alt || name, loading: "lazy" }));
-  else {
+  const title = picture ? `Show ${name}` : `Save ${name}`;
+  const link = el("a", { href, download: name, class: picture ? "picture" : "file", title });
+  if (picture) {
+    link.append(el("img", { src: href, alt: alt || name, loading: "lazy" }));
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      showPicture(link);
+    });
+  } else {
     const words = el("span", { class: "file-name" }, name);
     link.append(icon(ICONS.file), words, el("span", { class: "file-size" }, sizeText(size)));
   }

@@ -3,6 +3,7 @@
 import { pieces, render, settledLength } from "./markdown.js";
 import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./message_extras.js";
 import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, lookKey, hueOf, sameDay, timeOf } from "./look.js";
+import { whyLink } from "./why.js";
 
 const TOGETHER_MS = 5 * 60_000;
 const FRAME_MS = 8;
@@ -28,7 +29,7 @@ export const KEYS = { r: "Reply", t: "Reply in thread", "+": "React", c: "Copy t
 
 export class MessageView {
   /** `actions` has `me()`, `marks()`, `thread(message)` (may be missing), `quote(message)`, `change(message)`,
-   * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, and for one that could not be sent
+   * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, `link(message)`, `newAfter()`, and for one that could not be sent
    * `editFailed(message)` and `discard(message)`. */
   constructor(message, actions) {
     this.message = message;
@@ -54,14 +55,15 @@ export class MessageView {
     this.author = el("span", { class: "author" }, name);
     this.author.style.setProperty("--hue", hueOf(key));
     this.time = el("time", { class: "time" });
+    const link = el("a", { class: "time-link", href: this.actions.link(this.message), tabindex: "-1" }, this.time);
     const tag = kind === "agent" ? el("span", { class: "tag" }, "agent") : null;
     this.edited = el("span", { class: "edited", hidden: true }, "edited");
     const addressee = to ? el("span", { class: "addressee" }, `to ${to}`) : null;
-    const by_line = el("div", { class: "by-line" }, this.author, tag, addressee, this.time);
+    const by_line = el("div", { class: "by-line" }, this.author, tag, addressee, link);
     this.sideTime = el("time", { class: "side-time", "aria-hidden": "true" });
     const margin = el("div", { class: "margin" }, avatar(name, kind, key), this.sideTime);
     const said = el("div", { class: "said" }, by_line, this.head, this.body, this.edited, this.foot);
-    const row = el("div", { class: "row", tabindex: "-1" }, margin, said);
+    const row = el("div", { class: "row", tabindex: "-1", role: "article", "aria-label": `Message from ${name}` }, margin, said);
     for (const near of ["pointerenter", "focusin"]) row.addEventListener(near, () => this.needTools());
     if (TOUCH.matches) seen.observe(row); // nobody comes near there before a touch
     return row;
@@ -79,7 +81,8 @@ export class MessageView {
     const react = this.tool("smile", "React", () => this.pick(react));
     const quote = this.tool("reply", "Reply", () => this.actions.quote(this.message));
     this.toolbar = el("div", { class: "tools", "aria-live": "off" }, react, quote);
-    this.toolbar.append(copy);
+    const why = whyLink(this.message);
+    this.toolbar.append(copy, ...(why ? [why] : []));
     if (this.message.kind === "person" && this.message.by === this.actions.me()) {
       const change = this.tool("edit", "Edit", () => this.actions.change(this.message));
       const remove = this.tool("bin", "Delete", () => this.actions.remove(this.message));
@@ -228,9 +231,19 @@ export class MessageView {
     }
   }
 
+  /** Draw a line above the first message that the person has not seen. */
+  markNew(previous) {
+    const after = this.actions.newAfter();
+    const { seq, by } = this.message;
+    const fresh = after !== null && seq > after && by !== this.actions.me() && previous?.seq <= after;
+    if (fresh && !this.newLine) this.day.after((this.newLine = el("div", { class: "new-line" }, el("span", {}, "New"))));
+    if (this.newLine) this.newLine.hidden = !fresh;
+  }
+
   /** Set the day above it, and whether it continues the same author's previous message. The message that an agent
    * answers is not repeated directly below itself. */
   follow(previous) {
+    this.markNew(previous);
     const date = new Date(this.message.at);
     const before = previous && new Date(previous.at);
     const newDay = !before || !sameDay(before, date);

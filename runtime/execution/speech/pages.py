@@ -32,6 +32,9 @@ from runtime.tape.people_state import PageState
 INTERRUPTED = " ⏹"
 """Closes an utterance that was broken off and will not be finished."""
 
+SPOKEN = "voice"
+"""The target of a page that is the voice note of another one."""
+
 MAX_UNFINISHED_PAGES = 8
 """A conversation with this many utterances on their way makes its agents wait."""
 
@@ -169,7 +172,9 @@ class Pages:
 
     def withdraw(self) -> None:
         """Show nothing more of agents that people have not begun to see; everything else is finished."""
-        for page in [page for page in self._journal.state.pages.values() if not page.opened and page.frame]:
+        for page in [
+            page for page in self._journal.state.pages.values() if not page.opened and (page.frame or page.to == SPOKEN)
+        ]:
             owed = page.status != "open"
             self._journal.note(PageClosed(page.id, page.text))
             self._texts.pop(page.id, None)
@@ -215,11 +220,16 @@ class Pages:
 
     def tell(self, text: str, place: Address | None = None) -> None:
         """Show people something that no playbook says: those of the session's own conversation, or of a place."""
+        self.notice(text, place)
+
+    def notice(self, text: str, place: Address | None = None, reply: str | None = None) -> str | None:
+        """The same as `tell`, perhaps under a message; the page, or None where nobody is told anything."""
         if self._quiet or self._journal.state.order is not None:
-            return  # a task tells its orderer how it ended, and nobody else
-        seq = self._journal.note(PageBegun("", "", "notice", place=place))
-        self._journal.note(PageFinished(str(seq), text))
-        self.show(self._journal.state.pages[str(seq)])
+            return None  # a task tells its orderer how it ended, and nobody else
+        page = str(self._journal.note(PageBegun("", "", "notice", reply=reply, place=place)))
+        self._journal.note(PageFinished(page, text))
+        self.show(self._journal.state.pages[page])
+        return page
 
     def said_by(self, agent: AgentId, to: str) -> PageState:
         """The page of an agent in another process, which speaks without a frame; to be finished or held at once."""

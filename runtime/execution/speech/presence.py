@@ -53,6 +53,16 @@ class Presence:
                 self._waits[agent] -= 1
                 self._show(agent)
 
+    @contextmanager
+    def listening(self, place: Address | None) -> Iterator[None]:
+        """Somebody's words are being written down: it shows where they were said."""
+        at, speaker = place or self._address, Speaker("", "Parley")
+        self._outbox.thinking(at, speaker, True)
+        try:
+            yield
+        finally:
+            self._outbox.thinking(at, speaker, False)
+
     def _show(self, agent: AgentId) -> None:
         known = self._journal.state.agents.get(agent)
         stack = self._work.get(agent, [])

@@ -9,6 +9,7 @@ from runtime.files.reading import TEXT_TYPE
 from runtime.files.worker.limits import Found, NotRead
 from runtime.files.worker.office import read_office
 from runtime.files.worker.pictures import read_picture
+from runtime.files.worker.sounds import measure
 from runtime.files.worker.texts import decoded, read_text
 
 _PICTURES: Final[Mapping[bytes, str]] = {
@@ -19,20 +20,9 @@ _PICTURES: Final[Mapping[bytes, str]] = {
     b"II*\0": "image/tiff",
     b"MM\0*": "image/tiff",
 }
-_OTHERS: Final[Mapping[bytes, str]] = {
-    b"OggS": "audio/ogg",
-    b"ID3": "audio/mpeg",
-    b"\xff\xfb": "audio/mpeg",
-    b"\xff\xf3": "audio/mpeg",
-    b"fLaC": "audio/flac",
-    b"\x1aE\xdf\xa3": "video/webm",
-}
-"""Sound and moving pictures, which are not read here."""
-
 _OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ARCHIVES: Final = (b"\x1f\x8b", b"7z\xbc\xaf\x27\x1c", b"Rar!", b"BZh", b"\xfd7zXZ\0", b"(\xb5/\xfd")
 _PROGRAMS: Final = (b"MZ", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
-_HEIF: Final = (b"heic", b"heix", b"hevc", b"mif1", b"msf1")
 _PDF_WITHIN: Final = 1024
 
 
@@ -49,9 +39,9 @@ def read_file(data: bytes, media_type: str, found: Found) -> str:
     elif data.startswith(b"PK\x03\x04"):
         kind = read_office(data, found)
     else:
-        kind = _sounding(data)
-        if kind is None:
-            kind = _text(data, media_type, found)
+        sound = measure(data)
+        kind = sound.media_type if sound is not None else _text(data, media_type, found)
+        found.seconds = None if sound is None else sound.seconds
     return kind
 
 
@@ -59,17 +49,6 @@ def _picture_type(data: bytes) -> str | None:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for mark, kind in _PICTURES.items() if data.startswith(mark)), None)
-
-
-def _sounding(data: bytes) -> str | None:
-    """The type of a sound or film; None for everything else. Raises NotRead for pictures of Apple's phones."""
-    if data[4:8] == b"ftyp":
-        if data[8:12] in _HEIF:
-            raise NotRead("heif")
-        return "audio/mp4" if data[8:12].startswith((b"M4A", b"M4B")) else "video/mp4"
-    if data[:4] == b"RIFF":
-        return "audio/wav" if data[8:12] == b"WAVE" else "video/x-msvideo"
-    return next((kind for mark, kind in _OTHERS.items() if data.startswith(mark)), None)
 
 
 def _text(data: bytes, media_type: str, found: Found) -> str:

@@ -23,11 +23,12 @@ class NotRead(Exception):
 
 @dataclass(slots=True)
 class Found:
-    """The parts of a file so far: (kind, data, page), and the remarks about it."""
+    """The parts of a file so far: (kind, data, page), the remarks about it, and how long a sound is."""
 
     limits: ReadLimits
     parts: list[tuple[str, bytes, int]] = field(default_factory=list)
     remarks: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    seconds: float | None = None
 
     def remark(self, key: str, **values: str | int) -> None:
         """Something to tell the person."""

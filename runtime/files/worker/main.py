@@ -1,8 +1,8 @@
 """The worker: reads one file from its input, writes what it is to its output, and ends.
 
     input    a head in JSON on one line {type, limits, jail}, then the file to the end
-    output   a head in JSON on one line {type, parts: [[kind, page, bytes]], remarks: [[key, values]], jailed}, then the
-             parts' data one after the other
+    output   a head in JSON on one line {type, parts: [[kind, page, bytes]], remarks: [[key, values]], seconds, jailed},
+             then the parts' data one after the other
 
 Before the file is looked at, the process gives up all files but its own code, the network, other processes, and all
 memory and time beyond its limits. What it dies of is no harm to anybody.
@@ -75,6 +75,7 @@ def _write(kind: str, found: Found, *, jailed: bool) -> None:
         "type": kind,
         "parts": [[part, page, len(data)] for part, data, page in found.parts],
         "remarks": found.remarks,
+        "seconds": found.seconds,
         "jailed": jailed,
     }
     out = sys.stdout.buffer

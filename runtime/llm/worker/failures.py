@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -105,3 +106,24 @@ def retry_after_s(headers: Mapping[str, Any]) -> float | None:
         return max(0.0, float(headers["retry-after"]))
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def words_of(said: str) -> str:
+    """What a server says of a failure, for people: the message in its JSON, else its first line."""
+    try:
+        found = json.loads(said)
+    except ValueError:
+        found = None
+    return words_in(found) or _first_line(said)
+
+
+def words_in(found: Any) -> str:
+    """The message in an error's JSON, in OpenAI's form and in others."""
+    error = found.get("error", found) if isinstance(found, dict) else None
+    text = (error.get("message") or error.get("detail") or "") if isinstance(error, dict) else error or ""
+    return _first_line(str(text))
+
+
+def _first_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[0][:500] if lines else ""

@@ -87,7 +87,11 @@ async def _serve(models: Sequence[ModelOptions]) -> None:
 
 
 def provider_of(options: ModelOptions) -> Provider:
-    """Our own reader for servers that speak OpenAI's protocol, litellm for all others."""
+    """Our own readers for voices and for servers that speak OpenAI's protocol, litellm for all others."""
+    if options.voice is not None:
+        from runtime.llm.worker.voice_server import VoiceServer  # noqa: PLC0415 - see below
+
+        return VoiceServer(options)
     if options.speaks_openai:
         from runtime.llm.worker.openai_server import OpenAIServerReader  # noqa: PLC0415 - one of the two is imported
 

@@ -103,11 +103,7 @@ class OpenAIServerReader:
     async def _failure(self, response: aiohttp.ClientResponse) -> tuple[str, LLMError]:
         """The server's text, and its meaning as an error."""
         said = (await response.content.read(_MAX_ERROR_BYTES)).decode(errors="replace")
-        try:
-            found = json.loads(said)
-        except ValueError:
-            found = None
-        text = _words(found) or _first_line(said) or f"status {response.status}"
+        text = failures.words_of(said) or f"status {response.status}"
         headers = {name.lower(): value for name, value in response.headers.items()}
         failed = failures.failure_of(response.status, text, self._options.name, headers, said)
         return said, failed
@@ -149,7 +145,7 @@ class OpenAIServerReader:
         if (told := chunk.get("error")) is not None:
             status = told.get("code") if isinstance(told, dict) else None
             raise failures.failure_of(
-                status, _words(chunk) or "it failed", self._options.name, {}, data.decode(errors="replace")
+                status, failures.words_in(chunk) or "it failed", self._options.name, {}, data.decode(errors="replace")
             )
         return chunk
 
@@ -174,15 +170,3 @@ async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         for line in lines:
             if line.startswith(b"data:"):
                 yield line[5:].strip()
-
-
-def _words(found: Any) -> str:
-    """The message in an error's JSON, in OpenAI's form and in others."""
-    error = found.get("error", found) if isinstance(found, dict) else None
-    text = (error.get("message") or error.get("detail") or "") if isinstance(error, dict) else error or ""
-    return _first_line(str(text))
-
-
-def _first_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[0][:500] if lines else ""

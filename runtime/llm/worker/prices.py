@@ -71,6 +71,14 @@ class ListedPrice:
         cost_usd += usage.output_tokens * self._usd("output_cost_per_token")
         return replace(usage, cost_usd=cost_usd, window_tokens=int(self._row.get("max_input_tokens") or 0))
 
+    def of_seconds(self, seconds: float) -> float:
+        """The price of writing down so much of a recording, in US dollars."""
+        return seconds * self._usd("input_cost_per_second")
+
+    def of_characters(self, count: int) -> float:
+        """The price of speaking so many characters, in US dollars."""
+        return count * self._usd("input_cost_per_character")
+
     @property
     def sees(self) -> bool | None:
         """Whether the model takes pictures; None for a model without a row."""

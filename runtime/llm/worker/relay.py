@@ -16,7 +16,15 @@ from anyio.streams.memory import MemoryObjectSendStream
 
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRefused, LLMUnavailable
-from runtime.llm.client import MAX_ANSWER_CHARS, CompletionRequest, KnowsSight, Provider, Usage
+from runtime.llm.client import (
+    MAX_ANSWER_CHARS,
+    MAX_SPEECH_CHARS,
+    SPEAK,
+    CompletionRequest,
+    KnowsSight,
+    Provider,
+    Usage,
+)
 from runtime.llm.frames import Frame, FrameReader, error_data, packed, request_from
 
 PAUSE_S = 0.02
@@ -84,14 +92,14 @@ class Relay:
     async def _read(self, request: CompletionRequest, pending: _Pending) -> dict[str, Any]:
         """Read the answer to its end; returns its failure."""
         model, provider = self._models[pending.model]
+        longest = MAX_SPEECH_CHARS if request.purpose == SPEAK else MAX_ANSWER_CHARS
         try:
             async with aclosing(provider.answer(request)) as parts:
                 async for part in parts:
                     pending.add(part)
-                    if pending.chars > MAX_ANSWER_CHARS:
+                    if pending.chars > longest:
                         raise LLMRefused(
-                            f"The answer of {model} is longer than {MAX_ANSWER_CHARS} characters and was "
-                            "left off there."
+                            f"The answer of {model} is longer than {longest} characters and was left off there."
                         )
         except LLMError as error:
             return {"error": self._without_secrets(error_data(error))}

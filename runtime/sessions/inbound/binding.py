@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.ids import PersonId, is_human_word, parse_agent_id, parse_meeting_id
 from runtime.core.message import attachment_from
 from runtime.language.syntax.humans import HumanSpec
-from runtime.sessions.inbound.received_files import REMARKS
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.people import FileReceived, PersonBound, PersonMet
 from runtime.tape.journal import Journal
@@ -19,6 +18,9 @@ from runtime.tape.people_state import PersonState
 
 Tell: TypeAlias = Callable[[str, Address | None], None]
 """Shows people a sentence, in the session's own conversation or in a place."""
+
+REMARKS: Final = "remarks"
+"""The key of an attachment's remarks in an event."""
 
 MAX_NAME_CHARS = 80
 """So much of a name is kept. Chosen: longer than people's names are, and short in a line of text."""

@@ -21,12 +21,13 @@ from runtime.tape.facts.agents import AgentRestarted
 from runtime.tape.facts.calls import QuestionAnswered, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted, FrameSteered
-from runtime.tape.facts.people import AsideAdded, MessageDeleted, MessageEdited, MessageHeard
+from runtime.tape.facts.people import AsideAdded, FeedbackGiven, MessageDeleted, MessageEdited, MessageHeard
 from runtime.tape.facts.session import ExchangeBegun, ExchangeJoined
 from runtime.tape.frame_state import takes
 from runtime.tape.journal import Journal
-from runtime.tape.people_state import QuestionState
-from runtime.tape.state import MeetingState, SessionState
+from runtime.tape.meeting_state import MeetingState
+from runtime.tape.people_state import QuestionState, SaidState, rated
+from runtime.tape.state import SessionState
 
 _MAX_PRESSES = 200
 """Presses that were answered with words and are remembered, so that pressing on is not."""
@@ -230,8 +231,23 @@ class EventHandler:
         agent = self._journal.state.agent(said.agent) if said is not None else None
         if said is None or agent is None:
             return
+        self._rate(event, said)
         quote = Quote(event.message_id or "", agent.klass, said.text)
         self._aside(self._message_of(event, agent.id, type=MessageType.REACTION, quote=quote), agent.id)
+
+    def _rate(self, event: InboxEvent, said: SaidState) -> None:
+        """Write down what the reaction says of the message, if that is something new."""
+        pid = event.message_id or ""
+        before = self._journal.state.ratings.get(rated(event.author, pid), "none")
+        match event.choice:
+            case "up" | "down" | "none":
+                rating = event.choice
+            case "not_up" | "not_down" if event.choice == f"not_{before}":
+                rating = "none"
+            case _:
+                return
+        if rating != before:
+            self._journal.note(FeedbackGiven(pid, event.author, rating, AgentId(said.agent), said.step, said.model))
 
     def _aside(self, message: Message, agent: AgentId) -> None:
         self._journal.note(AsideAdded(agent, message))

@@ -6,25 +6,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Final, Protocol
+from typing import Protocol
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment, attachment_from
 from runtime.execution.calls.describing import Describer
 from runtime.execution.prompt.with_files import FileContents
+from runtime.sessions.inbound.binding import REMARKS, Binding
+from runtime.sessions.inbound.spoken_words import SpokenWords
+from runtime.sessions.spoken_answers import SpokenAnswers
 from runtime.stores.inbox import InboxEvent
-
-REMARKS: Final = "remarks"
-"""The key of an attachment's remarks in an event."""
+from runtime.voice.listener import Sound
 
 
 @dataclass(frozen=True, slots=True)
 class TakenFile:
-    """A file as a session knows it, and what its sender is told about it."""
+    """A file as a session knows it, and what its sender is told about it. `seconds` is the length of a sound, by what
+    its container says."""
 
     file: Attachment
     remarks: tuple[str, ...] = ()
+    seconds: float | None = None
 
 
 class FileIntake(FileContents, Protocol):
@@ -38,19 +41,43 @@ class FileIntake(FileContents, Protocol):
 class ReceivedFiles:
     """The files of one session's events."""
 
-    def __init__(self, session: SessionId, intake: FileIntake | None, describer: Describer) -> None:
+    def __init__(
+        self,
+        session: SessionId,
+        intake: FileIntake | None,
+        describer: Describer,
+        binding: Binding,
+        spoken_words: SpokenWords,
+        spoken_answers: SpokenAnswers,
+    ) -> None:
         self._session = session
         self._intake = intake
         self._describer = describer
+        self._binding = binding
+        self._spoken_words = spoken_words
+        self._spoken_answers = spoken_answers
 
     async def of(self, event: InboxEvent) -> InboxEvent:
-        """The event with its files in our store, read. Raises StorageError; then the event is taken again."""
+        """The event with its files in our store, read, and with the words of its recordings.
+
+        Raises StorageError; then the event is taken again.
+        """
+        await self._spoken_answers.learn(event)
         if self._intake is None or not event.attachments:
             return event
         files = [attachment_from(file) for file in event.attachments]
         taken = await self._intake.take(event.address, files, event.id)
         payer, known = (self._session, event.address, event.person_id), []
+        heard = await self._spoken_words.of(
+            event, [Sound(one.file, file.media_type, one.seconds) for file, one in zip(files, taken, strict=True)]
+        )
         for one in taken:
             file = await self._describer.described(one.file, self._intake, payer)
             known.append({**asdict(file), REMARKS: one.remarks})
-        return replace(event, attachments=tuple(known))
+        return replace(heard, attachments=tuple(known))
+
+    def note(self, event: InboxEvent) -> InboxEvent:
+        """Write down who did what `of` returned, and what came with it; the event as what it is to agents."""
+        self._binding.meet(event)
+        self._spoken_answers.note(event)
+        return self._spoken_words.note(event)

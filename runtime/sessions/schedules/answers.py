@@ -1,4 +1,4 @@
-"""The answers to /schedule: a schedule is made, the list, one is removed, the time zone."""
+"""The answers to /schedule: a schedule is made, the list, one is removed or paused, the time zone."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from runtime.stores.inbox import InboxEvent
 from runtime.stores.schedules import KeptSchedule
 
 _NUMBER_CHARS = 9
+_PAUSES = frozenset({"pause", "resume"})
 _TOO_OFTEN = re.compile(r"(every|each)\s+(\S+\s+)?seconds?\b", re.IGNORECASE)
 
 
@@ -33,6 +34,8 @@ class ScheduleAnswers:
             return await self._list(asked, texts)
         if word.lower() == "remove":
             return await self._remove(asked, rest.strip(), texts)
+        if word.lower() in _PAUSES:
+            return await self._pause(asked, rest.strip(), texts, paused=word.lower() == "pause")
         if word.lower() == "zone":
             return await self._zone(asked, rest.strip(), texts)
         return await self._add(asked, texts)
@@ -60,16 +63,31 @@ class ScheduleAnswers:
         zone, found = await self._schedules.zone(asked.address), await self._schedules.all(asked.address)
         if not found:
             return texts("schedules.none", zone=zone.key)
-        lines = [_line(kept, wanted, zone, texts) for kept, wanted in found]
+        lines = [
+            _line(kept, wanted, zone, texts, paused=await self._schedules.is_paused(kept)) for kept, wanted in found
+        ]
         return "\n".join([texts("schedules.begins", zone=zone.key), *lines])
 
     async def _remove(self, asked: InboxEvent, which: str, texts: Texts) -> str:
-        number = which.removeprefix("#")
-        if not number.isdecimal() or len(number) > _NUMBER_CHARS:
-            return texts("schedules.which")
-        if not await self._schedules.remove(asked.address, int(number)):
-            return texts("schedules.unknown", number=int(number))
-        return texts("schedules.removed", number=int(number))
+        number = _number(which)
+        if number is None:
+            return texts("schedules.which", word="remove")
+        if not await self._schedules.remove(asked.address, number):
+            return texts("schedules.unknown", number=number)
+        return texts("schedules.removed", number=number)
+
+    async def _pause(self, asked: InboxEvent, which: str, texts: Texts, *, paused: bool) -> str:
+        number = _number(which)
+        if number is None:
+            return texts("schedules.which", word="pause" if paused else "resume")
+        kept = await self._schedules.pause(asked.address, number, paused=paused)
+        if kept is None:
+            return texts("schedules.unknown", number=number)
+        if paused:
+            return texts("schedules.paused", number=number)
+        zone = await self._schedules.zone(asked.address)
+        next_at = datetime.fromtimestamp(kept.due_s, UTC)
+        return texts("schedules.resumed", number=number, next=_shown(next_at, zone), zone=zone.key)
 
     async def _zone(self, asked: InboxEvent, name: str, texts: Texts) -> str:
         if not name:
@@ -87,7 +105,13 @@ def changes_zone(asked: InboxEvent) -> bool:
     return asked.text.strip().lower().startswith("zone ")
 
 
-def _line(kept: KeptSchedule, wanted: Wanted | None, zone: ZoneInfo, texts: Texts) -> str:
+def _number(which: str) -> int | None:
+    """The number of a schedule as people write it."""
+    number = which.removeprefix("#")
+    return int(number) if number.isdecimal() and len(number) <= _NUMBER_CHARS else None
+
+
+def _line(kept: KeptSchedule, wanted: Wanted | None, zone: ZoneInfo, texts: Texts, *, paused: bool) -> str:
     due, who = _shown(datetime.fromtimestamp(kept.due_s, UTC), zone), kept.event.person_name
     if wanted is None:
         return texts("schedules.line_locked", number=kept.number)
@@ -96,7 +120,7 @@ def _line(kept: KeptSchedule, wanted: Wanted | None, zone: ZoneInfo, texts: Text
         number=kept.number,
         when=wanted.when,
         text=words_within(wanted.text),
-        next=due,
+        next=texts("schedules.not_until_resumed") if paused else texts("schedules.next", at=due),
         name=who,
     )
 

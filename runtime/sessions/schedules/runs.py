@@ -16,7 +16,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.schedule_runs import RunOf, RunStatus, RunStore, ScheduleRun, run_of
+from runtime.stores.schedule_runs import RunOf, RunStatus, RunStore, ScheduleRun, kept_key, run_of
 
 MISSED_AFTER_S = 60.0
 """A time for which nothing ran for longer than this was missed."""
@@ -86,6 +86,14 @@ class Runs:
             if any(now_s - run.at_s < AT_WORK_AT_MOST_S for run in others):
                 return "overlap"
         return ""
+
+    async def pause(self, event: InboxEvent, *, paused: bool) -> None:
+        """Have the schedule that is kept as this event skip its times, or no longer."""
+        await self._store.pause(kept_key(event), paused=paused)
+
+    async def is_paused(self, event: InboxEvent) -> bool:
+        """Whether the schedule that is kept as this event skips its times."""
+        return await self._store.is_paused(kept_key(event))
 
     async def begun(self, run: str, address: Address, session: SessionId) -> None:
         """A session has taken the event of a run."""

@@ -103,7 +103,20 @@ class Schedules:
 
     async def remove(self, conversation: Address, number: int) -> bool:
         """Forget a schedule; False when there is none of that number."""
+        await self.pause(conversation, number, paused=False)
         return await self._store.remove(self._lease(conversation), conversation, number)
+
+    async def pause(self, conversation: Address, number: int, *, paused: bool) -> KeptSchedule | None:
+        """Have a schedule skip its times, or no longer; None when there is none of that number."""
+        self._lease(conversation)
+        found = next((kept for kept in await self._store.all(conversation) if kept.number == number), None)
+        if found is not None and self._runs is not None:
+            await self._runs.pause(found.event, paused=paused)
+        return found
+
+    async def is_paused(self, kept: KeptSchedule) -> bool:
+        """Whether a schedule skips its times."""
+        return self._runs is not None and await self._runs.is_paused(kept.event)
 
     async def set_zone(self, conversation: Address, zone: ZoneInfo) -> None:
         """Set the time zone of a conversation: what is to come at "9" comes when it is 9 there."""

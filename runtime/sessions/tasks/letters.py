@@ -34,7 +34,8 @@ class _Letter:
 class Order(_Letter):
     """The order with number `number` of the session `orderer`, which is in the conversation `home`. People see the
     task's messages at `place`; both addresses are as `ADDRESS` writes them. All tasks that come of the task `root` may
-    use `tokens` and `dollars` together, 0 for any number."""
+    use `tokens` and `dollars` together, 0 for any number. `isolation` is what the order asks for, "" for that of the
+    settings."""
 
     number: int
     orderer: SessionId
@@ -48,6 +49,7 @@ class Order(_Letter):
     root: str = ""
     tokens: int = 0
     dollars: float = 0.0
+    isolation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

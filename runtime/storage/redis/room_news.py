@@ -1,4 +1,6 @@
-"""News about rooms among nodes: publish and subscribe on Redis. Implements `adapters.web.news.RoomNews`."""
+"""News among nodes, about rooms unless another channel is named: publish and subscribe on Redis. Implements
+`adapters.web.news.RoomNews`.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,19 @@ _QUIET_S = 20.0
 class RedisRoomNews:
     """A node listens to its own channel and to that of all."""
 
-    def __init__(self, connection: RedisConnection, node: str) -> None:
+    def __init__(self, connection: RedisConnection, node: str, channel: str = _CHANNEL) -> None:
         self.node = node
+        self._channel = channel
         self._connection = connection
 
     async def tell(self, text: str, /, *, to: str | None = None) -> None:
-        await self._connection.ask("PUBLISH", _CHANNEL if to is None else f"{_CHANNEL}:{to}", text)
+        await self._connection.ask("PUBLISH", self._channel if to is None else f"{self._channel}:{to}", text)
 
     async def listen(
         self, on_open: Callable[[], Awaitable[None]], on_news: Callable[[str], Awaitable[None]], /
     ) -> None:
         while True:
-            heard = await self._connection.subscribed(_CHANNEL, f"{_CHANNEL}:{self.node}")
+            heard = await self._connection.subscribed(self._channel, f"{self._channel}:{self.node}")
             try:
                 await on_open()
                 while True:

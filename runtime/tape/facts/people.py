@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import FilePart, Message
@@ -69,6 +71,19 @@ class MessageDeleted(Content):
     agent: AgentId = key("agent")
     message: str = key("message")
     platform_id: str = key("pid")
+
+
+@fact("feedback", session=True)
+class FeedbackGiven(Content):
+    """A person rated what an agent said, in place of their earlier rating of it, or took that back: "none". `step` is
+    the place in the program that said it, `model` the one that answered last by then."""
+
+    platform_id: str = key("pid")
+    person: PersonId = key("person")
+    rating: Literal["up", "down", "none"] = key("rating")
+    agent: AgentId = key("agent")
+    step: str = key("step")
+    model: str = key("model", default="")
 
 
 @fact("aside")

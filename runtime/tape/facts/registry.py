@@ -17,6 +17,7 @@ from runtime.tape.facts import (  # noqa: F401 - their kinds
     schedules,
     session,
     tasks,
+    voice,
 )
 from runtime.tape.facts.content import KINDS as KINDS
 from runtime.tape.facts.content import Content, Kind

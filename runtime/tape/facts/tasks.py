@@ -99,7 +99,8 @@ class AnswerMeant(Content):
 @fact("order", session=True)
 class OrderTaken(Content):
     """The session is a task: number `number` of the session `orderer`, which ordered a playbook of a class. `root` is
-    the first task of those that led to it, which may use `tokens` and `dollars` together."""
+    the first task of those that led to it, which may use `tokens` and `dollars` together. `isolation` is what the order
+    asks for."""
 
     number: int = key("number")
     orderer: SessionId = key("orderer")
@@ -112,6 +113,7 @@ class OrderTaken(Content):
     root: str = key("root", default="")
     tokens: int = key("tokens", default=0)
     dollars: float = key("dollars", default=0.0)
+    isolation: str = key("isolation", default="")
 
 
 @fact("order_begun", session=True)

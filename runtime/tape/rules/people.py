@@ -23,6 +23,7 @@ from runtime.tape.facts.pages import (
 )
 from runtime.tape.facts.people import (
     AsideAdded,
+    FeedbackGiven,
     FileReceived,
     MessageDeleted,
     MessageEdited,
@@ -38,6 +39,7 @@ from runtime.tape.people_state import (
     PageState,
     PersonState,
     SaidState,
+    rated,
 )
 from runtime.tape.rules.registry import rule
 from runtime.tape.state import SessionState
@@ -107,6 +109,11 @@ def _recalled(state: SessionState, _: int, fact: MessageDeleted) -> None:
         meeting.history = [message for message in meeting.history if message.id != fact.message]
 
 
+@rule(FeedbackGiven)
+def _rated(state: SessionState, _: int, fact: FeedbackGiven) -> None:
+    _remember(state.ratings, rated(fact.person, fact.platform_id), fact.rating)
+
+
 @rule(AsideAdded)
 def _aside(state: SessionState, _: int, fact: AsideAdded) -> None:
     asides = state.agents[fact.agent].asides
@@ -119,6 +126,10 @@ def _page(state: SessionState, seq: int, fact: PageBegun) -> None:
     page = PageState(str(seq), fact.frame, fact.agent, fact.to, file=fact.file)
     page.reply_to, page.choices = fact.reply, [list(choice) for choice in fact.choices]
     page.place = fact.place
+    frame = state.frames.get(fact.frame)
+    if frame is not None:
+        page.step = f"{state.name_of(fact.agent)}.{frame.playbook} {frame.at or frame.step or ''}".rstrip()
+        page.model = "" if frame.version.startswith("python") else state.answered_by.get("execute", "")
     state.pages[page.id] = page
     agent = state.agent(page.agent)
     if agent is not None and page.reply_to is not None:
@@ -145,7 +156,9 @@ def _sent(state: SessionState, _: int, fact: PartSent) -> None:
     if page is not None:
         page.parts[fact.part] = fact.platform_id
         text = page.text or page.opened.get(fact.part, "")
-        _remember(state.said, fact.platform_id, SaidState(page.agent, text[:MAX_QUOTED_CHARS]))
+        _remember(state.said, fact.platform_id, SaidState(page.agent, text[:MAX_QUOTED_CHARS], page.step, page.model))
+    if fact.page in state.voices.heard:
+        state.voices.heard[fact.page].parts.append(fact.platform_id)
     if fact.page in state.closed:
         state.closed[fact.page].parts[fact.part] = fact.platform_id
     for question in state.questions.values():

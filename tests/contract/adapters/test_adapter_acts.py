@@ -94,13 +94,14 @@ async def test_our_mark_is_put_on_a_message_replaced_and_taken_away(stand: Stand
 
 
 @needs("marks")
-async def test_a_persons_mark_on_our_message_is_told(stand: Stand) -> None:
+async def test_a_persons_thumb_on_our_message_is_told_and_rates_it(stand: Stand) -> None:
     async with stand.listening() as inbound:
         message = await stand.adapter.send(stand.private, "done", speaker=WRITER, nonce="p1.0", final=True)
         await stand.mark(stand.private, message)
         item = await the(inbound, "reaction")
     assert (item.message_id, item.address) == (message, stand.private)
     assert item.text
+    assert item.rating == "up"
 
 
 @needs("edits told")

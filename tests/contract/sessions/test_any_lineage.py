@@ -21,11 +21,11 @@ from runtime.storage.redis.sessions.fact_form import LARGE_BYTES
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import shard_of
-from runtime.stores.sessions import Commit, Lease, LeaseStore, SessionRecord
+from runtime.stores.sessions import Commit, Lease, LeaseStore, SessionRecord, SessionStore
 from runtime.tape.snapshot import Snapshot
-from runtime.tape.tape import ANCHORS, Branch, Fact, agent_tape, session_tape
+from runtime.tape.tape import ANCHORS, Branch, Fact, TapeReader, agent_tape, session_tape
 from tests.contract.conftest import Stores
-from tests.contract.sessions.test_tape_service import Tapes, reader_of
+from tests.contract.sessions.test_tape_service import reader_of
 from tests.contract.storage_samples import T0, shard_lease
 
 pytestmark = pytest.mark.anyio
@@ -58,7 +58,8 @@ class Life:
     """Does anything to sessions, and knows what they must be then."""
 
     rng: random.Random
-    tapes: Tapes
+    tapes: SessionStore
+    readers: TapeReader
     catalog: SessionCatalog
     leases: LeaseStore
     known: dict[SessionId, Known] = field(default_factory=dict)
@@ -184,11 +185,11 @@ class Life:
             assert [fact async for fact in self.tapes.read_session(session)] == list(expected)
             part = [fact async for fact in self.tapes.read_session(session, after=after, until=until)]
             assert part == list(expected[after:until])
-            back = [fact async for fact in self.tapes.read_back(session, before=until + 1)]
+            back = [fact async for fact in self.readers.read_back(session, before=until + 1)]
             assert back == list(expected[:until][::-1])
             for kind in sorted(ANCHORS & set(KINDS)):
                 before = [seq for seq, told in enumerate(known.facts[:until], start=1) if told[0] == kind]
-                assert await self.tapes.last_anchor(session, kind, until=until) == (before[-1] if before else None)
+                assert await self.readers.last_anchor(session, kind, until=until) == (before[-1] if before else None)
             snapshot = await self.tapes.snapshot(session, "v")
             assert snapshot is None or snapshot.seq <= len(known.facts)
             assert known.kept == 0 or snapshot is not None
@@ -223,7 +224,7 @@ async def live(life: Life, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 async def test_every_session_has_its_facts_whatever_becomes_of_the_others(stores: Stores, seed: int) -> None:
-    await live(Life(random.Random(seed), reader_of(stores), stores.catalog, stores.leases), seed)
+    await live(Life(random.Random(seed), stores.sessions, reader_of(stores), stores.catalog, stores.leases), seed)
 
 
 @pytest.fixture
@@ -239,6 +240,6 @@ async def test_when_all_sessions_are_gone_nothing_of_them_is_left(
 ) -> None:
     async with open_connection(valkey_socket, patience_s=20) as connection:
         store, catalog = RedisSessionStore(connection), RedisSessionCatalog(connection)
-        await live(Life(random.Random(seed), store, catalog, RedisLeaseStore(connection)), seed)
+        await live(Life(random.Random(seed), store, store, catalog, RedisLeaseStore(connection)), seed)
     kept = {key.partition(":lease")[1] or key.partition("}:")[2].partition(":")[0] async for key in client.scan_iter()}
     assert kept <= {":lease", "news", "sessions-known"}, sorted(kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock, SystemClock
+from tests.fakes.records import MemoryRecords
 from tests.fakes.slack.conversations import TEAM
 from tests.fakes.slack.people import CHANNEL, DIRECT
 from tests.fakes.slack.platform import APP_TOKEN, BOT_TOKEN
@@ -16,10 +17,15 @@ BOT = "<@U0BOT>"
 
 
 def new_adapter(
-    options: SlackOptions, *, bot_token: str = BOT_TOKEN, app_token: str = APP_TOKEN, clock: Clock | None = None
+    options: SlackOptions,
+    *,
+    bot_token: str = BOT_TOKEN,
+    app_token: str = APP_TOKEN,
+    clock: Clock | None = None,
+    marks: MemoryRecords | None = None,
 ) -> SlackAdapter:
     keys = SlackKeys(bot_token=bot_token, app_token=app_token)
-    return SlackAdapter(keys, clock=clock or SystemClock(), options=options)
+    return SlackAdapter(keys, clock=clock or SystemClock(), marks=marks or MemoryRecords(), options=options)
 
 
 def thread(root: str) -> Address:

@@ -16,6 +16,7 @@ from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from adapters.slack.inbound import http_events
 from tests.contract.slack.speaking import ADA
 from tests.fakes.clock import FakeClock
+from tests.fakes.records import MemoryRecords
 from tests.fakes.slack import http as slack_http
 from tests.fakes.slack.people import DIRECT
 from tests.fakes.slack.platform import BOT_TOKEN, SIGNING_SECRET, SlackPlatform
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.anyio
 async def adapter(options: SlackOptions, platform: SlackPlatform, clock: FakeClock) -> AsyncIterator[SlackAdapter]:
     """An adapter that Slack reaches by HTTP."""
     keys = SlackKeys(bot_token=BOT_TOKEN, signing_secret=SIGNING_SECRET)
-    async with aclosing(SlackAdapter(keys, clock=clock, options=options)) as made:
+    async with aclosing(SlackAdapter(keys, clock=clock, marks=MemoryRecords(), options=options)) as made:
 
         async def send(headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
             answer = await made.receive(HttpRequest("POST", "/events", {}, headers, body))
@@ -151,11 +152,12 @@ async def test_repeated_event_that_is_safe_already_is_answered_at_once(
 ) -> None:
     async with adapter.connect() as inbound:
         platform.say("once", channel=DIRECT)
-        first = await anext(inbound)
+        await anext(inbound)
+        [first] = platform.events.events
         platform.say("twice", channel=DIRECT)
         await anext(inbound)
-        platform.events.again(first.event_id)
-        event = platform.events.events[first.event_id]
+        platform.events.again(first)
+        event = platform.events.events[first]
         await platform.until(lambda: len(event.acknowledged) == 2)
         platform.say("thrice", channel=DIRECT)
         assert (await anext(inbound)).text == "thrice"

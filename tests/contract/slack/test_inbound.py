@@ -17,6 +17,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import AuthFailed, NotDelivered
 from tests.contract.slack.speaking import ADA, BOT, US, new_adapter, send, thread
 from tests.fakes.clock import FakeClock, HastyClock
+from tests.fakes.records import MemoryRecords
 from tests.fakes.slack.conversations import TEAM
 from tests.fakes.slack.people import DIRECT, FRIEND, PERSON
 from tests.fakes.slack.platform import FaultKind, SlackPlatform
@@ -170,19 +171,24 @@ async def test_event_that_slack_repeats_after_the_acknowledgement_is_acknowledge
 ) -> None:
     platform.say("once", channel=DIRECT)
     async with adapter.connect() as inbound:
-        first = await anext(inbound)
+        await anext(inbound)
+        [first] = platform.events.events
         platform.say("twice", channel=DIRECT)
         await anext(inbound)
-        platform.events.again(first.event_id)
-        event = platform.events.events[first.event_id]
+        platform.events.again(first)
+        event = platform.events.events[first]
         await platform.until(lambda: len(event.acknowledged) == 2)
         platform.say("thrice", channel=DIRECT)
         assert (await anext(inbound)).text == "thrice"
 
 
-async def test_event_id_is_slacks_own(adapter: SlackAdapter, platform: SlackPlatform) -> None:
-    platform.say("hi", channel=DIRECT)
+async def test_event_id_of_a_message_is_the_messages_and_of_anything_else_slacks_own(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    said = platform.say("hi", channel=DIRECT)
+    platform.react("eyes", said, channel=DIRECT)
     async with adapter.connect() as inbound:
+        assert (await anext(inbound)).event_id == f"message:{DIRECT}:{said}"
         assert (await anext(inbound)).event_id in platform.events.events
 
 
@@ -340,7 +346,7 @@ async def test_failure_of_the_consumer_comes_out_as_it_is(adapter: SlackAdapter)
 @pytest.mark.parametrize("tokens", [("secret", "xapp-1"), ("xoxb-1", "secret"), ("xapp-1", "xoxb-1")])
 async def test_something_that_is_no_token_is_refused_at_once(tokens: tuple[str, str]) -> None:
     with pytest.raises(AuthFailed, match="does not look like"):
-        SlackAdapter(SlackKeys(*tokens), clock=SystemClock())
+        SlackAdapter(SlackKeys(*tokens), clock=SystemClock(), marks=MemoryRecords())
 
 
 async def test_check_names_the_bot_and_its_workspace(adapter: SlackAdapter) -> None:

@@ -17,6 +17,7 @@ from runtime.core.address import Address, Speaker
 from tests.contract.slack.speaking import thread
 from tests.contract.stands.stand import COMMANDS
 from tests.fakes.clock import FakeClock
+from tests.fakes.records import MemoryRecords
 from tests.fakes.slack.people import CHANNEL
 from tests.fakes.slack.platform import APP_TOKEN, BOT_TOKEN, SlackPlatform
 from tests.fakes.slack.server import serving
@@ -120,7 +121,7 @@ def platform(anyio_backend: str, clock: FakeClock) -> SlackPlatform:
 async def stage(platform: SlackPlatform, clock: FakeClock) -> AsyncIterator[Stage]:
     async with serving(platform) as address:
         options = SlackOptions(base_url=f"{address}/api/", commands={name: name for name in COMMANDS})
-        made = WatchedAdapter(SlackKeys(BOT_TOKEN, APP_TOKEN), clock=clock, options=options)
+        made = WatchedAdapter(SlackKeys(BOT_TOKEN, APP_TOKEN), clock=clock, marks=MemoryRecords(), options=options)
         async with aclosing(made) as adapter, anyio.create_task_group() as tasks:
             yield Stage(adapter, platform, clock, tasks)
             tasks.cancel_scope.cancel()

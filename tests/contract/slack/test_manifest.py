@@ -18,7 +18,7 @@ from runtime.core.message import Choice
 from runtime.core.texts import english
 from tests.contract.slack.speaking import HOST, send, thread
 from tests.fakes.slack.people import CHANNEL, DIRECT
-from tests.fakes.slack.platform import NEEDS, SlackPlatform
+from tests.fakes.slack.platform import NEEDS, SCOPE_OF_KIND, SlackPlatform
 from tests.fakes.slack.surfaces import refusals
 
 HEARD_BY = {
@@ -28,6 +28,8 @@ HEARD_BY = {
     "mpim:history": "message.mpim",
 }
 """Scopes that are for hearing, not for calling: what they let us hear."""
+LISTING = set(SCOPE_OF_KIND.values())
+"""Scopes of the one call that lists conversations when the adapter connects."""
 
 
 def _printed(*arguments: str) -> Any:
@@ -71,7 +73,7 @@ async def test_scopes_are_those_of_the_calls_and_events_that_happen(
     called = {call.method for call in platform.calls}
     used = {NEEDS[method] for method in called if method in NEEDS}
     assert [call for call in platform.calls if call.status != 200] == []
-    assert used | {"chat:write.customize", "reactions:read"} | set(HEARD_BY) == set(SCOPES)
+    assert used | {"chat:write.customize", "reactions:read"} | set(HEARD_BY) | LISTING == set(SCOPES)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--url", "https://chat.example.org", "--several")])

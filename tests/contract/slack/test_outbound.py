@@ -232,7 +232,7 @@ async def test_message_is_posted_where_looking_is_not_allowed(adapter: SlackAdap
 async def test_refusal_of_a_post_has_its_meaning(
     adapter: SlackAdapter, platform: SlackPlatform, error: str, kind: type[AdapterError]
 ) -> None:
-    platform.fail("chat.postMessage", "refuse", error=error)
+    platform.fail("chat.postMessage", "refuse", error=error, times=2)  # with thumbs and without them
     with pytest.raises(kind, match=error) as refusal:
         await send(adapter, "hi")
     assert isinstance(refusal.value, MissingScope) or type(refusal.value) is kind

@@ -41,7 +41,7 @@ async def adapter(
     platform.tokens.clear()
     platform.bot_token = "xoxb-none"
     keys = SlackKeys(app_token=APP_TOKEN, app=AppKeys(CLIENT_ID, CLIENT_SECRET), installations=records)
-    async with aclosing(SlackAdapter(keys, clock=clock, options=options)) as made:
+    async with aclosing(SlackAdapter(keys, clock=clock, marks=MemoryRecords(), options=options)) as made:
         yield made
 
 
@@ -94,7 +94,7 @@ async def test_installation_outlives_the_process(
 ) -> None:
     await _install(adapter, platform, OTHER_TEAM, OTHER_TOKEN)
     keys = SlackKeys(app_token=APP_TOKEN, app=AppKeys(CLIENT_ID, CLIENT_SECRET), installations=records)
-    async with aclosing(SlackAdapter(keys, clock=clock, options=options)) as restarted:
+    async with aclosing(SlackAdapter(keys, clock=clock, marks=MemoryRecords(), options=options)) as restarted:
         await send(restarted, "still here", to=EVE)
     assert len(platform.messages("D0EVE")) == 1
 
@@ -127,7 +127,7 @@ async def test_new_token_of_a_workspace_is_found_when_the_old_one_is_refused(
     await send(adapter, "hi", to=EVE)
     platform.tokens.clear()
     keys = SlackKeys(app_token=APP_TOKEN, app=AppKeys(CLIENT_ID, CLIENT_SECRET), installations=records)
-    async with aclosing(SlackAdapter(keys, clock=clock, options=options)) as other_node:
+    async with aclosing(SlackAdapter(keys, clock=clock, marks=MemoryRecords(), options=options)) as other_node:
         await _install(other_node, platform, OTHER_TEAM, "xoxb-2-new")
     with pytest.raises(RateLimited):
         await send(adapter, "again", to=EVE, nonce="again")

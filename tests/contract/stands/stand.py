@@ -107,7 +107,7 @@ class Stand(Protocol):
         ...
 
     async def mark(self, to: Address, message: str) -> None:
-        """Ada puts a mark on a message."""
+        """Ada puts a thumb up on a message."""
         ...
 
     async def marks_on(self, to: Address, message: str) -> int:

@@ -3,52 +3,30 @@
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import anyio
-import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
-from gateway.clients import bus as bus_module
 from gateway.console.door import ASKS, COOKIE
 from gateway.console.logins import LASTS_S, MAX_LOGINS, Logins
+from gateway.tapes import service as tapes_module
 from gateway.web.forms import LOGINS
 from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.tape import Fact, session_tape
-from runtime.tape.view import HUMAN_MESSAGE
-from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, T0, beginning, shard_lease
+from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, T0, shard_lease
+from tests.contract.web.console_answers import said, told_of
 from tests.fakes.clock import FakeClock
-from tests.fakes.console import PASSWORDS, ConsoleWorld, console
+from tests.fakes.console import PASSWORDS, console
 from tests.fakes.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 
-OPENAPI = json.loads((Path(bus_module.__file__).parent / "openapi.json").read_text())
-
-
-async def told_of(world: ConsoleWorld, http: httpx.AsyncClient, path: str, **query: Any) -> Any:
-    """What the bus answers, which is as its document describes it."""
-    answer = await http.get(f"/bus/v1{path}", params=query)
-    assert answer.status_code == 200, answer.text
-    wild = re.sub(r"^/sessions/[^/]+", "/sessions/{session}", path)
-    schema = OPENAPI["paths"][wild]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
-    Draft202012Validator({**schema, "components": OPENAPI["components"]}).validate(answer.json())
-    return answer.json()
-
-
-async def said(world: ConsoleWorld, text: str = "a secret") -> None:
-    """A session in which a person has said something."""
-    lease = await shard_lease(world.leases)
-    heard = MessageHeard("in.1", AgentId("1000"), PersonId("web:1"), "Ada", True, text)
-    fact = Fact(session_tape(SESSION), 1, heard.kind, T0, heard.data())
-    await world.sessions.commit(replace(beginning(lease), facts=(fact,), events=((1, HUMAN_MESSAGE),)))
+TAPES = json.loads(tapes_module.DOCUMENT.read_text())
 
 
 async def test_who_knows_the_password_gets_a_cookie_that_no_script_and_no_other_site_can_use(
@@ -171,6 +149,21 @@ async def test_log_ins_are_bounded_and_the_oldest_goes_first() -> None:
     assert await logins.find(made[0]) is None
     assert await logins.find(made[1]) is not None
     assert len(await records.all()) == MAX_LOGINS
+
+
+async def test_the_strip_is_for_all_and_the_state_for_owners(valkey_socket: Path) -> None:
+    async with console(valkey_socket) as world:
+        await said(world)
+        async with world.logged_in() as owner, world.logged_in("operator") as operator:
+            for http, kind, status in ((owner, "strip", 200), (owner, "state", 200), (operator, "strip", 200)):
+                answer = await http.get(f"/tape/v1/tapes/sessions.{SESSION}/{kind}")
+                assert answer.status_code == status
+                schema = TAPES["paths"][f"/tapes/{{tape}}/{kind}"]["get"]["responses"]["200"]["content"]
+                found = {**schema["application/json"]["schema"], "components": TAPES["components"]}
+                Draft202012Validator(found).validate(answer.json())
+                assert ("a secret" in answer.text) == (http is owner)
+            assert (await operator.get(f"/tape/v1/tapes/sessions.{SESSION}/state")).status_code == 403
+            assert (await owner.get("/tape/v1/tapes/sessions.nobody/strip")).status_code == 404
 
 
 async def test_the_status_has_what_waits_and_who_is_at_work(valkey_socket: Path) -> None:

@@ -33,10 +33,10 @@ def slack_settings(platform: SlackPlatform, address: str, **more: str) -> dict[s
 
 
 @asynccontextmanager
-async def listened_to(platform: SlackPlatform, directory: Path, program: Path) -> AsyncIterator[Gateway]:
-    """A gateway that hears what is said on Slack, as anybody may."""
+async def listened_to(platform: SlackPlatform, directory: Path, program: Path, **more: str) -> AsyncIterator[Gateway]:
+    """A gateway that hears what is said on Slack, as anybody may; `more` are further settings."""
     async with slack_server.serving(platform) as address:
-        environment = slack_settings(platform, address, PARLEY_SLACK__ACCESS="open")
+        environment = slack_settings(platform, address, PARLEY_SLACK__ACCESS="open", **more)
         async with gateway(directory, program, environment) as running:
             with anyio.fail_after(LIMIT_S):
                 await running.listens_to("slack")

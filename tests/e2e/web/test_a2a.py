@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -32,7 +33,9 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Struct, Value
 
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
+from tests.fakes.a2a_schema import validate, validate_rest, validate_result
 from tests.fakes.ports import free_port
+from tests.fakes.wire import Exchange, Tee
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
@@ -52,14 +55,54 @@ def settings(folder: Path, port: int, **more: str) -> dict[str, str]:
     }
 
 
+class Wire(httpx.AsyncHTTPTransport):
+    """Checks everything that comes against the protocol's definition. `seen` are the names of the messages."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._exchanges: list[Exchange] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await super().handle_async_request(request)
+        media_type = response.headers.get("content-type", "").partition(";")[0]
+        asked = await request.aread()
+        made = Exchange(request.method, request.url.path, asked, response.status_code, media_type)
+        self._exchanges.append(made)
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        response.stream = Kept(response.stream, made.pieces)
+        return response
+
+    def seen(self) -> set[str]:
+        return {name for one in self._exchanges for answer in one.answers for name in [_checked(one, answer)]}
+
+
+class Kept(Tee, httpx.AsyncByteStream):
+    """A body of httpx."""
+
+
+def _checked(one: Exchange, answer: Any) -> str:
+    if one.path.endswith("agent-card.json"):
+        validate("AgentCard", answer)
+        return "AgentCard"
+    if one.path.endswith("jsonrpc"):
+        return validate_result(json.loads(one.asked)["method"], answer)
+    return validate_rest(one.method, one.path, one.status, answer)
+
+
 @asynccontextmanager
-async def connected(port: int, binding: TransportProtocol, token: str = TOKEN) -> AsyncIterator[Client]:
-    """The official client, which finds its way by the agent card."""
-    headers = {"authorization": f"Bearer {token}"}
-    async with httpx.AsyncClient(headers=headers, timeout=60, trust_env=False) as http:
-        config = ClientConfig(httpx_client=http, supported_protocol_bindings=[binding.value])
+async def connected(
+    port: int, binding: TransportProtocol, seen: set[str] | None = None, *, streaming: bool = True
+) -> AsyncIterator[Client]:
+    """The official client, which finds its way by the agent card. `seen` gets the names of the messages that came."""
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    wire = Wire()
+    async with httpx.AsyncClient(headers=headers, timeout=60, trust_env=False, transport=wire) as http:
+        config = ClientConfig(httpx_client=http, supported_protocol_bindings=[binding.value], streaming=streaming)
         async with await ClientFactory(config).create_from_url(f"http://127.0.0.1:{port}") as client:
             yield client
+    names = wire.seen()
+    if seen is not None:
+        seen |= names
 
 
 def message(id_: str, skill: str = "", *, text: str = "", task: str = "", context: str = "", **data: Any) -> Message:
@@ -112,9 +155,9 @@ def refused(kind: type[Exception]) -> Iterator[None]:
 
 @pytest.mark.parametrize("binding", [TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON])
 async def test_skills_are_tasks_that_are_told_of_and_outlive_kills(tmp_path: Path, binding: TransportProtocol) -> None:
-    port = free_port()
+    port, came = free_port(), set[str]()
     async with gateway(tmp_path, PARCELS, settings(tmp_path, port)) as running:
-        async with connected(port, binding) as client:
+        async with connected(port, binding, came) as client:
             updates = await sent(client, message("1", "Bring", text="a box", times=2))
             assert shown(updates)[1:] == [
                 ("WORKING", "I fetch a box."),
@@ -129,7 +172,7 @@ async def test_skills_are_tasks_that_are_told_of_and_outlive_kills(tmp_path: Pat
             assert asking.status.state == ASKS
             idle = updates_task(await first(client, message("5", "Idle")))
         await again(running)
-        async with connected(port, binding) as client:
+        async with connected(port, binding, came) as client:
             repeated = await sent(client, message("3", "Bring", text="a tree"))
             assert repeated[0].task.id == slow.id
             done = await got(client, slow.id)
@@ -158,6 +201,7 @@ async def test_skills_are_tasks_that_are_told_of_and_outlive_kills(tmp_path: Pat
             assert (len(listed.tasks), listed.total_size, listed.next_page_token) == (2, 5, "2")
             garden = await client.list_tasks(ListTasksRequest(context_id="garden"))
             assert [task.id for task in garden.tasks] == [slow.id]
+    assert came == {"AgentCard", "StreamResponse", "Task", "ListTasksResponse", "error"}
 
 
 async def first(client: Client, wanted: Message) -> StreamResponse:

@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.e2e.browsing import LIMIT_MS, entered, say
-from tests.e2e.gateway_process import Gateway, gateway
+from tests.e2e.browsing import LIMIT_MS, entered, say, saying
+from tests.e2e.gateway_process import ROOT, Gateway, gateway
+from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.unit.gateway.observability.debugger.stand import ASKS, GUIDE, LETTERS, NAMED, PICKS
 
 pytestmark = pytest.mark.anyio
 
+BAKER = ROOT / "tests" / "e2e" / "programs" / "baker.pb"
 PASSWORD = "a-password-for-the-console"
 
 
@@ -51,3 +54,78 @@ async def test_owners_see_a_conversation_come_and_are_out_when_they_log_out(tmp_
         await page.get_by_role("button", name="Log out").click()
         await expect(page.get_by_label("Password of the console")).to_be_visible()
         await expect(page.get_by_role("option")).to_have_count(0)
+
+
+async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, browser: Browser) -> None:
+    (tmp_path / "letters.txt").write_text(LETTERS)
+    program = tmp_path / "guide.pb"
+    program.write_text(GUIDE)
+    async with OpenAIServer([Reply(one.text) for one in (ASKS, NAMED, PICKS)]) as model:
+        settings = {
+            "PARLEY_MODEL": "openai/test",
+            "PARLEY_MODEL_BASE_URL": model.base_url,
+            "PARLEY_MODEL_API_KEY": "key",
+            "PARLEY_COMPILER": "rules",
+        }
+        async with with_console(tmp_path, program, **settings) as running:
+            chat = await entered(browser, running.url, "Ada")
+            await say(chat, "hi")
+            await expect(saying(chat, "Who are you?")).to_be_visible()
+            await say(chat, "I am Ada")
+            await expect(saying(chat, "Oslo, 3")).to_be_visible()
+
+            page = await opened(browser, running, "#/sessions")
+            await page.get_by_role("option", name="web:lobby").click()
+            said = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Why?"))
+            await said.filter(has_text="Oslo, 3").get_by_role("button").click()
+            step = page.locator(".program [aria-current=step]")
+            await expect(step).to_contain_text('Say "{place}, {letters}"')
+            await expect(page.get_by_text("Host said: Oslo, 3")).to_be_visible()
+            await expect(page.locator("dl[aria-label=Variables]").first).to_contain_text("Oslo")
+            there = await page.context.new_page()  # the same browser: an owner who talks
+            await there.goto(running.url)
+            await there.get_by_label("Your name").fill("Grace")
+            await there.get_by_role("button", name="Start chatting").click()
+            answer = there.locator(".message.agent .row").filter(has_text="Oslo, 3")
+            await answer.focus()
+            why = answer.get_by_role("link", name="Why?")
+            await there.goto(f"{running.url}{await why.get_attribute('href')}")
+            await expect(there.locator(".program [aria-current=step]")).to_contain_text('Say "{place}, {letters}"')
+            await there.close()
+            await chat.locator(".message.agent .row").last.focus()
+            await expect(chat.get_by_role("link", name="Why?")).to_have_count(0)  # who is no owner
+
+            await page.get_by_role("slider", name="Moment").focus()
+            await page.keyboard.press("Home")
+            await expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", "fact 4: Host began as Host")
+            await page.get_by_role("button", name="Go to now").click()
+            await expect(page.get_by_text("Now, after fact")).to_be_visible()
+
+
+async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path, browser: Browser) -> None:
+    async with with_console(tmp_path, BAKER, PARLEY_CONSOLE__ACTS="true") as running:
+        chat = await entered(browser, running.url, "Ada")
+        await say(chat, "hi")
+        await expect(saying(chat, "I share a cake.")).to_be_visible()
+        await say(chat, "0")
+        await expect(chat.get_by_text("Divide failed")).to_be_visible()
+
+        page = await opened(browser, running)
+        await page.get_by_role("link", name="to decide").click()
+        await page.get_by_role("link", name="1: PlaybookError").click()
+        await expect(page.locator(".program [aria-current=step]")).to_contain_text("Set $share to 12 / $people")
+        await expect(page.locator(".causes .bad").first).to_contain_text("division by zero")
+        await expect(page.locator("dl[aria-label=Variables]")).to_contain_text("people")
+        await page.get_by_role("link", name="Decisions").click()
+        await page.get_by_role("button", name="Leave it report 1").click()
+        await expect(page.get_by_text("Nothing has failed that waits for a decision.")).to_be_visible()
+        await expect(page.get_by_role("status").filter(has_text="Leave it: done.")).to_be_visible()
+
+        await page.get_by_role("link", name="Sessions").click()
+        await page.get_by_role("option", name="web:lobby").click()
+        await page.get_by_role("button", name="Delete").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+        await page.get_by_role("button", name="Delete").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        await expect(page.get_by_text("There are no sessions yet.")).to_be_visible()
+        assert '"action": "DELETE"' in running.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,9 +13,11 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import RequestParamsMeta
+from mcp_types.methods import parse_server_notification, validate_server_result
 
 from tests.e2e.gateway_process import ROOT, Gateway, gateway
 from tests.fakes.ports import free_port
+from tests.fakes.wire import Exchange, Tee
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
@@ -33,15 +36,58 @@ def settings(folder: Path, port: int) -> dict[str, str]:
     }
 
 
+class Wire(httpx2.AsyncHTTPTransport):
+    """Keeps what passes, to be checked against the types that the SDK makes from the specification's schema."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.exchanges: list[Exchange] = []
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        media_type = response.headers.get("content-type", "").partition(";")[0]
+        asked = await request.aread()
+        made = Exchange(request.method, request.url.path, asked, response.status_code, media_type)
+        self.exchanges.append(made)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = Kept(response.stream, made.pieces)
+        return response
+
+    def methods(self, version: str) -> set[str]:
+        """The methods of all answers, each of which is as the specification of this version has it."""
+        found = set[str]()
+        for one in self.exchanges:
+            method = json.loads(one.asked)["method"] if one.asked else ""
+            for answer in one.answers:
+                assert answer["jsonrpc"] == "2.0"
+                if "method" in answer:
+                    parse_server_notification(answer["method"], version, answer.get("params"))
+                elif "result" in answer:
+                    validate_server_result(method, version, answer["result"])
+                else:
+                    assert set(answer["error"]) <= {"code", "message", "data"}
+                found.add(answer.get("method", method))
+        return found
+
+
+class Kept(Tee, httpx2.AsyncByteStream):
+    """A body of httpx2."""
+
+
 @asynccontextmanager
-async def connected(port: int, **headers: str) -> AsyncIterator[Client]:
-    """The official client, as a person's desktop has it."""
+async def connected(port: int, seen: set[str] | None = None, **headers: str) -> AsyncIterator[Client]:
+    """The official client, as a person's desktop has it. `seen` gets the methods of what came."""
     own = {"authorization": f"Bearer {TOKEN}", **headers}
     timeout = httpx2.Timeout(60, read=None)
-    async with httpx2.AsyncClient(headers=own, timeout=timeout, trust_env=False) as http:
+    wire = Wire()
+    async with httpx2.AsyncClient(headers=own, timeout=timeout, trust_env=False, transport=wire) as http:
         target = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)
         async with Client(target) as client:
             yield client
+            version = client.protocol_version
+    methods = wire.methods(version)
+    if seen is not None:
+        seen |= methods
 
 
 async def call(client: Client, tool: str, *, key: str | None = None, **arguments: Any) -> Any:
@@ -58,10 +104,10 @@ async def again(running: Gateway) -> None:
 
 
 async def test_playbooks_are_tools_and_a_task_outlives_a_kill(tmp_path: Path) -> None:
-    port = free_port()
+    port, seen = free_port(), set[str]()
     fetch = {"program": "errands", "agent": "Runner", "playbook": "Fetch"}
     async with gateway(tmp_path, ERRANDS, settings(tmp_path, port)) as running:
-        async with connected(port) as client:
+        async with connected(port, seen) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert {"start_task", "task_status", "task_result", "answer_task", "errands-Runner-Fetch"} <= tools.keys()
             assert tools["errands-Runner-Fetch"].description == "Takes a moment."
@@ -76,13 +122,20 @@ async def test_playbooks_are_tools_and_a_task_outlives_a_kill(tmp_path: Path) ->
                 "additionalProperties": False,
             }
             assert await call(client, "errands-Runner-Carry", what="a box", times=2) == {"result": "a box a box"}
+            heard: list[str | None] = []
+
+            async def hear(progress: float, total: float | None, message: str | None) -> None:
+                heard.append(message)
+
+            await client.call_tool("errands-Runner-Carry", {"what": "a box"}, progress_callback=hear)
+            assert [text for text in heard if not str(text).startswith("Task ")] == ["I carry a box."]
             assert await call(client, "errands-Runner-Break") == "it broke"
             assert "takes" in await call(client, "errands-Runner-Carry", which="a box")
             started = await call(client, "start_task", **fetch, key="nightly")
             assert await call(client, "start_task", **fetch, key="nightly") == {**started, "status": "working"}
             asked = await call(client, "start_task", **{**fetch, "playbook": "Choose"})
         await again(running)
-        async with connected(port) as client:
+        async with connected(port, seen) as client:
             task = started["task"]
             done = {"task": task, "status": "completed", "value": "fetched"}
             assert await call(client, "task_result", task=task, wait_s=60) == done
@@ -94,6 +147,7 @@ async def test_playbooks_are_tools_and_a_task_outlives_a_kill(tmp_path: Path) ->
             assert answered["status"] in ("working", "completed")
             assert (await call(client, "task_result", task=asked["task"], wait_s=60))["value"] == "right"
             assert await call(client, "task_status", task="nobodys") == "There is no such task for you."
+    assert seen == {"server/discover", "tools/list", "tools/call", "notifications/progress"}
 
 
 async def test_without_a_token_or_from_a_foreign_page_nothing_is_answered(tmp_path: Path) -> None:

@@ -271,7 +271,7 @@ async def test_mentions_are_completed_and_highlighted(browser: Browser) -> None:
         last = grace.locator(".message.agent").last
         await expect(last.locator(".mention")).to_have_text(["@Grace", "@Bob"])
         await expect(last.locator(".mention.mine")).to_have_text("@Grace")
-        await expect(last.locator("a")).to_have_count(0)
+        await expect(last.locator(".body a")).to_have_count(0)
 
 
 async def test_a_name_full_of_html_is_only_a_name(browser: Browser) -> None:

@@ -82,6 +82,9 @@ class Conversations:
         self.shortens_to: int | None = None
         self.loses_threads = False
         self._newest_us = 0
+        self.page_limit = 1000
+        self.unknown_blocks: set[str] = set()
+        """The types of blocks that this workspace does not have yet."""
 
     def open(self, channel: str, *, member: bool = True, team: str = TEAM) -> Channel:
         return self._channels.setdefault(channel, Channel(channel, member, team))
@@ -108,6 +111,7 @@ class Conversations:
         """chat.postMessage. Where the app may not choose names, they are passed over without a word."""
         channel = self.channel(params, to_write=True)
         text, blocks = content(params, update=False)
+        self.check_kinds(blocks)
         posted = self.add(channel, text, blocks, params, own_names=own_names)
         posted.pings = pings(params, update=False)
         return {"channel": channel.id, "ts": posted.ts, "message": posted.data()}
@@ -139,6 +143,7 @@ class Conversations:
         if posted.streaming:
             raise Refusal("streaming_state_conflict")
         text, blocks = content(params, update=True)
+        self.check_kinds(blocks)
         posted.text, posted.blocks = text, self._shortened(blocks)
         posted.metadata = params.get("metadata", posted.metadata)
         posted.pings += pings(params, update=True)
@@ -164,13 +169,13 @@ class Conversations:
         if root is None:
             raise Refusal("thread_not_found")
         inside = [m for m in channel.messages if m.thread_ts == root.ts and m.ts > (params.get("oldest") or "")]
-        return _page([root, *inside], params)
+        return self._page([root, *inside], channel, params)
 
     def history(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """What is outside of threads, newest first."""
         channel = self.channel(params)
         outside = [m for m in channel.messages if m.thread_ts is None and m.ts > (params.get("oldest") or "")]
-        return _page(outside[::-1], params)
+        return self._page(outside[::-1], channel, params)
 
     def react(self, params: Mapping[str, Any]) -> dict[str, Any]:
         posted = self.find(self.channel(params, to_write=True), params.get("timestamp"))
@@ -209,11 +214,36 @@ class Conversations:
         text, until_s = self._channels[channel].statuses.get(thread, ("", 0.0))
         return text if self._clock.monotonic() < until_s else ""
 
+    def listed(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """users.conversations: those that the bot is in, of all kinds, oldest first."""
+        start, limit = int(params.get("cursor") or 0), min(int(params.get("limit") or 100), 1000)
+        found = [c for c in self._channels.values() if c.member and c.team == self.team and not c.archived]
+        cursor = str(start + limit) if start + limit < len(found) else ""
+        channels = [{"id": channel.id} for channel in found[start : start + limit]]
+        return {"channels": channels, "response_metadata": {"next_cursor": cursor}}
+
+    def _page(self, messages: Sequence[Posted], channel: Channel, params: Mapping[str, Any]) -> dict[str, Any]:
+        start, limit = int(params.get("cursor") or 0), min(int(params.get("limit") or 100), self.page_limit)
+        more = start + limit < len(messages)
+        with_metadata = bool(params.get("include_all_metadata"))
+        found = [
+            m.data(with_metadata=with_metadata) | _thread_below(m, channel) for m in messages[start : start + limit]
+        ]
+        cursor = str(start + limit) if more else ""
+        return {"messages": found, "has_more": more, "response_metadata": {"next_cursor": cursor}}
+
     def _shortened(self, blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """What becomes of blocks where Slack takes less than it was given."""
         if self.shortens_to is None:
             return blocks
-        return [b | {"text": b["text"] | {"text": b["text"]["text"][: self.shortens_to]}} for b in blocks]
+        return [
+            b | {"text": b["text"] | {"text": b["text"]["text"][: self.shortens_to]}} if "text" in b else b
+            for b in blocks
+        ]
+
+    def check_kinds(self, blocks: Sequence[Mapping[str, Any]]) -> None:
+        if any(block["type"] in self.unknown_blocks for block in blocks):
+            raise Refusal("invalid_blocks")
 
     def _own(self, params: Mapping[str, Any], error: str) -> tuple[Channel, Posted]:
         channel = self.channel(params, to_write=True)
@@ -225,9 +255,9 @@ class Conversations:
         return channel, posted
 
 
-def _page(messages: Sequence[Posted], params: Mapping[str, Any]) -> dict[str, Any]:
-    start, limit = int(params.get("cursor") or 0), min(int(params.get("limit") or 100), 1000)
-    more = start + limit < len(messages)
-    found = [m.data(with_metadata=bool(params.get("include_all_metadata"))) for m in messages[start : start + limit]]
-    cursor = str(start + limit) if more else ""
-    return {"messages": found, "has_more": more, "response_metadata": {"next_cursor": cursor}}
+def _thread_below(root: Posted, channel: Channel) -> dict[str, Any]:
+    """What is told of the thread below a message."""
+    replies = [message for message in channel.messages if message.thread_ts == root.ts]
+    if not replies:
+        return {}
+    return {"thread_ts": root.ts, "reply_count": len(replies), "latest_reply": replies[-1].ts}

@@ -61,6 +61,8 @@ class EventQueue:
         self.connections: list[Connection] = []
         self.post: Post | None = None
         self.patience_s: Sequence[float] = PATIENCE_S
+        self.drops = False
+        """Whether events are lost, as they are once Slack has repeated them for six minutes."""
         self.events: dict[str, Event] = {}
 
     @property
@@ -132,6 +134,8 @@ class EventQueue:
                 await self._more.wait()
 
     def _send(self, event_id: str, event: Event) -> None:
+        if self.drops:
+            return
         self.events[event_id] = event
         self._enqueue(event)
 

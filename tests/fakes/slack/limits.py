@@ -28,8 +28,11 @@ TIER_OF: Mapping[str, int] = {
     "reactions.add": 3,
     "reactions.get": 3,
     "reactions.remove": 2,
+    "users.conversations": 3,
     "users.info": 4,
 }
+OUTSIDE_MARKETPLACE: Mapping[str, int] = {"conversations.history": 1, "conversations.replies": 1}
+"""The tiers for apps that are sold outside of Slack's Marketplace, with pages of 15 (changelog, 2025-05-29)."""
 POSTS_BURST = 3
 """Posts in one channel at once, before it is one a second."""
 WINDOW_S = 60.0
@@ -38,14 +41,15 @@ WINDOW_S = 60.0
 class RateLimits:
     """The limits of one app in one workspace. `take` raises a refusal with the whole seconds to wait."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, marketplace: bool = True) -> None:
         self._clock = clock
+        self._tiers = TIER_OF if marketplace else {**TIER_OF, **OUTSIDE_MARKETPLACE}
         self._calls: dict[str, deque[float]] = {}
         self._posts: dict[str, tuple[float, float]] = {}
 
     def take(self, method: str) -> None:
         """Count a call of the method."""
-        tier = TIER_OF.get(method)
+        tier = self._tiers.get(method)
         if tier is None:
             return
         now_s = self._clock.monotonic()

@@ -89,6 +89,10 @@ class People:
         """A person presses the button with this label under a message; `contained`: its container tells the thread."""
         buttons = [e for block in message.blocks if block["type"] == "actions" for e in block["elements"]]
         button = next(button for button in buttons if button["text"]["text"] == label)
+        action = {**button, "block_id": "choices", "action_ts": "1.2"}
+        return self._act_on(message, action, channel, person, contained=contained)
+
+    def _act_on(self, message: Posted, action: dict[str, Any], channel: str, person: str, *, contained: bool) -> str:
         container = {"type": "message", "message_ts": message.ts, "channel_id": channel, "is_ephemeral": False}
         if message.thread_ts is not None and contained:
             container["thread_ts"] = message.thread_ts
@@ -100,9 +104,16 @@ class People:
             "channel": {"id": channel, "name": "general"},
             "message": message.data(),
             "trigger_id": self.surfaces.trigger(),
-            "actions": [{**button, "block_id": "choices", "action_ts": "1.2"}],
+            "actions": [action],
         }
         return self.events.put_payload("interactive", payload)
+
+    def rate(self, message: Posted, *, up: bool, channel: str = CHANNEL, person: str = PERSON) -> str:
+        """A person presses a thumb below a message."""
+        [thumbs] = [e for block in message.blocks if block["type"] == "context_actions" for e in block["elements"]]
+        button = thumbs["positive_button" if up else "negative_button"]
+        action = {"type": "feedback_buttons", "action_id": thumbs["action_id"], "block_id": "b1", "action_ts": "1.2"}
+        return self._act_on(message, {**action, "value": button["value"]}, channel, person, contained=True)
 
     def command(self, text: str, *, channel: str = CHANNEL, person: str = PERSON) -> str:
         """A person writes `/parley text`."""

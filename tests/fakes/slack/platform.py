@@ -27,8 +27,8 @@ NAMES: Mapping[str, str] = {PERSON: "Ada Lovelace", FRIEND: "Bob", BOT_USER: "pa
 CLIENT_ID, CLIENT_SECRET = "1.2", "client-secret"
 SIGNING_SECRET = "signing-secret"
 SCOPES = (
-    "assistant:write channels:history chat:write chat:write.customize commands files:read files:write groups:history "
-    "im:history mpim:history reactions:read reactions:write users:read"
+    "assistant:write channels:history channels:read chat:write chat:write.customize commands files:read files:write "
+    "groups:history groups:read im:history im:read mpim:history mpim:read reactions:read reactions:write users:read"
 )
 NEEDS: Mapping[str, str] = {
     "agents.sessions.setStatus": "chat:write",
@@ -52,6 +52,13 @@ NEEDS: Mapping[str, str] = {
     "reactions.get": "reactions:read",
     "reactions.remove": "reactions:write",
     "users.info": "users:read",
+}
+
+SCOPE_OF_KIND: Mapping[str, str] = {
+    "public_channel": "channels:read",
+    "private_channel": "groups:read",
+    "mpim": "mpim:read",
+    "im": "im:read",
 }
 
 FaultKind = Literal["bad_gateway", "drop", "flood", "garbage", "hang", "refuse"]
@@ -85,9 +92,10 @@ class Call:
 
 
 class SlackPlatform(People):
-    """One workspace. `limited` says whether rate limits are enforced."""
+    """One workspace. `limited` says whether rate limits are enforced. Not `marketplace`: the app is sold outside of
+    Slack's Marketplace, so that history comes slowly and in small pages."""
 
-    def __init__(self, *, clock: Clock | None = None, limited: bool = False) -> None:
+    def __init__(self, *, clock: Clock | None = None, limited: bool = False, marketplace: bool = True) -> None:
         self.clock: Clock = clock or SystemClock()
         self.bot_token, self.app_token = BOT_TOKEN, APP_TOKEN
         self.tokens = {BOT_TOKEN: TEAM}
@@ -106,7 +114,8 @@ class SlackPlatform(People):
         self.surfaces = Surfaces(self.conversations, self.clock)
         self.codes: dict[str, tuple[str, str]] = {}
         self.socket_address = ""
-        self._limits = RateLimits(self.clock) if limited else None
+        self._limits = RateLimits(self.clock, marketplace=marketplace) if limited else None
+        self.conversations.page_limit = 1000 if marketplace else 15
         self._faults: list[Fault] = []
         self._changed = anyio.Event()
         self.conversations.open(CHANNEL)
@@ -209,6 +218,7 @@ class SlackPlatform(People):
             "reactions.add": self.conversations.react,
             "reactions.get": self.conversations.reactions,
             "reactions.remove": self.conversations.take_back,
+            "users.conversations": self._conversations_of_bot,
             "views.open": self.surfaces.open_view,
             "users.info": self._person,
         }
@@ -232,6 +242,13 @@ class SlackPlatform(People):
         needed = NEEDS.get(method)
         if needed is not None and needed not in self.scopes:
             raise Refusal("missing_scope", more={"needed": needed, "provided": ",".join(sorted(self.scopes))})
+
+    def _conversations_of_bot(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """users.conversations: each kind that is asked for needs its scope."""
+        for kind in params.get("types", "public_channel").split(","):
+            if (needed := SCOPE_OF_KIND[kind]) not in self.scopes:
+                raise Refusal("missing_scope", more={"needed": needed, "provided": ",".join(sorted(self.scopes))})
+        return self.conversations.listed(params)
 
     def _identity(self) -> dict[str, Any]:
         found = self.conversations.team

@@ -15,6 +15,8 @@ MAX_SECTION_CHARS = 3_000
 MAX_BLOCKS = 50
 MAX_ACTIONS = 25
 MAX_BUTTON_CHARS = 75
+MAX_CONTEXT_ACTIONS = 5
+MAX_VALUE_CHARS = 2_000
 
 _EXPLICIT = re.compile(r"<(!(?:here|channel|everyone)|@[UW][A-Z0-9]+|!subteam\^\w+)(?:\|[^>]*)?>")
 _TYPED = re.compile(r"(?<![\w<])@(?:here|channel|everyone)\b")
@@ -38,7 +40,7 @@ def content(params: Mapping[str, Any], *, update: bool) -> tuple[str, list[dict[
         raise Refusal("no_text")
     if update and len(text.encode()) > MAX_UPDATE_BYTES:
         raise Refusal("msg_too_long")
-    _check_blocks(blocks)
+    check_blocks(blocks)
     return text[:MAX_POST_CHARS], blocks
 
 
@@ -60,7 +62,7 @@ def markdown_pings(text: str) -> list[str]:
     return _EXPLICIT.findall(text) + _TYPED.findall(text)
 
 
-def _check_blocks(blocks: Any) -> None:
+def check_blocks(blocks: Any) -> None:
     if not isinstance(blocks, list):
         raise Refusal("invalid_blocks_format")
     if len(blocks) > MAX_BLOCKS:
@@ -69,8 +71,24 @@ def _check_blocks(blocks: Any) -> None:
         text = block.get("text", {}).get("text", "")
         if block.get("type") == "actions":
             _check_buttons(block["elements"])
+        if block.get("type") == "context_actions":
+            _check_thumbs(block["elements"])
         if block.get("type") == "section" and not 1 <= units(text) <= MAX_SECTION_CHARS:
             raise Refusal("invalid_blocks")
+
+
+def _check_thumbs(elements: Any) -> None:
+    """Context actions with feedback buttons (Block Kit reference)."""
+    if not 1 <= len(elements) <= MAX_CONTEXT_ACTIONS:
+        raise Refusal("invalid_blocks")
+    for element in elements:
+        if element.get("type") not in ("feedback_buttons", "icon_button"):
+            raise Refusal("invalid_blocks")
+        for button in (element["positive_button"], element["negative_button"]):
+            text, label = button["text"], button.get("accessibility_label", "")
+            fits = len(text["text"]) <= MAX_BUTTON_CHARS and len(label) <= MAX_BUTTON_CHARS
+            if text["type"] != "plain_text" or not fits or not 1 <= len(button["value"]) <= MAX_VALUE_CHARS:
+                raise Refusal("invalid_blocks")
 
 
 def _check_buttons(buttons: Any) -> None:

@@ -74,6 +74,86 @@ async def test_without_anybody_it_ends_where_it_waits() -> None:
     assert (ended.how, said) == ("waiting", "Who are you?\nHello, Ada!\nAgain?\n")
 
 
+ORDERING = """# Desk
+```python
+@playbook(cli_entry=True)
+async def Main():
+    names = [await Spawn("Hand", "Make", [what]) for what in ("bread", "butter", "jam")]
+    await Say("user", f"{len(await Tasks())} tasks")
+    for name in names:
+        try:
+            await Say("user", await Result(name))
+        except Exception as error:
+            await Say("user", f"{type(error).__name__}: {error}")
+```
+
+# Hand
+```python
+@playbook(public=True)
+async def Make(what):
+    if what == "jam":
+        raise ValueError("no sugar")
+    if what == "butter":
+        await Say("user", "I look for milk.")
+        what = await Spawn("Cow", "Milk", [], within_s=60)
+        what = f"butter of {await Result(what)}"
+    return f"one {what}"
+```
+
+# Cow
+```python
+@playbook(public=True)
+async def Milk():
+    return "fresh milk" if await Ask("May I?", ["Yes", "No"]) == "Yes" else "old milk"
+```
+"""
+
+
+async def test_tasks_run_beside_the_conversation_and_their_questions_are_answered_by_lines() -> None:
+    ended, said, beside = await executed(ORDERING, ["Yes"])
+    assert ended == Ended("done"), said + beside
+    assert set(said.splitlines()[:3]) == {"3 tasks", "I look for milk.", "Task 1 (Cow.Milk) asks: May I?"}
+    assert said.splitlines()[3:] == [
+        "one bread",
+        "one butter of fresh milk",
+        "PlaybookError: task 3 (Hand.Make) failed: no sugar",
+    ]
+    assert beside == "  1. Yes\n  2. No\n"
+
+
+async def test_without_anybody_a_task_that_asks_ends_the_command_as_a_question_does() -> None:
+    ended, said, _ = await executed(ORDERING, None)
+    assert ended.how == "waiting"
+    assert "Task 1 (Cow.Milk) asks: May I?" in said
+
+
+LEAVING = """# Desk
+```python
+@playbook(cli_entry=True)
+async def Main():
+    await Spawn("Hand", "Rest", ["kept"], keep=True)
+    await Spawn("Hand", "Rest", ["left"])
+    await Say("user", "I go.")
+    await EndProgram()
+```
+
+# Hand
+```python
+@playbook(public=True)
+async def Rest(what):
+    await Sleep(0.05)
+    return what
+```
+"""
+
+
+async def test_the_command_ends_after_the_tasks_that_outlast_the_program() -> None:
+    ended, said, beside = await executed(LEAVING, None)
+    assert (ended, said) == (Ended("done"), "I go.\n")
+    assert "kept" in beside
+    assert "left" not in beside
+
+
 async def test_what_fails_is_told_once_and_not_as_in_a_chat() -> None:
     ended, said, beside = await executed(ASKING, ["Ada", "Yes"])
     assert ended == Ended("failed", "not today")

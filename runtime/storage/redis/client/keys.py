@@ -58,6 +58,7 @@ sealed: a text `sealed:<key id>:<Base64>` (see `runtime/storage/encoding/sealing
 {parley:rooms}:news                channel what nodes tell each other of rooms; :<node> for one of them (room_news.py)
 {parley:<table>}                   hash    a table of texts by name: marks:discord, access:people, … (records.py)
 {parley:runs:<schedule>}           hash    run of a schedule -> how it ended, JSON; gone after 90 days without a run
+{parley:programs:versions}, :texts   hash    digest of a program -> when it was taken up, JSON; its compiled text
 {parley:runs-paused}               hash    schedule -> 1: it skips its times
 {parley:reports}                   hash    number -> a report about failures, JSON; the latest 500
 {parley:reports}:numbers           hash    fingerprint -> number of its report; last: the last number given out

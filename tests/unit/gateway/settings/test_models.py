@@ -67,7 +67,12 @@ def test_the_environment_has_them_too(tmp_path: Path) -> None:
             'models.fast: there is no model "gpt-x"; there are: default, fast, summary, compile. .*"openai/',
         ),
         ('fast = "a"\na = "b"\nb = "a"', "leads back to itself: "),
-        ('speech = "openai/x"', "models.speech: nothing uses a model for speech yet"),
+        ('speech = "openai/x"\nfast = "openai/x"', "models.fast: openai/x is for models.speech and writes no text"),
+        (
+            'speech = "openai/x"\ntranscription = "openai/x"',
+            "models.speech: openai/x is for models.transcription already",
+        ),
+        ('speech = "openai/x"\nfast = "speech"', 'there is no model "speech"; there are: default, fast, summary'),
         ("fast = 3", "models.fast must be a model's name, a list of names"),
         ('"Big One" = "openai/x"', "cannot be the name of a model"),
         ("[models.own]\nbase_url = 'http://x'", "models.own.model: Field required"),

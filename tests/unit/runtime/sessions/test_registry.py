@@ -6,6 +6,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from runtime.channels.outbox import LivePage, PageRecord, PageSpec
 from runtime.core.address import Address
 from runtime.core.errors import LeaseLost
 from runtime.core.ids import SessionId
@@ -41,6 +42,23 @@ async def test_a_lost_shards_conversations_leave_memory(sandbox: MontySandbox) -
         assert len(talk.registry) == 1
         talk.registry.lost(0)
         assert len(talk.registry) == 0
+
+
+async def test_what_a_page_of_a_lost_shard_waits_for_ends(
+    sandbox: MontySandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with talking(echo(), Model(), sandbox) as talk:
+        records, make = list[PageRecord](), talk.world.page
+
+        def page(spec: PageSpec, record: PageRecord, /) -> LivePage:
+            records.append(record)
+            return make(spec, record)
+
+        monkeypatch.setattr(talk.world, "page", page)
+        await talk.say("hello")
+        talk.registry.lost(0)
+        with anyio.fail_after(60), pytest.raises(LeaseLost):
+            await records[-1].sent(0, "its answer came late")
 
 
 CROWD = [Address("test", f"room {number}") for number in range(100)]

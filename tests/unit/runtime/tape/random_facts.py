@@ -19,6 +19,7 @@ REFERS: Mapping[str, tuple[str, ...]] = {
         "aside",
         "changed",
         "recalled",
+        "feedback",
         "dropped",
         "start",
         "stop",
@@ -50,7 +51,7 @@ REFERS: Mapping[str, tuple[str, ...]] = {
         "place_lost",
     ),
     "host": ("meeting",),
-    "pid": ("changed", "recalled"),
+    "pid": ("changed", "recalled", "feedback"),
 }
 """What has to be there, by the name under which a fact refers to it, for facts of these kinds."""
 
@@ -193,6 +194,8 @@ class Facts:
             return names | {"message": f"m{seq}", "who": ["1001", "human"], "page": self._rng.choice([None, "3"])}
         if kind == "shared":
             return names | {"name": self._rng.choice("ab"), "value": {"x": [seq]}, "by": "1000"}
+        if kind == "feedback":
+            return names | {"person": "test:Ada", "rating": self._rng.choice(["up", "none"]), "step": "Main.Main"}
         if kind == "invite":
             return names | {"agent": "1001", "answer": self._rng.choice(["", "REJECTED - busy"])}
         if kind in ("in", "aside", "spoke", "hears", "cue"):

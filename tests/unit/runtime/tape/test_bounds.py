@@ -28,6 +28,7 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
     "altered": {"agent": "1000", "set": {"a": "x"}},
     "described": {"f": "1000.0", "text": "x"},
     "dismissed": {"agent": "1000"},
+    "feedback": {"pid": "m1", "person": "test:Ada", "rating": "up", "agent": "1000", "step": "x", "model": "x"},
     "grew": {"page": "3", "at": 0, "text": "x"},
     "intent": {"f": "1000.0", "pos": "0", "name": "Say", "dig": "d", "key": "x"},
     "memory": {
@@ -45,6 +46,10 @@ YOUNGER: Mapping[str, Mapping[str, Any]] = {
     "memory_gone": {"id": "x"},
     "memory_kept": {"id": "x"},
     "model": {"purpose": "execute", "model": "x"},
+    "speech": {"page": "3", "agent": "1000", "text": "x"},
+    "spoken": {"page": "3", "note": "4"},
+    "voice": {"person": "test:1", "on": True},
+    "transcribed": {"page": "3", "message": "m1", "person": "test:1", "spoken": ["x", "english", "x", ""]},
     "order": {
         "number": 1,
         "orderer": "s",
@@ -130,7 +135,7 @@ def test_a_text_of_any_length_in_any_fact_is_cut_or_refused(monkeypatch: pytest.
     chance = random.Random(1)
     facts, journal = Facts(chance), Journal(SessionId("s"), FakeClock(), nowhere)
     tried: set[tuple[str, str]] = set()
-    for _ in range(1_500):
+    for _ in range(1_800):
         kind, data = facts()
         places = [path for path in texts(data) if (kind, str(path[0])) not in tried]
         if places:

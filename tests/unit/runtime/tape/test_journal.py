@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.core.errors import Divergence, StorageUnavailable, TapeConflict
+from runtime.core.errors import Divergence, LeaseLost, StorageUnavailable, TapeConflict
 from runtime.core.ids import AgentId, MessageId, PersonId, SessionId
 from runtime.core.message import Message, message_to_data
 from runtime.tape.facts.registry import KINDS, content_of
@@ -270,6 +270,27 @@ async def test_a_note_waits_for_the_next_commit_and_keeps_its_order() -> None:
     assert [fact.kind for fact in tape.batches[0].facts] == ["begin", "agent"]
     assert [fact.seq for fact in tape.batches[0].facts] == [1, 2]
     assert [str(fact.tape) for fact in tape.batches[0].facts] == ["s/session", "s/session"]
+
+
+async def test_who_waits_for_a_commit_learns_that_the_session_has_left_memory() -> None:
+    tape, learned = Tape(), list[str]()
+    tape.gate = anyio.Event()
+    journal = Journal(SessionId("s"), FakeClock(), tape)
+
+    async def wait(what: str) -> None:
+        with pytest.raises(LeaseLost):
+            await journal.commit()
+        learned.append(what)
+
+    async with anyio.create_task_group() as pages, anyio.create_task_group() as tasks:
+        journal.start(tasks)
+        journal.note(content_of("begin", {"program": "1"}))
+        pages.start_soon(wait, "on its way")
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+        journal.leave()
+        pages.start_soon(wait, "later")
+    assert (learned, tape.batches) == (["on its way", "later"], [])
 
 
 async def test_commits_that_overlap_share_one_write() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import jsonschema
 import pytest
 from a2a.types import Message, Part, Role, Task, TaskState
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
-from a2a.utils.proto_utils import validate_proto_required_fields
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Struct, Value
 
@@ -21,6 +21,7 @@ from runtime.language.diagnostics import Span
 from runtime.language.program import Param, PlaybookSpec
 from runtime.tape.task_state import TaskStatus
 from tests.contract.storage_samples import T0
+from tests.fakes.a2a_schema import validate
 from tests.unit.runtime.sessions import programs as small
 
 BRING = Skill("p", "A", PlaybookSpec("Bring", "python", Span("p.pb", 1), (Param("what"), Param("times", default="1"))))
@@ -90,7 +91,7 @@ def seen(status: TaskStatus, *, question: OpenQuestion | None = None, **more: An
 
 def shown(task: ClientTask) -> Task:
     made = task_of(task, Named.of(task))
-    validate_proto_required_fields(made)
+    validate("Task", MessageToDict(made))
     return made
 
 
@@ -125,7 +126,7 @@ def test_what_is_new_comes_in_order_and_once() -> None:
     texts = [[part.text for part in one.status.message.parts] for one in updates if not isinstance(one, Task)]
     assert texts == [["after"], ["Where?", ""]]
     for one in updates:
-        validate_proto_required_fields(one)
+        validate(type(one).__name__, MessageToDict(one))
     assert list(updates_of(asks, Named.of(asks), Mark.of(asks))) == []
     assert [each.role for each in shown(asks).history] == [Role.ROLE_AGENT, Role.ROLE_USER, Role.ROLE_AGENT]
 
@@ -138,6 +139,23 @@ def test_only_programs_that_say_so_have_skills_and_only_their_public_playbooks()
     odd = type(silent)("odd", (agent,), "", "", {"a2a": "yes"})
     assert list(skills_of([silent, loud, odd])) == ["loud.A.Open"]
     card = card_of(skills_of([loud]), "https://p.example", pushes=False)
-    validate_proto_required_fields(card)
+    validate("AgentCard", MessageToDict(card))
     assert card.supported_interfaces[0].url == f"https://p.example{JSONRPC}"
     assert not card.capabilities.push_notifications
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"messageId": "1", "role": "ROLE_USER"},
+        {"messageId": "1", "role": "ROLE_UNSPECIFIED", "parts": [{"text": "a"}]},
+        {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "a", "url": "b"}]},
+        {"messageId": "1", "role": "ROLE_USER", "parts": [{"kind": "text", "text": "a"}]},
+        {"message_id": "1", "role": "ROLE_USER", "parts": [{"text": "a"}]},
+        {"messageId": "1", "role": "ROLE_USER", "parts": []},
+    ],
+)
+def test_the_schema_that_messages_are_checked_against_refuses_others(wrong: dict[str, Any]) -> None:
+    validate("Message", {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "a"}]})
+    with pytest.raises(jsonschema.ValidationError):
+        validate("Message", wrong)

@@ -15,6 +15,7 @@ from gateway.clients.a2a.posting import HttpPost, http_client
 from gateway.clients.a2a.push import GIVE_UP_S, MAX_CONFIGS, Pushes
 from runtime.stores.sessions import LeaseHolder
 from runtime.tape.facts.tasks import OrderOver
+from tests.fakes.a2a_schema import validate
 from tests.fakes.clock import FakeClock
 from tests.fakes.records import MemoryRecords
 from tests.unit.gateway.clients.a2a.stand import PARTNER, TASK, TaskStand
@@ -34,6 +35,7 @@ class Server:
         self.taken: list[Any] = []
 
     async def __call__(self, url: str, body: object, headers: dict[str, str], /) -> bool:
+        validate("StreamResponse", body)
         self.asked.append((url, body, headers))
         if self.takes:
             self.taken.append(body)

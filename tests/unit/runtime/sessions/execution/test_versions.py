@@ -1,4 +1,4 @@
-"""A program that is replaced while conversations go on: what is at work keeps its version, what comes next has the new."""
+"""A program that is replaced while conversations go on: work ends on its version, and what comes next has the new."""
 
 from __future__ import annotations
 

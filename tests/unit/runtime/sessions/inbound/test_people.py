@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anyio
 import pytest
 
 from runtime.core.message import Quote
+from runtime.events.talk import FeedbackGiven
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.talk import Model, Reply, Talk, block, talking
@@ -203,3 +206,40 @@ async def test_people_see_which_step_a_model_works_on(sandbox: MontySandbox) -> 
         await talk.say("go")
         await talk.say("Oslo")
     assert "Ask" in talk.world.doing
+
+
+async def test_a_thumb_is_a_fact_that_a_changed_mind_replaces_and_a_second_delivery_does_not_repeat(
+    sandbox: MontySandbox,
+) -> None:
+    async with talking(travel(), Model(ASK), sandbox) as talk:
+        await talk.say("go")
+        asked = said_by(talk, "Where to?")
+        for rating in ("up", "up", "down", "not_up", "not_down", "none"):
+            await talk.say("", kind="reaction", message_id=asked, choice=rating)
+        await talk.say("", kind="reaction", message_id=asked, choice="up", name="Bo")
+        facts: list[Any] = talk.facts("feedback")
+    assert [(fact["person"], fact["rating"]) for fact in facts] == [
+        ("test:Ada", "up"),
+        ("test:Ada", "down"),
+        ("test:Ada", "none"),
+        ("test:Bo", "up"),
+    ]
+    about = {(fact["agent"], fact["step"], fact["pid"]) for fact in facts}
+    assert about == {("1000", "Travel.Main Main:01:QUE", asked)}
+
+
+async def test_a_thumb_tells_the_bus_which_step_it_is_of(sandbox: MontySandbox) -> None:
+    async with talking(travel(), Model(ASK), sandbox) as talk:
+        await talk.say("go")
+        await talk.say("", kind="reaction", message_id=said_by(talk, "Where to?"), choice="down")
+        [given] = [event.what for event in talk.events if isinstance(event.what, FeedbackGiven)]
+    assert (given.rating, given.step, given.participant_id) == ("down", "Travel.Main Main:01:QUE", "test:Ada")
+
+
+async def test_other_reactions_and_thumbs_on_what_nobody_said_rate_nothing(sandbox: MontySandbox) -> None:
+    async with talking(travel(), Model(ASK), sandbox) as talk:
+        await talk.say("go", message_id="x")
+        await talk.say("❤️", kind="reaction", message_id=said_by(talk, "Where to?"))
+        await talk.say("", kind="reaction", message_id=said_by(talk, "Where to?"), choice="not_up")
+        await talk.say("", kind="reaction", message_id="x", choice="up")
+        assert not talk.facts("feedback")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
@@ -179,8 +181,8 @@ class Nodes(Conversation):
         self.runs = MemoryRuns()
         super().__init__(start, **limits)
 
-    def node(self, clock: FakeClock | None = None) -> Schedules:
-        runs = Runs(self.runs, self.clock)
+    def node(self, clock: Clock | None = None) -> Schedules:
+        runs = Runs(self.runs, clock or self.clock)
         return Schedules(self.store, self.inbox, clock or self.clock, self.limits, runs=runs)
 
 
@@ -209,6 +211,69 @@ async def test_a_paused_schedule_skips_its_times_until_it_goes_on() -> None:
     await desk.store.pause("schedule:standup", paused=False)
     await desk.ends("answered")
     assert await desk.statuses() == [("skipped", "paused"), ("answered", "")]
+
+
+async def test_a_schedule_that_people_pause_skips_its_times_until_they_resume_it() -> None:
+    desk = Nodes("2026-11-23T12:00")
+    await desk.open()
+    await desk.says("every hour look")
+    await desk.says("every day at 20 sleep")
+    assert await desk.says("pause 1") == (
+        "Schedule 1 skips its times from now on. /schedule resume 1 ends that."
+    )  # fmt: skip
+    assert (await desk.says("list")).splitlines()[1:] == [
+        "- 1: every hour · paused · “look” · Ada",
+        "- 2: every day at 20 · next 2026-11-23 20:00 · “sleep” · Ada",
+    ]
+    assert await desk.passes(2 * 3600 + 60) == []
+    assert await desk.says("resume #1") == "Schedule 1 comes at its times again. Next: 2026-11-23 15:00 (UTC)."
+    assert [due for due, _, _ in await desk.passes(3600)] == ["11-23 15:00"]
+    runs = await desk.runs.of(f"{ADDRESS.key} schedule.1")
+    assert [(run.status, run.why) for run in runs] == [("skipped", "paused"), ("skipped", "paused"), ("waiting", "")]
+
+
+async def test_a_schedule_that_is_removed_leaves_no_pause_behind() -> None:
+    desk = Nodes("2026-11-23T12:00")
+    await desk.open()
+    await desk.says("every hour look")
+    await desk.says("pause 1")
+    await desk.says("remove 1")
+    assert not await desk.runs.is_paused(f"{ADDRESS.key} schedule.1")
+
+
+class Jumping:
+    """A node's clock whose calendar somebody sets, beside the one that measures time."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self.ahead_s = 0.0
+        self.monotonic = clock.monotonic
+        self.sleep_until = clock.sleep_until
+
+    def now(self) -> datetime:
+        return self._clock.now() + timedelta(seconds=self.ahead_s)
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_two_nodes_whose_calendars_jump_over_a_change_of_the_clocks_say_each_time_once(seed: int) -> None:
+    chance = random.Random(seed)
+    start = chance.choice(["2026-03-28T22:30", "2026-10-24T22:30"])
+    desk = Nodes(start, zone=ZoneInfo("Europe/Berlin"))
+    clocks = [Jumping(desk.clock), Jumping(desk.clock)]
+    nodes = [desk.node(clock) for clock in clocks]
+    await desk.open()
+    await desk.says("every hour x")
+    for node in nodes:
+        await node.watch(desk.lease)
+    for _ in range(12):
+        chance.choice(clocks).ahead_s = chance.choice((-3000.0, -600.0, 0.0, 600.0, 3000.0))
+        await desk.passes(chance.choice((600.0, 1800.0, 3000.0)), *nodes)
+    for clock in clocks:
+        clock.ahead_s = 0.0
+    come = [due for due, _, _ in await desk.passes(2 * 3600, *nodes)]
+    first, now = datetime.fromisoformat(f"{start}+00:00").replace(minute=0), desk.clock.now()
+    hours = (first + timedelta(hours=number) for number in range(1, 100))
+    assert come == [f"{hour:%m-%d %H:%M}" for hour in hours if hour <= now]
 
 
 async def test_a_success_between_failures_begins_the_count_again_and_a_skipped_time_does_not() -> None:

@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from runtime.core.address import Address
+from runtime.core.clock import Clock
 from runtime.core.errors import LeaseLost
 from runtime.core.texts import english
 from runtime.language.program import Program
@@ -64,7 +65,7 @@ class Desk:
         self.lease = Lease(SHARD, 0)
         self._count = 0
 
-    def node(self, clock: FakeClock | None = None) -> Schedules:
+    def node(self, clock: Clock | None = None) -> Schedules:
         return Schedules(self.store, self.inbox, clock or self.clock, self.limits)
 
     async def open(self) -> None:
@@ -125,6 +126,9 @@ async def test_a_schedule_is_made_listed_and_removed() -> None:
         ("remove", "Write the number of a schedule behind it: /schedule remove 1."),
         ("remove all", "Write the number of a schedule behind it"),
         ("remove " + "9" * 30, "Write the number of a schedule behind it"),
+        ("pause", "Write the number of a schedule behind it: /schedule pause 1."),
+        ("Resume it", "Write the number of a schedule behind it: /schedule resume 1."),
+        ("pause 1", "There is no schedule 1 here."),
         ("zone Berlin", "I know no time zone “Berlin”. Write a name such as Europe/Berlin"),
         ("zone", "Times here are those of UTC, where it is 2026-11-23 12:00 now."),
         ("list", "Nothing is scheduled here."),

@@ -35,6 +35,10 @@ class TaskInbox(Inbox, Protocol):
         ...
 
 
+_READ_AT_ONCE = 5_000
+"""The sessions among which one page looks for tasks."""
+
+
 @dataclass(frozen=True, slots=True)
 class KnownTask:
     """A task that has begun, as its tape has it. `arguments` are by name, None where its playbook never began."""
@@ -73,6 +77,14 @@ class KnownTask:
         return found if order.error is None else {**found, "error": order.error}
 
 
+@dataclass(frozen=True, slots=True)
+class TaskPage:
+    """Some tasks, the most recently active first, and the mark of the next page, "" at the end."""
+
+    tasks: list[KnownTask]
+    next: str
+
+
 class TaskRegister:
     """Reads tasks from their tapes, whether gateways run or not. Raises StorageUnavailable."""
 
@@ -97,6 +109,21 @@ class TaskRegister:
                 found += [] if task is None else [task]
             mark, more = page.next, bool(page.next)
         return found, False
+
+    async def page(self, after: str, limit: int) -> TaskPage:
+        """The tasks after a mark, at least `limit` of them where there are so many among the next sessions. Raises
+        ValueError for what is no mark.
+        """
+        found: list[KnownTask] = []
+        mark, looked_at = after, 0
+        while True:
+            page = await self._catalog.page(mark, limit=_PAGE_OF_SESSIONS)
+            for known in page.sessions:
+                task = await self._read(known) if known.record.address.platform == PLATFORM else None
+                found += [] if task is None else [task]
+            mark, looked_at = page.next, looked_at + _PAGE_OF_SESSIONS
+            if not mark or len(found) >= limit or looked_at >= _READ_AT_ONCE:
+                return TaskPage(found, mark)
 
     async def find(self, id_: str) -> KnownTask | None:
         """A task; None for one that has not begun. Raises TaskRefused where there is no such task."""
@@ -152,7 +179,8 @@ class TaskRegister:
         order, record, now = task.order, task.session.record, self._clock.now()
         due = now.timestamp() + order.due - record.started_at.timestamp()
         home, place = address_data(order.home), address_data(order.place)
-        letter = Order(0, SessionId(""), task.klass, task.playbook, arguments, due, order.depth, home, place)
+        what = (task.klass, task.playbook, arguments)
+        letter = Order(0, SessionId(""), *what, due, order.depth, home, place, isolation=order.isolation)
         client = order.home.conversation
         event = InboxEvent(
             *(new, address_of(new), f"{CLIENT}:{client}", client, str(letter), now), kind=TASK, program=record.program

@@ -8,13 +8,14 @@ from typing import cast
 
 import pytest
 
-from gateway.cli.task_register import TaskRegister
+from gateway.jobs.task_register import TaskRegister
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.errors import TaskRefused
 from runtime.core.ids import SessionId
 from runtime.execution.calls.tasks import TaskLimits
+from runtime.execution.frames.loop import FrameLoop
 from runtime.language.program import Program
-from runtime.sandbox.monty import MontySandbox
+from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.catalog import KnownSession, SessionCatalog, SessionPage
 from runtime.stores.inbox import TASK
@@ -45,6 +46,19 @@ HEARS = """
                 await EndProgram()
             await Say("user", message["text"].partition(" (facts")[0])
 """
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Python playbooks need the loop that knows when they are quiet."""
+    return "asyncio", {"loop_factory": FrameLoop}
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[MontySandbox]:
+    """Real workers."""
+    async with MontySandbox(limits=SandboxLimits(feed_s=5.0)) as made:
+        yield made
 
 
 def running(code: str) -> Program:

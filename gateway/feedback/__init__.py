@@ -1,0 +1,1 @@
+"""Ratings of what agents said: counted, for owners."""

@@ -1,0 +1,91 @@
+"""The ratings that stand: one for each person and message, and their sums by program, step and model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from operator import attrgetter
+from typing import Final, Literal
+
+from adapters.records import Records
+from runtime.bus import Bus
+from runtime.core.clock import Clock
+from runtime.core.errors import StorageUnavailable
+from runtime.events.talk import FeedbackGiven
+
+FEEDBACK_TABLE: Final = "feedback"
+KEPT_DAYS: Final = 92
+_UNHEARD: Final = 10_000
+
+By = Literal["day", "program", "step", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A rating, and what it is of."""
+
+    day: date
+    program: str
+    step: str
+    model: str
+    rating: str
+
+
+class Feedback:
+    """Keeps the ratings of `KEPT_DAYS`. A later one by the same person of the same message takes the place of the
+    earlier one, and one that was taken back is gone. What a node has not kept when it dies is on the tape alone.
+    """
+
+    def __init__(self, records: Records, clock: Clock) -> None:
+        self._records = records
+        self._clock = clock
+
+    async def follow(self, bus: Bus) -> None:
+        """Keep what comes, until cancelled."""
+        async with bus.events(FeedbackGiven.name, capacity=_UNHEARD) as ratings:
+            async for rating in ratings:
+                if isinstance(rating.what, FeedbackGiven):
+                    await self.keep(rating.what)
+
+    async def keep(self, given: FeedbackGiven) -> None:
+        """Keep one rating, in place of the person's earlier one."""
+        name = f"{given.session_id} {given.message_id} {given.participant_id}"
+        kept = [self._today().isoformat(), given.program, given.step, given.model, given.rating]
+        try:
+            if given.rating == "none":
+                await self._records.remove(name)
+            else:
+                await self._records.put(name, json.dumps(kept, ensure_ascii=False))
+        except StorageUnavailable:
+            return
+
+    async def rows(self, days: int) -> Sequence[Rated]:
+        """The ratings of the last days, today's among them; those that are too old are forgotten. Raises
+        StorageUnavailable."""
+        found = []
+        for name, text in (await self._records.all()).items():
+            day, *rest = json.loads(text)
+            rated = Rated(date.fromisoformat(day), *rest)
+            if rated.day <= self._today() - timedelta(days=KEPT_DAYS):
+                await self._records.remove(name)
+            elif rated.day > self._today() - timedelta(days=days):
+                found.append(rated)
+        return found
+
+    def _today(self) -> date:
+        return self._clock.now().date()
+
+
+def grouped(rows: Sequence[Rated], by: By) -> list[tuple[str, int, int]]:
+    """How many thumbs up and down there are by one of the names: those with most down first; days in order."""
+    name: Callable[[Rated], object] = attrgetter(by)
+    found: dict[str, list[int]] = {}
+    for row in rows:
+        sums = found.setdefault(str(name(row)), [0, 0])
+        sums[row.rating == "down"] += 1
+    sums_by_name = [(key, up, down) for key, (up, down) in found.items()]
+    if by == "day":
+        return sorted(sums_by_name)
+    return sorted(sums_by_name, key=lambda one: (-one[2], -one[1], one[0]))

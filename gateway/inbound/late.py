@@ -1,0 +1,131 @@
+"""Messages that come too late to be answered: said while nothing was running, and summed up for each conversation."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import anyio
+from anyio.abc import TaskGroup
+
+from adapters.adapter import Inbound
+from adapters.records import Records
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.core.errors import InboxFull
+from runtime.core.texts import Texts
+from runtime.stores.inbox import NOTICE, Inbox, InboxEvent
+
+QUIET_S = 5.0
+"""How long nothing late has come to a conversation when it is told: then all of it is probably read."""
+
+_ANSWERED = frozenset({"message", "edit", "choice"})
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A conversation that is to be told."""
+
+    address: Address
+    due_s: float
+    watched: bool = False
+
+
+class LateMessages:
+    """Counts the late messages of one platform, durably and each once, and says their number once a conversation.
+
+    Messages outside of threads, and those that begin a thread of their own, are of one conversation: their channel.
+    Raises StorageUnavailable, and nothing else.
+    """
+
+    def __init__(self, records: Records, inbox: Inbox, clock: Clock, texts: Texts, max_age_s: float) -> None:
+        self._records = records
+        self._inbox = inbox
+        self._clock = clock
+        self._texts = texts
+        self._max_age_s = max_age_s
+        self._waiting: OrderedDict[str, _Waiting] = OrderedDict()
+        self._tasks: TaskGroup | None = None
+
+    async def run(self) -> None:
+        """Tell conversations once it is quiet in them, until cancelled; at first those left by an earlier process."""
+        async with anyio.create_task_group() as self._tasks:
+            for text in (await self._records.all()).values():
+                self._expect(Address(*json.loads(text)["at"]))
+            await anyio.sleep_forever()
+
+    async def takes(self, event: Inbound) -> bool:
+        """Whether the event came too late; then it is counted, and needs no answer."""
+        at = _place(event)
+        age_s = (self._clock.now() - event.sent_at).total_seconds()
+        if event.act not in _ANSWERED or age_s <= self._max_age_s:
+            if at.key in self._waiting and event.act in _ANSWERED:
+                await self._tell(at)
+            return False
+        if event.act == "message":
+            kept = {"at": [at.platform, at.conversation, at.thread], "by": event.person_id}
+            await self._records.put(f"{at.key}\n{event.sent_at.timestamp():.6f}\n{event.event_id}", json.dumps(kept))
+            self._expect(at)
+        return True
+
+    def _expect(self, at: Address) -> None:
+        waiting = self._waiting.setdefault(at.key, _Waiting(at, 0.0))
+        waiting.due_s = self._clock.monotonic() + QUIET_S
+        if not waiting.watched and self._tasks is not None:
+            waiting.watched = True
+            self._tasks.start_soon(self._tell_when_quiet, waiting)
+
+    async def _tell_when_quiet(self, waiting: _Waiting) -> None:
+        while self._waiting.get(waiting.address.key) is waiting:
+            if self._clock.monotonic() >= waiting.due_s:
+                await self._tell(waiting.address)
+                return
+            await self._clock.sleep_until(waiting.due_s)
+
+    async def _tell(self, at: Address) -> None:
+        """Say how many there were. A process that dies after that says it no second time."""
+        self._waiting.pop(at.key, None)
+        late = {
+            name: json.loads(text)["by"]
+            for name, text in (await self._records.all()).items()
+            if name.rpartition("\n")[0].rpartition("\n")[0] == at.key
+        }
+        if not late:
+            return
+        event_id = min(late).rpartition("\n")[2]
+        notice = InboxEvent(f"late.{event_id}", at, "", "", self._text(late), self._clock.now(), NOTICE, private=False)
+        try:
+            await self._inbox.add(notice)
+        except InboxFull:
+            self._expect(at)
+            return
+        for name in late:
+            await self._records.remove(name)
+
+    def _text(self, late: Mapping[str, str]) -> str:
+        people = len(set(late.values()))
+        if len(late) == 1:
+            return self._texts("late.one")
+        if people == 1:
+            return self._texts("late.of_one", messages=len(late))
+        return self._texts("late.several", messages=len(late), people=people)
+
+
+def late_messages(
+    platform: str,
+    max_age_s: float | None,
+    records: Callable[[str], Records],
+    inbox: Inbox,
+    clock: Clock,
+    texts: Texts,
+) -> LateMessages | None:
+    """The late messages of a platform; None where every message is answered."""
+    return None if max_age_s is None else LateMessages(records(f"late:{platform}"), inbox, clock, texts, max_age_s)
+
+
+def _place(event: Inbound) -> Address:
+    """The place that is told of a late event."""
+    begins = event.address.thread is not None and event.address.thread == event.message_id
+    return replace(event.address, thread=None) if begins else event.address

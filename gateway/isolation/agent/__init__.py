@@ -1,0 +1,1 @@
+"""`parley agent`: the process that executes one isolated task."""

@@ -1,0 +1,57 @@
+"""The forms of what passes between a node and the process of a task: JSON data, by the types of the ports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+from pydantic import TypeAdapter
+
+from runtime.channels.outbox import PageSpec
+from runtime.core.address import Address, Speaker
+from runtime.core.message import Mark
+from runtime.stores.inbox import InboxEntry, InboxEvent
+from runtime.stores.sessions import Commit, Lease, SessionRecord
+from runtime.stores.timers import Timer
+from runtime.tape.snapshot import Snapshot
+from runtime.tape.tape import Fact
+
+Value = TypeVar("Value")
+
+
+class Form(Generic[Value]):
+    """The form of the values of one type, which is made when it is first used."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+        self._adapter: TypeAdapter[Value] | None = None
+
+    @property
+    def _made(self) -> TypeAdapter[Value]:
+        if self._adapter is None:
+            self._adapter = TypeAdapter(self._kind)
+        return self._adapter
+
+    def write(self, value: Value) -> Any:
+        """The value as JSON data."""
+        return self._made.dump_python(value, mode="json")
+
+    def read(self, data: Any) -> Value:
+        """The inverse of `write`. Raises ValueError."""
+        return self._made.validate_python(data)
+
+
+COMMIT: Form[Commit] = Form(Commit)
+LEASE: Form[Lease] = Form(Lease)
+RECORD: Form[SessionRecord | None] = Form(SessionRecord | None)
+SNAPSHOT: Form[Snapshot | None] = Form(Snapshot | None)
+FACTS: Form[list[Fact]] = Form(list[Fact])
+UNFINISHED: Form[Mapping[str, frozenset[str]]] = Form(dict[str, frozenset[str]])
+EVENT: Form[InboxEvent] = Form(InboxEvent)
+ENTRY: Form[InboxEntry] = Form(InboxEntry)
+ENTRIES: Form[list[InboxEntry]] = Form(list[InboxEntry])
+TIMER: Form[Timer] = Form(Timer)
+PAGE: Form[PageSpec] = Form(PageSpec)
+ADDRESS: Form[Address] = Form(Address)
+SPEAKER: Form[Speaker] = Form(Speaker)
+MARK: Form[Mark | None] = Form(Mark | None)

@@ -1,0 +1,1 @@
+"""The ways to start the process of an isolated task."""

@@ -1,0 +1,179 @@
+"""`…/strip` and `…/state` of the tape of a session: what was going on in it, and how it stood at any moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway.clients.admission import Admission, Client
+from gateway.clients.requests import answer, number
+from gateway.overview.moments import Moments
+from gateway.overview.strip import strip_of
+from gateway.tapes.reading import journal_of, tape_name
+from runtime.core.ids import SessionId
+from runtime.language.program import PlaybookSpec, Program, Step
+from runtime.stores.catalog import KnownSession, SessionCatalog
+from runtime.tape.facts.failures import FailureUncaught
+from runtime.tape.facts.frames import FrameReturned
+from runtime.tape.facts.registry import read_as
+from runtime.tape.frame_state import FrameState
+from runtime.tape.state import AgentState, SessionState
+from runtime.tape.tape import Fact, TapeReader
+
+MOST_FACTS = 5_000
+"""The facts of one strip."""
+
+_MOST = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class SessionViews:
+    """The requests about what went on in a session. `programs` are those that are served now."""
+
+    admission: Admission
+    catalog: SessionCatalog
+    tapes: TapeReader
+    moments: Moments
+    programs: Mapping[str, Program]
+
+    async def strip(self, request: Request) -> Response:
+        """The marks of the facts up to `until`, `limit` of them; `next` is the `until` of those before."""
+        client, known = await self._found(request)
+        head = known.record.seq
+        until = min(int(number(request, "until", head, _MOST)), head)
+        limit = int(number(request, "limit", 1_000, MOST_FACTS)) or 1
+        after = max(0, until - limit)
+        facts = [fact async for fact in self.tapes.read_session(known.record.id, after=after, until=until)]
+        marks = [mark.data(content=client.scopes.content) for mark in strip_of(facts)]
+        return answer({"marks": marks, "head": head, "first": after + 1, "next": after or None})
+
+    async def state(self, request: Request) -> Response:
+        """The session after fact `at`: its agents, their stacks, variables and steps. It needs the scope `content`."""
+        client, known = await self._found(request)
+        if not client.scopes.content:
+            raise HTTPException(403, f"{client.name} has no scope content.")
+        record = known.record
+        at = min(int(number(request, "at", record.seq, _MOST)), record.seq)
+        moment = await self.moments.at(record.id, at)
+        program, state = self.programs.get(record.program), moment.state
+        last = await self._fact(record.id, at)
+        return answer(
+            {
+                "at": at,
+                "head": record.seq,
+                "date": None if last is None else last.at.isoformat(),
+                "fact": None if last is None else {"kind": last.kind, "payload": last.data},
+                "raised_at": None if last is None else _raised_at(last, program),
+                "program": record.program,
+                "same_program": program is not None and program.digest == state.program,
+                "ended": state.ended,
+                "broken": state.broken,
+                "trouble": moment.trouble or None,
+                "agents": [_agent(state, agent, program) for agent in state.agents.values()],
+                "people": [{"id": str(id_), "name": person.name} for id_, person in state.people.items()],
+                "meetings": [
+                    {
+                        "id": meeting.id,
+                        "topic": meeting.topic,
+                        "status": meeting.status,
+                        "joined": [str(who) for who in meeting.joined],
+                        "shared": {name: shared.value for name, shared in meeting.shared.items()},
+                    }
+                    for meeting in state.meetings.values()
+                ],
+            }
+        )
+
+    async def _found(self, request: Request) -> tuple[Client, KnownSession]:
+        client = self.admission.client(request)
+        session = journal_of(tape_name(client, "read", request))
+        if session is None:
+            raise HTTPException(409, "Only the tapes of sessions have this; a notebook has entries alone.")
+        known = await self.catalog.find(session)
+        if known is None:
+            raise HTTPException(404, "There is no such session.")
+        return client, known
+
+    async def _fact(self, session: SessionId, seq: int) -> Fact | None:
+        async for fact in self.tapes.read_session(session, after=seq - 1, until=seq):
+            return fact
+        return None
+
+
+def _agent(state: SessionState, agent: AgentState, program: Program | None) -> dict[str, Any]:
+    frames = [frame for frame in state.frames.values() if frame.agent == agent.id]
+    return {
+        "id": str(agent.id),
+        "class": agent.klass,
+        "variables": agent.variables,
+        "waiting": len(agent.queue),
+        "paused": agent.paused,
+        "stack": [_frame(frame, agent, program) for frame in frames],
+    }
+
+
+def _frame(frame: FrameState, agent: AgentState, program: Program | None) -> dict[str, Any]:
+    spec = _playbook(program, agent.klass, frame.playbook)
+    step = _step(spec, frame.step)
+    span = step.span if step is not None else None if spec is None else spec.span
+    records = [frame.records[pos] for pos in frame.order if pos in frame.records]
+    return {
+        "frame": frame.id,
+        "playbook": frame.playbook,
+        "step": frame.step,
+        "text": None if step is None else step.text,
+        "file": None if span is None else Path(span.file).name,
+        "line": None if span is None else span.line,
+        "arguments": {**{str(at): value for at, value in enumerate(frame.args)}, **frame.kwargs},
+        "locals": frame.locals,
+        "waits_for": frame.waits_for,
+        "caller": None if frame.caller is None else frame.caller.frame,
+        "calls": [
+            {"name": one.name, "value": one.value, "error": None if one.error is None else list(one.error)}
+            for one in records[-20:]
+            if not one.hidden
+        ],
+        "statements": [
+            {"source": one.source, "done": one.done, "error": None if one.error is None else list(one.error)}
+            for one in frame.statements
+        ],
+        "refused": frame.rejections,
+        "transcript": frame.transcript[-20:],
+    }
+
+
+def _raised_at(fact: Fact, program: Program | None) -> dict[str, Any] | None:
+    """The place of a failure that this fact tells, whose playbooks are not executed any more."""
+    returned, uncaught = read_as(fact, FrameReturned), read_as(fact, FailureUncaught)
+    place = returned.raised_at if returned is not None else None if uncaught is None else uncaught.raised_at
+    if place is None:
+        return None
+    spec = _playbook(program, place.agent.split(" ")[0], place.playbook)
+    step = _step(spec, place.step)
+    span = step.span if step is not None else None if spec is None else spec.span
+    return {
+        "agent": place.agent,
+        "playbook": place.playbook,
+        "step": place.step,
+        "text": None if step is None else step.text,
+        "file": None if span is None else Path(span.file).name,
+        "line": None if span is None else span.line,
+        "lines": list(place.lines),
+    }
+
+
+def _playbook(program: Program | None, klass: str, name: str) -> PlaybookSpec | None:
+    agent = None if program is None else program.agent(klass)
+    return None if agent is None else agent.playbook(name)
+
+
+def _step(spec: PlaybookSpec | None, location: str | None) -> Step | None:
+    """The step of `Playbook:line:code`."""
+    parts = (location or "").split(":")
+    return spec.step(parts[1]) if spec is not None and len(parts) > 1 else None

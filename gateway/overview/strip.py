@@ -1,0 +1,301 @@
+"""The strip of a session: its facts as marks in time, each in the lane of an agent or of the people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from runtime.core.json_text import write_json
+from runtime.tape.facts.agents import AgentCreated, AgentStopped
+from runtime.tape.facts.calls import CallReturned, EffectIntended, QuestionAsked, WaitBegun, WaitEnded
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.failures import FailureUncaught
+from runtime.tape.facts.frames import (
+    FrameReturned,
+    FrameStarted,
+    StatementAccepted,
+    StatementFailed,
+    StatementRejected,
+    StepReached,
+    StepReturned,
+)
+from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished
+from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.registry import KINDS
+from runtime.tape.facts.session import ProgramBroken
+from runtime.tape.facts.tasks import TaskOrdered, TaskOver
+from runtime.tape.tape import Fact
+
+MarkKind = Literal["heard", "said", "model", "call", "wait", "step", "trouble", "task", "agent"]
+
+PEOPLE = "people"
+"""The lane of what people say."""
+
+MAX_TEXT = 2_000
+"""So many characters of a text are on the strip; the fact has all."""
+
+_ANSWER = "Answer"
+"""The call by which a model answers a question of the runtime."""
+
+
+@dataclass(slots=True)
+class Mark:
+    """Something that happened from fact `first` to fact `last`; either is None where it lies outside of what was read.
+
+    `key` is the same for both halves of a mark that two readings cut in two. `text` are words of people and models.
+    """
+
+    key: str
+    kind: MarkKind
+    lane: str
+    first: int | None
+    last: int | None
+    at: datetime
+    until: datetime | None = None
+    name: str = ""
+    text: str = ""
+    ok: bool = True
+    frame: str = ""
+    options: tuple[str, ...] = ()
+
+    def data(self, *, content: bool) -> dict[str, Any]:
+        """It as JSON data; words only with `content`."""
+        found: dict[str, Any] = {
+            "key": self.key,
+            "kind": self.kind,
+            "lane": self.lane,
+            "first": self.first,
+            "last": self.last,
+            "at": self.at.isoformat(),
+            "until": None if self.until is None else self.until.isoformat(),
+            "name": self.name,
+            "ok": self.ok,
+            "frame": self.frame,
+        }
+        if content:
+            found |= {"text": self.text[:MAX_TEXT], "options": list(self.options)}
+        return found
+
+
+@dataclass(slots=True)
+class Strip:
+    """Facts in order, without a gap, as marks."""
+
+    marks: dict[str, Mark] = field(default_factory=dict)
+    _latest: dict[str, tuple[int, datetime]] = field(default_factory=dict)
+    """The last fact of each frame: a question to a model lies between it and the answer."""
+
+    def note(self, fact: Fact) -> None:
+        """Take in the next fact; one that cannot be read is passed over."""
+        kind = KINDS.get(fact.kind)
+        take = None if kind is None else _TAKES.get(kind)
+        if kind is None or take is None:
+            return
+        try:
+            content = kind.read(fact.data)
+        except (LookupError, TypeError, ValueError):
+            return
+        take(self, fact, content)
+        frame = content.frame_id()
+        if frame is not None:
+            self._latest[frame] = fact.seq, fact.at
+
+    def begin(self, key: str, kind: MarkKind, fact: Fact, **more: Any) -> Mark:
+        """A mark that begins with this fact."""
+        mark = self.marks[key] = Mark(key, kind, lane_of(fact), fact.seq, None, fact.at, **more)
+        return mark
+
+    def end(self, key: str, kind: MarkKind, fact: Fact) -> Mark:
+        """The mark of this key, which ends with this fact; it may have begun before what was read."""
+        mark = self.marks.get(key)
+        if mark is None:
+            mark = self.marks[key] = Mark(key, kind, lane_of(fact), None, None, fact.at)
+        mark.last, mark.until = fact.seq, fact.at
+        return mark
+
+    def point(self, kind: MarkKind, fact: Fact, **more: Any) -> Mark:
+        """A mark of this fact alone."""
+        mark = self.begin(f"{kind}:{fact.seq}", kind, fact, **more)
+        mark.last, mark.until = fact.seq, fact.at
+        return mark
+
+    def since(self, frame: str) -> tuple[int, datetime] | None:
+        """The last fact of a frame before this one."""
+        return self._latest.get(frame)
+
+
+def strip_of(facts: Iterable[Fact]) -> list[Mark]:
+    """The marks of these facts, in the order in which they begin."""
+    strip = Strip()
+    for fact in facts:
+        strip.note(fact)
+    return sorted(strip.marks.values(), key=lambda mark: mark.first or mark.last or 0)
+
+
+def lane_of(fact: Fact) -> str:
+    """The lane of a fact: the number of the agent on whose tape it is."""
+    return str(fact.tape.rpartition("/")[2])
+
+
+def _heard(strip: Strip, fact: Fact, content: MessageHeard) -> None:
+    mark = strip.point("heard", fact, name=content.name, text=content.text)
+    mark.lane = PEOPLE
+
+
+def _page(strip: Strip, fact: Fact, content: PageBegun) -> None:
+    strip.begin(f"said:{fact.seq}", "said", fact, name=content.to, frame=content.frame)
+
+
+def _finished(strip: Strip, fact: Fact, content: PageFinished | PageClosed) -> None:
+    mark = strip.end(f"said:{content.page}", "said", fact)
+    mark.text = content.text
+    mark.ok = not isinstance(content, PageClosed)
+
+
+def _asked(strip: Strip, _: Fact, content: QuestionAsked) -> None:
+    mark = strip.marks.get(f"said:{content.page}")
+    if mark is not None:
+        mark.options = tuple(content.options)
+
+
+def _started(strip: Strip, fact: Fact, content: FrameStarted) -> None:
+    mark = strip.begin(f"call:{content.frame}", "call", fact, name=content.playbook, frame=content.frame)
+    mark.text = _short({**dict(enumerate(content.args)), **content.kwargs})
+
+
+def _returned(strip: Strip, fact: Fact, content: FrameReturned) -> None:
+    mark = strip.end(f"call:{content.frame}", "call", fact)
+    mark.frame = content.frame
+    if content.error is not None:
+        mark.ok = False
+        strip.point("trouble", fact, name=content.error[0], text=content.error[1], ok=False, frame=content.frame)
+
+
+def _result(strip: Strip, fact: Fact, content: CallReturned) -> None:
+    if content.error is not None:
+        strip.point("trouble", fact, name=content.error[0], text=content.error[1], ok=False, frame=content.frame)
+    key = f"effect:{content.frame}:{content.pos}"
+    if content.name == _ANSWER:
+        mark = strip.point("model", fact, name=_ANSWER, text=_short(content.value), frame=content.frame)
+        before = strip.since(content.frame)
+        if before is not None:
+            mark.first, mark.at = before
+    elif key in strip.marks:
+        mark = strip.end(key, "call", fact)
+        mark.text, mark.ok = _short(content.value), content.error is None
+
+
+def _intended(strip: Strip, fact: Fact, content: EffectIntended) -> None:
+    key = f"effect:{content.frame}:{content.pos}"
+    strip.begin(key, "call", fact, name=content.name, frame=content.frame)
+
+
+def _waits(strip: Strip, fact: Fact, content: WaitBegun) -> None:
+    key = f"wait:{content.frame}:{content.pos}"
+    before = strip.marks.pop(key, None)
+    if before is not None:  # the place of a wait is used again, the earlier one keeps its own name
+        strip.marks[f"{key}:{before.first}"] = before
+        before.key = f"{key}:{before.first}"
+    strip.begin(key, "wait", fact, name=_source(content.source), frame=content.frame)
+
+
+def _took(strip: Strip, fact: Fact, content: WaitEnded) -> None:
+    key = f"wait:{content.frame}:{content.pos}"
+    mark = strip.marks.get(key)
+    if mark is not None and mark.last is None:
+        strip.end(key, "wait", fact)
+
+
+def _step(strip: Strip, fact: Fact, content: StepReached | StepReturned) -> None:
+    at = content.at if isinstance(content, StepReached) else str(content.to)
+    strip.point("step", fact, name=f"{at}:{content.op}", frame=content.frame)
+
+
+def _statement(strip: Strip, fact: Fact, content: StatementAccepted) -> None:
+    mark = strip.point("model", fact, name="statement", text=content.source, frame=content.frame)
+    before = strip.since(content.frame)
+    if before is not None:
+        mark.first, mark.at = before
+
+
+def _rejected(strip: Strip, fact: Fact, content: StatementRejected) -> None:
+    text = f"{content.message}\n{content.source}".strip()
+    strip.point("trouble", fact, name=content.rule, text=text, ok=False, frame=content.frame)
+
+
+def _failed(strip: Strip, fact: Fact, content: StatementFailed) -> None:
+    strip.point("trouble", fact, name=content.error[0], text=content.error[1], ok=False, frame=content.frame)
+
+
+def _uncaught(strip: Strip, fact: Fact, content: FailureUncaught) -> None:
+    where = str(content.raised_at)
+    strip.point("trouble", fact, name=content.error_type, text=f"Nobody caught it: {where}", ok=False)
+
+
+def _broken(strip: Strip, fact: Fact, content: ProgramBroken) -> None:
+    strip.point("trouble", fact, name="program", text=content.why, ok=False)
+
+
+def _agent(strip: Strip, fact: Fact, content: AgentCreated) -> None:
+    mark = strip.point("agent", fact, name=content.klass)
+    mark.lane = str(content.id)
+
+
+def _stopped(strip: Strip, fact: Fact, content: AgentStopped) -> None:
+    if not content.idle:
+        strip.point("trouble", fact, name="stopped", ok=False)
+
+
+def _ordered(strip: Strip, fact: Fact, content: TaskOrdered) -> None:
+    strip.begin(f"task:{content.task}", "task", fact, name=f"{content.klass}.{content.playbook}")
+
+
+def _over(strip: Strip, fact: Fact, content: TaskOver) -> None:
+    ordered = [mark for mark in strip.marks.values() if mark.kind == "task"]
+    if 0 < content.number <= len(ordered):
+        mark = ordered[content.number - 1]
+        mark.last, mark.until, mark.ok = fact.seq, fact.at, content.status == "completed"
+
+
+def _source(source: Mapping[str, Any] | None) -> str:
+    """What is waited for."""
+    if source is None:
+        return "time"
+    if "meeting" in source:
+        return f"meeting {source['meeting']}"
+    agents = source.get("agents")
+    return f"agent {' '.join(map(str, agents))}" if agents else "people"
+
+
+def _short(value: Any) -> str:
+    if value in (None, {}, []):
+        return ""
+    return value if isinstance(value, str) else write_json(value)[:MAX_TEXT]
+
+
+_TAKES: Mapping[type[Content], Callable[[Strip, Fact, Any], None]] = {
+    MessageHeard: _heard,
+    PageBegun: _page,
+    PageFinished: _finished,
+    PageClosed: _finished,
+    QuestionAsked: _asked,
+    FrameStarted: _started,
+    FrameReturned: _returned,
+    CallReturned: _result,
+    EffectIntended: _intended,
+    WaitBegun: _waits,
+    WaitEnded: _took,
+    StepReached: _step,
+    StepReturned: _step,
+    StatementAccepted: _statement,
+    StatementRejected: _rejected,
+    StatementFailed: _failed,
+    FailureUncaught: _uncaught,
+    ProgramBroken: _broken,
+    AgentCreated: _agent,
+    AgentStopped: _stopped,
+    TaskOrdered: _ordered,
+    TaskOver: _over,
+}

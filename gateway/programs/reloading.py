@@ -1,0 +1,203 @@
+"""Reload: programs and settings are read again, and what is right of them is served from then on.
+
+what asks ──> read the settings ──> compile each program ──> keep its version ──> serve it to what begins
+(SIGHUP, /reload,     │ wrong             │ wrong
+ a saved file)        └── all stays ──────┴── this program stays ──> the log, and the owners, once
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+
+from gateway.inbound.routing import Routes
+from gateway.programs.live_settings import Changes, changes
+from gateway.programs.loading import compile_one, routes_of
+from gateway.programs.served import ServedPrograms
+from gateway.programs.versions import KeptVersions
+from gateway.settings.tree import Settings
+from runtime.bus import Bus
+from runtime.core.clock import Clock
+from runtime.core.errors import ParleyError, StorageError
+from runtime.core.message import Choice
+from runtime.core.signals import Listeners
+from runtime.core.texts import Texts
+from runtime.events.service import ProgramRefused, ProgramReloaded, SettingsReloaded
+from runtime.language.diagnostics import Span
+from runtime.language.lowering.lowerer import Lowerer
+from runtime.language.program import Program
+
+SETTINGS = "settings"
+"""The name under which what is wrong with settings and routes is told."""
+
+_TOLD_EVERY_S = 3600
+"""What several nodes find wrong with the same file in this time is told once."""
+
+
+class TellOwners(Protocol):
+    """See `OwnerNotices.tell`."""
+
+    async def __call__(self, notice: str, key: str, choices: Sequence[Choice] = (), **values: object) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where programs and settings come from: `files` of one program, else the routes of the settings."""
+
+    read: Callable[[], Settings]
+    files: Sequence[Path]
+    lowerer: Lowerer
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Where programs come from, those that are served, and the versions of them that are kept; None on a front."""
+
+    source: Source
+    served: ServedPrograms
+    versions: KeptVersions | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reloaded:
+    """What came of a reload: the programs that are served in another version now, by name, what was wrong with others,
+    and the settings that changed."""
+
+    programs: Sequence[str] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    settings: Changes = field(default_factory=Changes)
+
+    def told(self, texts: Texts, *, private: bool) -> str:
+        """The answer to who asked for it. Where others read it, what is wrong stands in the log alone."""
+        if self.refused and not private:
+            return texts("reload.refused_here", programs=", ".join(self.refused))
+        lines = [texts("reload.programs", programs=", ".join(self.programs))] if self.programs else []
+        if self.settings.in_force:
+            lines.append(texts("reload.in_force", keys=", ".join(self.settings.in_force)))
+        if self.settings.wait:
+            lines.append(texts("reload.waits", keys=", ".join(self.settings.wait)))
+        for program, error in self.refused.items():
+            lines.append(texts("reload.refused", program=program, error=error))
+        return "\n".join(lines or [texts("reload.nothing")])
+
+
+class Reloading:
+    """Reloads what one process serves. `check` raises ParleyError for programs and routes that cannot be served with
+    the settings; `apply` puts changed settings into force."""
+
+    def __init__(
+        self,
+        programs: Programs,
+        settings: Settings,
+        routes: Routes,
+        clock: Clock,
+        bus: Bus,
+        tell: TellOwners,
+    ) -> None:
+        self._source = programs.source
+        self._settings = settings
+        self._programs = programs.served
+        self._versions = programs.versions
+        self._routes = routes
+        self._clock = clock
+        self._bus = bus
+        self._tell = tell
+        self._turn = anyio.Lock()
+        self._refused: dict[str, str] = {}
+        self.check: Callable[[Settings, Routes, Mapping[str, Program]], None] = lambda *_: None
+        self.apply: Callable[[Settings], None] = lambda _: None
+        self.done = Listeners[Reloaded]()
+        """Told of every reload."""
+
+    @property
+    def files(self) -> Mapping[str, tuple[Path, ...]]:
+        """The files of the programs that are served, by name."""
+        return self._routes.files
+
+    @property
+    def folders(self) -> set[Path]:
+        """The folders of all files of the programs that are served, with those that they import."""
+        named = {file for files in self._routes.files.values() for file in files}
+        spans = {span.file for program in self._programs.values() for span in _spans(program)}
+        found = {file.absolute().parent for file in (*named, *map(Path, spans))}
+        return {folder for folder in found if folder.is_dir()}
+
+    async def reload(self) -> Reloaded:
+        """Read all again. What is wrong stays as it was."""
+        async with self._turn:
+            try:
+                done = await self._reload()
+            except StorageError as error:
+                self._bus.publish(ProgramRefused(SETTINGS, str(error)))
+                done = Reloaded(refused={SETTINGS: str(error)})
+            self.done.tell(done)
+            return done
+
+    async def _reload(self) -> Reloaded:
+        try:
+            new = self._source.read()
+            routes = routes_of(new, self._source.files)
+            programs, refused = await self._compiled(new, routes)
+            if any(name not in self._programs for name in refused):
+                return await self._refuse(refused)
+            programs = {name: programs.get(name) or self._programs[name] for name in routes.files}
+            self.check(new, routes, programs)
+        except StorageError:
+            raise
+        except ParleyError as error:
+            return await self._refuse({SETTINGS: str(error)})
+        changed = [name for name, one in programs.items() if _digest(self._programs.get(name)) != one.digest]
+        if self._versions is not None:
+            await self._versions.take_up(programs[name] for name in changed)
+        same = {name: self._programs[name] for name, one in programs.items() if self._programs.get(name) == one}
+        differ = changes(self._settings, new)
+        self._programs.replace(programs | same)
+        self._routes.take(routes)
+        self.apply(new)
+        self._settings = new
+        for name in changed:
+            self._bus.publish(ProgramReloaded(name, programs[name].digest[:8]))
+        if differ != Changes():
+            self._bus.publish(SettingsReloaded(list(differ.in_force), list(differ.wait)))
+        return await self._refuse(refused, Reloaded(changed, settings=differ))
+
+    async def _compiled(self, settings: Settings, routes: Routes) -> tuple[dict[str, Program], dict[str, str]]:
+        programs: dict[str, Program] = {}
+        refused: dict[str, str] = {}
+        for name, files in routes.files.items():
+            try:
+                programs[name] = await compile_one(settings, files, self._source.lowerer)
+            except ParleyError as error:
+                refused[name] = str(error)
+            except Exception as error:  # noqa: BLE001 - a file that nobody thought of must not end what is served
+                refused[name] = f"it cannot be compiled ({error!r}); this is a fault of Parley."
+        return programs, refused
+
+    async def _refuse(self, refused: Mapping[str, str], done: Reloaded | None = None) -> Reloaded:
+        """Say what is wrong: each time in the log, to the owners once."""
+        for name, error in refused.items():
+            self._bus.publish(ProgramRefused(name, error))
+            if self._refused.get(name) != error:
+                known = hashlib.sha256(f"{name} {error}".encode()).hexdigest()[:16]
+                hour = int(self._clock.now().timestamp() // _TOLD_EVERY_S)
+                await self._tell(f"reload.{known}.{hour}", "reload.refused", program=name, error=error)
+        self._refused = dict(refused)
+        return replace(done or Reloaded(), refused=dict(refused))
+
+
+def _digest(program: Program | None) -> str:
+    return "" if program is None else program.digest
+
+
+def _spans(program: Program) -> Iterator[Span]:
+    for agent in program.agents:
+        yield agent.span
+        yield from (fence.span for fence in agent.fences)
+        for playbook in agent.playbooks:
+            yield playbook.span
+            yield from (step.span for step in playbook.walk_steps())

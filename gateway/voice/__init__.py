@@ -1,0 +1,1 @@
+"""Voice notes that people send, and answers that are spoken."""

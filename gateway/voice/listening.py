@@ -1,0 +1,144 @@
+"""Recordings are put into words by a model, within bounds, and a sentence says what is not."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from gateway.inbound.usage_limits import DAY_S, Counters
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.core.errors import LLMError, LLMRefused, LLMTimeout
+from runtime.core.texts import Texts
+from runtime.events.frames import LLMAnswered
+from runtime.events.happening import Tell
+from runtime.execution.prompt.with_files import FileContents
+from runtime.llm.client import TRANSCRIBE, CompletionRequest, LLMClient, Recording
+from runtime.voice.listener import Payer, Sound, Transcript, Unheard, VoiceLimits
+
+LEAST_S: Final = 0.1
+"""A shorter recording has no word in it."""
+
+CHARS_PER_S: Final = 50
+ANY_CHARS: Final = 200
+"""Nobody says more than this many characters, in a second and besides; a longer transcript is no transcript."""
+
+_ENDINGS: Final = {
+    "audio/ogg": "ogg",
+    "audio/mpeg": "mp3",
+    "audio/mp4": "m4a",
+    "audio/aac": "aac",
+    "audio/wav": "wav",
+    "audio/flac": "flac",
+    "audio/webm": "webm",
+}
+
+
+class ModelListener:
+    """Implements `runtime.voice.listener.Listener` by the model for transcriptions."""
+
+    def __init__(  # noqa: PLR0913 - each is another part's
+        self,
+        llm: LLMClient,
+        contents: FileContents,
+        counters: Counters,
+        limits: VoiceLimits,
+        may_ask: Callable[[Address, str | None], Awaitable[str | None]],
+        texts: Callable[[str], Texts],
+        tell: Tell,
+        clock: Clock,
+    ) -> None:
+        """`texts` are those of a platform."""
+        self._llm = llm
+        self._contents = contents
+        self._counters = counters
+        self._limits = limits
+        self._may_ask = may_ask
+        self._texts = texts
+        self._tell = tell
+        self._clock = clock
+
+    async def words(self, sound: Sound, payer: Payer, once: str, /) -> Transcript | Unheard:
+        """See `Listener`."""
+        why = self._unfit(sound) or await self._too_much_today(sound, payer, once)
+        if why is not None:
+            key, values = why
+            return self._unheard(sound, payer, key, **values)
+        refused = await self._may_ask(payer.address, payer.person)
+        if refused is not None:
+            return Unheard(refused)
+        data = await self._contents.content(sound.file.url)
+        if data is None:
+            return self._unheard(sound, payer, "gone")
+        return await self._asked(sound, data, payer)
+
+    def _unfit(self, sound: Sound) -> tuple[str, dict[str, str | int]] | None:
+        if not sound.file.media_type.startswith("audio/"):
+            return "film", {}
+        if sound.seconds is None or not math.isfinite(sound.seconds):
+            return "broken", {}
+        if sound.seconds < LEAST_S:
+            return "no_sound", {}
+        if sound.before_s + sound.seconds > self._limits.seconds:
+            minutes = math.ceil((sound.before_s + sound.seconds) / 60)
+            return "too_long", {"minutes": minutes, "limit": max(1, self._limits.seconds // 60)}
+        return None
+
+    async def _too_much_today(self, sound: Sound, payer: Payer, once: str) -> tuple[str, dict[str, str | int]] | None:
+        limit, now_s = self._limits.seconds_per_day, self._clock.now().timestamp()
+        if not limit:
+            return None
+        name, seconds = f"voice:{payer.address.key}:{int(now_s // DAY_S)}", math.ceil(sound.seconds or 0)
+        if await self._counters.add(name, seconds, once=f"{payer.address.key}/{once}", ttl_s=2 * DAY_S) <= limit:
+            return None
+        hours = math.ceil((DAY_S - now_s % DAY_S) / 3600)
+        return "too_much_today", {"limit": max(1, limit // 60), "hours": hours}
+
+    async def _asked(self, sound: Sound, data: bytes, payer: Payer) -> Transcript | Unheard:
+        ending = _ENDINGS.get(sound.file.media_type, "ogg")
+        recording = Recording(f"voice.{ending}", sound.file.media_type, base64.b64encode(data).decode("ascii"))
+        begun_s, said = self._clock.monotonic(), ""
+        try:
+            async with self._llm.stream(CompletionRequest((), TRANSCRIBE, recording=recording)) as completion:
+                async for piece in completion:
+                    said += piece
+                usage = completion.usage
+        except LLMTimeout:
+            return self._unheard(sound, payer, "slow")
+        except LLMRefused:
+            return self._unheard(sound, payer, "refused")
+        except LLMError:
+            return self._unheard(sound, payer, "failed")
+        self._tell(
+            LLMAnswered(
+                *(payer.session, "", "", "", usage.model or self._llm.model, TRANSCRIBE),
+                reply="",
+                seconds=self._clock.monotonic() - begun_s,
+                first_text_s=None,
+                tokens_in=usage.input_tokens,
+                tokens_out=usage.output_tokens,
+                tokens_cached=usage.cached_tokens,
+                cost_usd=usage.cost_usd,
+                conversation=payer.address.key,
+                participant_id=payer.person,
+            )
+        )
+        return self._read(said, sound, payer)
+
+    def _read(self, said: str, sound: Sound, payer: Payer) -> Transcript | Unheard:
+        try:
+            found = json.loads(said)
+            text, language = str(found["text"]).strip(), str(found["language"])
+        except (ValueError, LookupError, TypeError):
+            return self._unheard(sound, payer, "failed")
+        if not text:
+            return self._unheard(sound, payer, "no_words")
+        if len(text) > ANY_CHARS + CHARS_PER_S * (sound.seconds or 0):
+            return self._unheard(sound, payer, "nonsense")
+        return Transcript(text, language[:40])
+
+    def _unheard(self, sound: Sound, payer: Payer, key: str, **values: str | int) -> Unheard:
+        return Unheard(self._texts(payer.address.platform)(f"voice.{key}", name=sound.file.name, **values))

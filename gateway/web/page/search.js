@@ -1,0 +1,88 @@
+/** Searching the room: the newest messages with all the words; choosing one goes there. */
+
+import { el, fullTimeOf } from "./look.js";
+import { plainText } from "./markdown.js";
+
+const PAUSE_MS = 250;
+const AROUND = 60;
+const byId = (id) => document.getElementById(id);
+
+export class Search {
+  /** `on` has `ask(words)`, false when it cannot be asked now, and `go(message)`. */
+  constructor(on) {
+    this.on = on;
+    this.dialog = byId("search");
+    this.input = byId("search-words");
+    this.state = byId("search-state");
+    this.list = byId("search-list");
+    byId("search-room").addEventListener("click", () => this.show());
+    document.addEventListener("keydown", (event) => {
+      if (!(event.ctrlKey || event.metaKey) || !event.shiftKey || event.key.toLowerCase() !== "f") return;
+      event.preventDefault();
+      this.show();
+    });
+    this.input.addEventListener("input", () => {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.ask(), PAUSE_MS);
+    });
+    this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
+    this.dialog.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  show() {
+    if (document.querySelector("dialog[open]")) return;
+    this.dialog.showModal();
+    this.input.select();
+    this.ask();
+  }
+
+  ask() {
+    clearTimeout(this.timer);
+    this.words = this.input.value.trim();
+    if (!this.words) this.draw([], "");
+    else if (!this.on.ask(this.words)) this.draw([], "Not connected. Try again in a moment.");
+  }
+
+  /** Show what was found, unless other words were asked for meanwhile. */
+  take({ words, messages, more }) {
+    if (words !== this.words) return;
+    const many = messages.length === 1 ? "1 message" : `${messages.length} messages`;
+    this.draw(messages, !messages.length ? "Nothing found." : more ? `The newest ${messages.length}; there are more.` : many);
+  }
+
+  draw(messages, state) {
+    this.state.textContent = state;
+    this.list.replaceChildren(...messages.map((message) => this.item(message)));
+  }
+
+  item(message) {
+    const by = el("span", { class: "author" }, message.name);
+    const at = el("time", { class: "time", datetime: message.at }, fullTimeOf(new Date(message.at)));
+    const button = el("button", { type: "button" }, el("span", { class: "by-line" }, by, at), this.extract(message));
+    button.addEventListener("click", () => {
+      this.dialog.close();
+      this.on.go(message);
+    });
+    return el("li", {}, button);
+  }
+
+  /** The text around the first of the words. */
+  extract(message) {
+    const text = plainText(message.text) || (message.files ?? []).map((file) => file.name).join(", ");
+    const [first] = this.words.toLowerCase().split(/\s+/);
+    const at = Math.max(0, text.toLowerCase().indexOf(first));
+    const from = Math.max(0, at - AROUND);
+    const shown = text.slice(from, at + first.length + 2 * AROUND);
+    const box = el("span", { class: "extract", dir: "auto" }, from ? "…" : "");
+    box.append(text.slice(from, at), el("mark", {}, text.slice(at, at + first.length)), shown.slice(at - from + first.length));
+    return box;
+  }
+
+  key(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const stops = [this.input, ...this.list.querySelectorAll("button")];
+    stops[Math.max(0, Math.min(stops.indexOf(document.activeElement) + step, stops.length - 1))].focus();
+  }
+}

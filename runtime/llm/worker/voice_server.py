@@ -1,0 +1,158 @@
+"""A server that writes down recordings, or speaks texts, by OpenAI's protocol.
+
+https://platform.openai.com/docs/api-reference/audio (`/audio/transcriptions` and `/audio/speech`). Servers of one's own
+speak it too: whisper.cpp, speaches, vLLM, Kokoro.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import aiohttp
+import anyio.to_thread
+
+from runtime.core.errors import LLMError
+from runtime.llm.client import CompletionRequest, Recording, Usage
+from runtime.llm.options import ModelOptions
+from runtime.llm.worker import failures
+from runtime.llm.worker.prices import ListedPrice
+from runtime.llm.worker.prompt import NO_KEY
+
+MAX_TRANSCRIPT_BYTES = 1024 * 1024
+MAX_SPEECH_BYTES = 4 * 1024 * 1024
+
+_MAX_ERROR_BYTES = 64 * 1024
+_PIECE_BYTES = 48 * 1024
+_CANNOT_BE_VERBOSE = ("gpt-", "voxtral")
+"""Models that refuse `verbose_json` (API reference, Create transcription); of others it is tried once."""
+_SPEAKER = "alloy"
+
+
+class VoiceServer:
+    """One model at one address, which listens or speaks. What it refuses of the request is no longer sent."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        self._options = options
+        self._model = options.name.partition("/")[2]
+        self._url = (options.base_url or "").rstrip("/")
+        self._verbose = not self._model.startswith(_CANNOT_BE_VERBOSE)
+        self._session: aiohttp.ClientSession | None = None
+        self._price: ListedPrice | None = None
+
+    async def warm_up(self) -> None:
+        """Read the model's price."""
+        if self._price is None:
+            self._price = await anyio.to_thread.run_sync(ListedPrice.of, self._options.name, abandon_on_cancel=True)
+
+    async def aclose(self) -> None:
+        """Close the connections. The server can be asked again."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
+        """The transcript of the request's recording, or its text as speech; see the purposes of requests."""
+        await self.warm_up()
+        try:
+            if request.recording is not None:
+                async for part in self._written(request.recording):
+                    yield part
+            else:
+                async for part in self._spoken(request.messages[-1].content):
+                    yield part
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise failures.unreachable(str(error) or type(error).__name__, self._options.name) from error
+
+    async def _written(self, recording: Recording) -> AsyncGenerator[str | Usage, None]:
+        data = base64.b64decode(recording.data)
+        while True:
+            form = aiohttp.FormData()
+            form.add_field("file", data, filename=recording.name, content_type=recording.media_type)
+            form.add_field("model", self._model)
+            form.add_field("response_format", "verbose_json" if self._verbose else "json")
+            async with self._post("/audio/transcriptions", data=form) as response:
+                if response.status == 200:
+                    found = await self._json(response)
+                    break
+                said, failed = await self._failure(response)
+            if not (self._verbose and response.status in (400, 422) and "response_format" in said):
+                raise failed
+            self._verbose = False
+        text, language = found.get("text"), found.get("language") or _first(found.get("languages"))
+        if not isinstance(text, str):
+            raise failures.unreachable("it sent no text", self._options.name)
+        yield json.dumps({"text": text, "language": language if isinstance(language, str) else ""})
+        yield self._counted(found)
+
+    async def _spoken(self, text: str) -> AsyncGenerator[str | Usage, None]:
+        asked = {
+            "model": self._model,
+            "input": text,
+            "voice": self._options.speaker or _SPEAKER,
+            "response_format": "opus",
+        }
+        async with self._post("/audio/speech", json=asked) as response:
+            if response.status != 200:
+                raise (await self._failure(response))[1]
+            data = await response.content.read(4)
+            while len(data) <= MAX_SPEECH_BYTES and (piece := await response.content.read(_PIECE_BYTES)):
+                data += piece
+        if not data.startswith(b"OggS") or len(data) > MAX_SPEECH_BYTES:
+            what = "more than can be sent" if len(data) > MAX_SPEECH_BYTES else "something that is no Ogg file"
+            raise failures.refused(None, f"it sent {what}", self._options.name)
+        assert self._price is not None
+        for start in range(0, len(data), _PIECE_BYTES):
+            yield base64.b64encode(data[start : start + _PIECE_BYTES]).decode("ascii")
+        yield Usage(cost_usd=self._price.of_characters(len(text)))
+
+    def _post(self, path: str, **body: Any) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        timeouts = self._options.timeouts
+        if self._session is None:
+            limits = aiohttp.ClientTimeout(total=timeouts.whole_s, sock_connect=timeouts.connect_s)
+            self._session = aiohttp.ClientSession(timeout=limits, cookie_jar=aiohttp.DummyCookieJar(), trust_env=True)
+        headers = {"authorization": f"Bearer {self._options.api_key or NO_KEY}"}
+        return self._session.post(self._url + path, headers=headers, **body)
+
+    async def _json(self, response: aiohttp.ClientResponse) -> Mapping[str, Any]:
+        data = b""
+        while piece := await response.content.read(_PIECE_BYTES):
+            data += piece
+            if len(data) > MAX_TRANSCRIPT_BYTES:
+                raise failures.refused(None, "its transcript is longer than any speech", self._options.name)
+        try:
+            found = json.loads(data)
+        except ValueError as error:
+            raise failures.unreachable("it sent something that is not JSON", self._options.name) from error
+        if not isinstance(found, dict):
+            raise failures.unreachable("it sent something that is not a JSON object", self._options.name)
+        return found
+
+    async def _failure(self, response: aiohttp.ClientResponse) -> tuple[str, LLMError]:
+        """The server's text, and its meaning as an error."""
+        said = (await response.content.read(_MAX_ERROR_BYTES)).decode(errors="replace")
+        text = failures.words_of(said) or f"status {response.status}"
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return said, failures.failure_of(response.status, text, self._options.name, headers, said)
+
+    def _counted(self, found: Mapping[str, Any]) -> Usage:
+        """What was used, by seconds or by tokens, as the server says."""
+        assert self._price is not None
+        used = found.get("usage")
+        used = used if isinstance(used, dict) else {}
+        seconds = used.get("seconds") or found.get("duration")
+        if isinstance(seconds, int | float):
+            return Usage(cost_usd=self._price.of_seconds(float(seconds)))
+        given, made = used.get("input_tokens"), used.get("output_tokens")
+        if not (isinstance(given, int) and isinstance(made, int)):
+            return Usage()
+        return self._price.priced(Usage(input_tokens=given, output_tokens=made))
+
+
+def _first(value: object) -> object:
+    """The first of the languages, which newer models give in a list, each a code or an object that has one."""
+    first = value[0] if isinstance(value, list) and value else None
+    return first.get("language", first.get("code")) if isinstance(first, dict) else first

@@ -1,0 +1,23 @@
+"""Ratings of what agents said: each fact is told to whoever counts them."""
+
+from __future__ import annotations
+
+from runtime.bus import Bus
+from runtime.events import talk
+from runtime.stores.sessions import SessionRecord
+from runtime.tape.facts.content import Content
+from runtime.tape.facts.people import FeedbackGiven
+
+
+class Ratings:
+    """Those of one session."""
+
+    def __init__(self, record: SessionRecord, bus: Bus) -> None:
+        self._where = (record.id, record.address.key, record.program)
+        self._bus = bus
+
+    def noted(self, fact: Content) -> None:
+        """Take every fact."""
+        if isinstance(fact, FeedbackGiven):
+            about = (fact.platform_id, fact.person, fact.rating, fact.step, fact.model)
+            self._bus.publish(talk.FeedbackGiven(*self._where, *about))

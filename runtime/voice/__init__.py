@@ -1,0 +1,1 @@
+"""Voices: recordings put into words, and texts spoken."""

@@ -1,0 +1,150 @@
+"""What owners do at the console, and what they decide, over a real store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.access.people import Person
+from gateway.access.roles import Role
+from gateway.stores import people_in, usage_in
+from runtime.storage.redis.reports import RedisReports
+from runtime.stores.inbox import NOTICE
+from runtime.stores.reports import Report
+from runtime.stores.sessions import Commit
+from runtime.stores.usage import Amounts, Used
+from tests.contract.storage_samples import HERE, SESSION, SHARD, event, shard_lease
+from tests.contract.web.console_answers import acted, said, told_of
+from tests.fakes.console import console
+
+pytestmark = pytest.mark.anyio
+
+CHANGES: Sequence[tuple[str, str, Any]] = (
+    ("POST", f"/sessions/{SESSION}/stop", {}),
+    ("DELETE", f"/sessions/{SESSION}", {}),
+    ("POST", "/tasks/t1/retry", {}),
+    ("POST", "/schedules/pause", {"schedule": "none"}),
+    ("POST", "/schedules/resume", {"schedule": "none"}),
+    ("POST", "/schedules/run", {"schedule": "none"}),
+    ("POST", "/reports/1/again", {}),
+    ("POST", "/reports/1/leave", {}),
+    ("POST", "/requests/CODE/approve", {}),
+    ("POST", "/dead-letters/1-1-1/replay", {}),
+    ("DELETE", "/dead-letters/1-1-1", {}),
+    ("POST", "/people/web:1/role", {"role": "member"}),
+    ("DELETE", "/people/web:1/role", {}),
+)
+
+
+async def test_nothing_is_changed_while_the_switch_is_off_or_by_another_role(valkey_socket: Path) -> None:
+    async with console(valkey_socket) as world, world.logged_in() as owner:
+        assert {(await acted(owner, *change))["status"] for change in CHANGES} == {403}
+    async with console(valkey_socket, acts=True) as world, world.logged_in("operator") as operator:
+        assert {(await acted(operator, *change))["status"] for change in CHANGES} == {403}
+        assert [one for one in world.told if one.name == "console.acted"] == []
+
+
+async def test_a_session_is_stopped_by_an_event_and_deleted_when_it_rests(valkey_socket: Path) -> None:
+    async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
+        await said(world)
+        assert await acted(owner, "POST", f"/sessions/{SESSION}/stop", {}) == {"status": 202, "accepted": 1, "known": 0}
+        (entry,) = await world.inbox.read({SHARD: "0"}, wait_s=0)
+        assert (entry.event.kind, entry.event.person_name) == ("stop", "console.owner")
+        assert (await acted(owner, "DELETE", f"/sessions/{SESSION}", {}))["status"] == 409
+        lease = await shard_lease(world.leases)
+        await world.sessions.commit(Commit(lease, SESSION, 1, awake=False))
+        exported = await owner.get(f"/bus/v1/sessions/{SESSION}/export")
+        assert "a secret" in exported.text
+        assert json.loads(exported.text.splitlines()[-1])
+        assert (await acted(owner, "DELETE", f"/sessions/{SESSION}", {}))["status"] == 200
+        assert (await acted(owner, "DELETE", f"/sessions/{SESSION}", {}))["status"] == 404
+        assert (await acted(owner, "POST", f"/sessions/{SESSION}/stop", {}))["status"] == 404
+
+
+async def test_people_are_let_in_and_get_roles(valkey_socket: Path) -> None:
+    async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
+        people = people_in(world.ground.connection, world.ground.clock)
+        asker = Person("telegram:7", "Grace", Role.GUEST)
+        asked = await people.ask(asker, HERE, None, minutes=5, at_most=3)
+        assert asked is not None
+        async with world.logged_in("operator") as operator:
+            assert (await told_of(world, operator, "/requests"))["requests"][0]["code"] is None
+        (row,) = (await told_of(world, owner, "/requests"))["requests"]
+        assert (row["person"], row["code"]) == ("telegram:7", asked.code)
+        assert (await acted(owner, "POST", f"/requests/{asked.code}/approve", {"role": "guest"}))["role"] == "guest"
+        (entry,) = await world.inbox.read({SHARD: "0"}, wait_s=0)
+        assert entry.event.kind == NOTICE
+        assert (await acted(owner, "POST", f"/requests/{asked.code}/approve", {}))["status"] == 404
+        assert (await acted(owner, "POST", "/people/telegram:7/role", {"role": "king"}))["status"] == 422
+        assert (await acted(owner, "POST", "/people/telegram:7/role", {"role": "owner"}))["status"] == 200
+        assert (await told_of(world, owner, "/people"))["people"] == [
+            {"person": "telegram:7", "name": "Grace", "role": "owner"}
+        ]
+        assert (await acted(owner, "DELETE", "/people/telegram:7/role"))["status"] == 200
+        assert (await acted(owner, "DELETE", "/people/telegram:7/role"))["status"] == 404
+
+
+async def test_dead_letters_are_replayed_and_dropped(valkey_socket: Path) -> None:
+    async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
+        lease = await shard_lease(world.leases)
+        for name in ("in.1", "in.2"):
+            await world.inbox.add(event(name, text="a secret"))
+        for entry in await world.inbox.read({SHARD: "0"}, wait_s=0):
+            await world.inbox.discard(entry, lease.token, reason="it raised")
+        first, second = (await told_of(world, owner, "/dead-letters"))["letters"]
+        assert (first["text"], first["why"]) == ("a secret", "it raised")
+        page = await told_of(world, owner, "/dead-letters", limit=1)
+        after = await told_of(world, owner, "/dead-letters", limit=1, after=page["next"])
+        assert after["letters"] == [second]
+        async with world.logged_in("operator") as operator:
+            assert "a secret" not in json.dumps(await told_of(world, operator, "/dead-letters"))
+        assert (await acted(owner, "POST", f"/dead-letters/{first['letter']}/replay", {}))["status"] == 200
+        assert (await acted(owner, "DELETE", f"/dead-letters/{second['letter']}"))["status"] == 200
+        assert (await acted(owner, "DELETE", f"/dead-letters/{second['letter']}"))["status"] == 404
+        assert [entry.event.id for entry in await world.inbox.read({SHARD: "0"}, wait_s=0)] == ["in.1"]
+
+
+async def test_reports_are_decided_once(valkey_socket: Path) -> None:
+    async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
+        store = RedisReports(world.ground.connection)
+        report = Report(
+            "uncaught", SESSION, 1, HERE.key, "hello", "v", "Host", "Main", "Main:01", "KeyError", "m", 1, 2
+        )
+        number = (await store.add(report)).number
+        (row,) = (await told_of(world, owner, "/reports", open=1))["reports"]
+        assert (row["report"], row["session"], row["error_type"]) == (number, SESSION, "KeyError")
+        assert (await acted(owner, "POST", f"/reports/{number}/again", {}))["status"] == 404  # its session is gone
+        assert (await acted(owner, "POST", f"/reports/{number}/leave", {}))["outcome"] == "left"
+        assert (await told_of(world, owner, "/reports", open=1))["reports"] == []
+        assert (await told_of(world, owner, "/reports"))["reports"][0]["decided"] == "left"
+        assert (await acted(owner, "POST", "/reports/x/leave", {}))["status"] == 404
+
+
+async def test_spending_is_shown_in_sums_and_of_people_only_to_owners(valkey_socket: Path) -> None:
+    async with console(valkey_socket) as world, world.logged_in() as owner, world.logged_in("operator") as operator:
+        today = world.ground.clock.now().date()
+        usage = usage_in(world.ground.connection)
+        await usage.add(Used(today, "web:1", "shop", "Host", "m1"), Amounts(1, 10, 0, 5, 0.5))
+        await usage.add(Used(today, "web:2", "shop", "Clerk", "m1"), Amounts(2, 20, 0, 5, 0.25))
+        assert (await told_of(world, operator, "/usage"))["all"]["usd"] == 0.75
+        agents = (await told_of(world, operator, "/usage", by="agent"))["sums"]
+        assert [(one["name"], one["usd"]) for one in agents] == [("Host", 0.5), ("Clerk", 0.25)]
+        assert [one["name"] for one in (await told_of(world, owner, "/usage", by="person"))["sums"]] == [
+            "web:1",
+            "web:2",
+        ]
+        assert (await operator.get("/bus/v1/usage?by=person")).status_code == 403
+        assert (await owner.get("/bus/v1/usage?by=planet")).status_code == 422
+
+
+async def test_tasks_and_schedules_are_listed(valkey_socket: Path) -> None:
+    async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
+        assert await told_of(world, owner, "/tasks") == {"tasks": [], "next": None}
+        assert await told_of(world, owner, "/schedules") == {"schedules": [], "next": None}
+        assert (await owner.get("/bus/v1/tasks?after=nonsense")).status_code == 422
+        assert (await acted(owner, "POST", "/tasks/none/retry", {}))["status"] == 409
+        assert (await acted(owner, "POST", "/schedules/pause", {"schedule": "none"}))["status"] == 404

@@ -1,0 +1,61 @@
+"""Searching a room of the web chat."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.web.board import MAX_FOUND, MAX_SEARCHED
+from runtime.core.address import Address, Speaker
+from runtime.core.clock import SystemClock
+from runtime.core.room import RoomChange, RoomPost
+from tests.fakes.page_socket import PageSocket, page_socket
+from tests.fakes.web_chat import web_chat
+
+pytestmark = pytest.mark.anyio
+
+LOBBY = Address("web", "lobby")
+GUIDE = Speaker("1000", "Guide")
+
+
+async def found(page: PageSocket, words: str, room: str = "lobby") -> tuple[list[str], bool]:
+    await page.send("search", room=room, words=words)
+    frame = await page.until("found", words=words)
+    return [message["text"] for message in frame["messages"]], frame["more"]
+
+
+async def test_messages_with_all_the_words_are_found_newest_first() -> None:
+    async with web_chat() as chat, page_socket(chat) as page:
+        for number, text in enumerate(["Pizza on Monday", "pasta on monday", "PIZZA, any day; Monday too"]):
+            await chat.adapter.send(LOBBY, text, speaker=GUIDE, nonce=f"n{number}", final=True)
+        assert await found(page, "monday pizza") == (["PIZZA, any day; Monday too", "Pizza on Monday"], False)
+        assert await found(page, "guide pasta") == (["pasta on monday"], False)
+        assert await found(page, "  ") == ([], False)
+        assert await found(page, "sushi") == ([], False)
+
+
+async def test_what_was_deleted_is_not_found_and_what_was_edited_is_found_as_it_is_now() -> None:
+    async with web_chat() as chat, page_socket(chat) as page:
+        for nonce in ("n1", "n2"):
+            await chat.adapter.send(LOBBY, "pizza", speaker=GUIDE, nonce=nonce, final=True)
+        await chat.adapter.delete(LOBBY, "n1", speaker=GUIDE)
+        await chat.store.amend("lobby", "n2", RoomChange(text="pasta"))
+        assert await found(page, "pizza") == ([], False)
+        assert await found(page, "pasta") == (["pasta"], False)
+
+
+async def test_a_search_says_when_there_are_more_than_it_shows() -> None:
+    async with web_chat() as chat, page_socket(chat) as page:
+        for number in range(MAX_FOUND + 5):
+            post = RoomPost(f"n{number}", "1000", "Guide", "agent", f"pizza {number}", SystemClock().now())
+            await chat.store.put("lobby", post)
+        texts, more = await found(page, "pizza")
+        assert (len(texts), texts[0], more) == (MAX_FOUND, f"pizza {MAX_FOUND + 4}", True)
+    assert MAX_SEARCHED > MAX_FOUND
+
+
+async def test_a_room_that_does_not_exist_cannot_be_searched_and_long_words_are_refused() -> None:
+    async with web_chat() as chat, page_socket(chat) as page:
+        await page.send("search", room="nowhere", words="x")
+        await page.until("absent", room="nowhere")
+        await page.send("search", room="lobby", words="x" * 201)
+        assert "at most 200" in (await page.until("error"))["text"]

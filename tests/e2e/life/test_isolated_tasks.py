@@ -1,0 +1,150 @@
+"""Tasks in processes of their own, which find no secret, before a gateway and processes that are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from tests.e2e.gateway_process import ROOT, SEEN_LIMIT_S, Gateway, gateway
+from tests.fakes.openai_server import OpenAIServer, Reply
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+
+PROGRAM = ROOT / "tests" / "e2e" / "programs" / "isolated.pb"
+TOKEN, KEY = "a-token-of-the-asker-in-tests", "the-key-of-the-model"
+
+
+class Orders:
+    """A client that orders tasks of a gateway, which may be killed meanwhile."""
+
+    def __init__(self, running: Gateway) -> None:
+        self._running = running
+
+    @asynccontextmanager
+    async def _http(self) -> AsyncIterator[httpx.AsyncClient]:
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        url = f"{self._running.url}/bus/v1"
+        async with httpx.AsyncClient(base_url=url, headers=headers, timeout=SEEN_LIMIT_S) as http:
+            yield http
+
+    async def order(self, playbook: str, **more: Any) -> str:
+        """Order a task; its id."""
+        async with self._http() as http:
+            what = {"program": "isolated", "agent": "Digger", "playbook": playbook, "key": playbook, **more}
+            answer = await http.post("/tasks", json=what)
+            assert answer.status_code == 201, answer.text
+            return str(answer.json()["task"])
+
+    async def result(self, task: str) -> dict[str, Any]:
+        """What came of it, or what it asks."""
+        async with self._http() as http:
+            answer = await http.get(f"/tasks/{task}/result", params={"wait_s": 60})
+            found: dict[str, Any] = answer.json()
+            return found
+
+    async def post(self, task: str, act: str, body: dict[str, Any] | None = None) -> None:
+        """Say something to a task, or cancel it."""
+        async with self._http() as http:
+            (await http.post(f"/tasks/{task}/{act}", json=body)).raise_for_status()
+
+
+def settings(folder: Path, **more: str) -> dict[str, str]:
+    (folder / "asker").write_text(TOKEN)
+    return {
+        "PARLEY_TASKS__ISOLATION__DEFAULT": "process",
+        "PARLEY_CLIENTS__ASKER__TOKEN_FILE": str(folder / "asker"),
+        "PARLEY_CLIENTS__ASKER__SCOPES": "tasks:write:isolated,tasks:read:isolated",
+        **more,
+    }
+
+
+def processes_of(running: Gateway) -> list[int]:
+    """The processes of tasks that a gateway has started."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+                words = (entry / "cmdline").read_text()
+            except OSError:
+                continue
+            if int(parent) == running.process_id and "gateway.isolation.agent" in words:
+                found.append(int(entry.name))
+    return found
+
+
+async def ended(processes: list[int]) -> None:
+    """Return when none of them lives."""
+    for process in processes:
+        try:
+            handle = os.pidfd_open(process)
+        except ProcessLookupError:
+            continue
+        with anyio.fail_after(SEEN_LIMIT_S):
+            await anyio.wait_readable(handle)
+        os.close(handle)
+
+
+async def said(running: Gateway, event: str, times: int = 1) -> None:
+    await running.prints(f'"event": "{event}"', times)
+
+
+async def test_a_task_s_code_finds_no_secret_and_asks_the_model_without_a_key(tmp_path: Path) -> None:
+    async with OpenAIServer([Reply("Hello, world.")]) as model:
+        port = int(model.base_url.rpartition(":")[2].partition("/")[0])
+        more = {
+            "PARLEY_MODEL": "openai/test",
+            "PARLEY_MODEL_BASE_URL": model.base_url,
+            "PARLEY_MODEL_API_KEY": KEY,
+        }
+        async with gateway(tmp_path, PROGRAM, settings(tmp_path, **more)) as running:
+            orders = Orders(running)
+            dug = await orders.order("Dig", arguments={"folder": str(tmp_path), "port": port})
+            value = (await orders.result(dug))["value"]
+            for secret in (KEY, TOKEN, "PARLEY_", str(tmp_path), "redis"):
+                assert secret not in value["found"]
+            assert value["here"] == []
+            assert sorted(value["refused"]) == sorted(
+                [f"{file}: PermissionError" for file in ("environ", "cmdline") * 2]
+                + [f"{what}: PermissionError" for what in ("web-secret", "asker", "unix", "udp", "network", "signal")]
+            )
+            thought = await orders.result(await orders.order("Think", limits={"tokens": 120}))
+            assert (thought["status"], thought["value"]) == ("completed", "Hello, world.")
+            assert model.headers[0]["authorization"] == f"Bearer {KEY}"
+            below = await orders.order("Delegate")
+            asks = await orders.result(below)
+            assert asks["question"]["text"] == "Which way?"
+            await orders.post(below, "messages", {"id": "1", "text": "left", "ask": asks["question"]["ask"]})
+            assert (await orders.result(below))["value"] == "left"
+
+
+async def test_kills_of_the_process_and_of_the_gateway_lose_and_double_nothing(tmp_path: Path) -> None:
+    async with gateway(tmp_path, PROGRAM, settings(tmp_path)) as running:
+        orders = Orders(running)
+        fetched = await orders.order("Fetch")
+        await said(running, "page.finished")
+        (process,) = processes_of(running)
+        os.kill(process, signal.SIGKILL)
+        await said(running, "task.process_died")
+        await said(running, "session.restored")
+        left = processes_of(running)
+        assert len(left) == 1
+        running.kill()
+        await running.gone()
+        await ended(left)
+        await running.start()
+        found = await orders.result(fetched)
+        assert (found["status"], found["value"]) == ("completed", "fetched")
+        idle = await orders.order("Idle")
+        await said(running, "playbook.started")
+        await orders.post(idle, "cancel")
+        assert (await orders.result(idle))["status"] == "canceled"
+        await ended(processes_of(running))

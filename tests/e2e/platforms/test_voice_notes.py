@@ -1,0 +1,126 @@
+"""A voice note reaches the program as words, from every platform, also when we die while we listen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from tests.e2e.gateway_process import SEEN_LIMIT_S, Gateway, Room, gateway
+from tests.e2e.platforms.test_receipts import ASKS, FIRST, RECEIPT, SECOND, Place, Platforms
+from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.slack.people import DIRECT
+from tests.fakes.sounds import opus
+from tests.fakes.voice_server import Heard, VoiceServer
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+
+SAID, SAID_LATER = "It is forty-two fifty", "and this one seven"
+
+
+def answered(request: Mapping[str, Any]) -> Reply:
+    """The model: it asks for a receipt, and says what it was told of it."""
+    told = json.dumps(request["messages"])
+    return Reply(SECOND if SAID_LATER in told else FIRST if SAID in told else ASKS)
+
+
+class VoicePlatforms(Platforms):
+    """The places of `Platforms`, where people send voice notes."""
+
+    def _by_telegram(self, data: bytes) -> None:
+        file_id = f"voice{len(self.telegram.files)}"
+        self.telegram.files[file_id] = data
+        voice = {"file_id": file_id, "file_unique_id": file_id, "duration": 3, "mime_type": "audio/ogg"}
+        self.telegram.say(None, voice=voice)
+
+    def _by_slack(self, data: bytes) -> None:
+        given = self.slack.files.given("audio_message.m4a", data) | {"subtype": "slack_audio"}
+        self.slack.say("", channel=DIRECT, thread=self._thread, subtype="file_share", files=[given])
+
+
+async def told(place: Place, *wanted: str) -> None:
+    """Return when each of these is there, in this order, in a message of its own, and no other message is."""
+
+    def are_there() -> bool:
+        texts = place.texts()
+        return len(texts) == len(wanted) and all(part in text for part, text in zip(wanted, texts, strict=True))
+
+    try:
+        with anyio.fail_after(SEEN_LIMIT_S):
+            await place.until(are_there)
+    except TimeoutError:
+        raise AssertionError(f"{wanted} were waited for, there is {place.texts()}") from None
+
+
+async def seen(room: Room, *wanted: str) -> None:
+    """The same in a room of the web page."""
+
+    def texts() -> Sequence[str]:
+        found = [message for message in room.messages.values() if message["kind"] != "person"]
+        return [message["text"] for message in found]
+
+    await room.until_that(lambda: len(texts()) == len(wanted) and all(map(str.__contains__, texts(), wanted)))
+
+
+async def uploaded(running: Gateway, data: bytes) -> str:
+    """A recording that a page has uploaded; its id."""
+    headers = {"origin": running.url, "cookie": await running.cookie("Ada"), "content-type": "audio/ogg"}
+    async with httpx.AsyncClient(base_url=running.url, headers=headers, timeout=SEEN_LIMIT_S) as client:
+        answer = await client.post("/files", content=data)
+        return str(answer.raise_for_status().json()["id"])
+
+
+async def test_what_is_said_is_heard_once_on_every_platform_also_when_the_gateway_dies_while_it_listens(
+    tmp_path: Path,
+) -> None:
+    platforms = VoicePlatforms()
+    async with OpenAIServer(answered) as model, VoiceServer(Heard(SAID)) as voices, platforms.serving() as told_by:
+        environment = {
+            "PARLEY_MODELS__DEFAULT": "main",
+            "PARLEY_MODELS__MAIN__MODEL": "test",
+            "PARLEY_MODELS__MAIN__BASE_URL": model.base_url,
+            "PARLEY_MODELS__TRANSCRIPTION__MODEL": "whisper-1",
+            "PARLEY_MODELS__TRANSCRIPTION__BASE_URL": voices.base_url,
+            **told_by,
+        }
+        places = platforms.places()
+        async with gateway(tmp_path, RECEIPT, environment) as running:
+            for name in ("telegram", "slack", "discord"):
+                await running.listens_to(name)
+            async with running.page() as page:
+                room = Room(page)
+                await room.join()
+                await room.say("hi")
+                await seen(room, ASKS)
+                await page.say("", files=[{"id": await uploaded(running, opus(3.0)), "name": "v.ogg"}])
+                await seen(room, ASKS, SAID, FIRST)
+                for place in places:
+                    place.say("hi")
+                    await told(place, ASKS)
+                    place.send(opus(3.0))
+                    await told(place, ASKS, SAID, FIRST)
+                voices.hears(Heard(SAID_LATER, hold=True))
+                voices.forget_first()
+                await page.say("", files=[{"id": await uploaded(running, opus(4.0)), "name": "later.ogg"}])
+                for place in places:
+                    place.send(opus(4.0))
+                with anyio.fail_after(SEEN_LIMIT_S):
+                    await voices.until(lambda: voices.held == 4)
+            running.kill()
+            await running.gone()
+            voices.hears(Heard(SAID_LATER))
+            voices.forget_first()
+            await running.start()
+            async with running.page() as page:
+                room = Room(page)
+                await room.join()
+                await seen(room, ASKS, SAID, FIRST, SAID_LATER, SECOND)
+            for place in places:
+                await told(place, ASKS, SAID, FIRST, SAID_LATER, SECOND)
+    assert {given["model"] for given in voices.recordings} == {"whisper-1"}
+    assert len(voices.recordings) == 12

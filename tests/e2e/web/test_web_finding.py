@@ -1,0 +1,107 @@
+"""Finding one's way in the chat page: links to messages, the line above what is new, search, pictures, logging out."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from adapters.adapter import File
+from runtime.core.address import Address, Speaker
+from tests.e2e.browsing import entered
+from tests.fakes.web_chat import WebChat, web_chat
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+
+LOBBY = Address("web", "lobby")
+GUIDE = Speaker("1000", "Guide")
+DOT = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+async def told(chat: WebChat, count: int, start: int = 0) -> None:
+    for number in range(start, start + count):
+        await chat.adapter.send(LOBBY, f"This is number {number}.", speaker=GUIDE, nonce=f"n{number}", final=True)
+
+
+async def test_a_link_to_a_message_leads_to_it_also_when_it_is_far_up(browser: Browser) -> None:
+    async with web_chat() as chat:
+        await told(chat, 200)
+        page = await entered(browser, chat.url, "Ada")
+        link = page.locator('[data-id="n199"] .time-link')
+        assert await link.get_attribute("href") == "#lobby//n199"
+        await page.goto(f"{chat.url}/#lobby//n3")
+        await page.reload()
+        await expect(page.locator('[data-id="n3"] .row')).to_be_in_viewport()
+        await expect(page.locator('[data-id="n3"] .row')).to_be_focused()
+        await page.goto(f"{chat.url}/#lobby//nowhere")
+        await expect(page.locator("#toast")).to_contain_text("not here any more")
+
+
+async def test_a_link_to_a_reply_opens_its_thread(browser: Browser) -> None:
+    async with web_chat() as chat:
+        await told(chat, 80)
+        thread = Address("web", "lobby", "n2")
+        await chat.adapter.send(thread, "Below number 2.", speaker=GUIDE, nonce="r1", final=True)
+        page = await entered(browser, chat.url, "Ada")
+        await page.goto(f"{chat.url}/#lobby/n2/r1")
+        await expect(page.locator('#thread-timeline [data-id="r1"] .row')).to_be_focused()
+
+
+async def test_a_line_stands_above_what_came_while_the_person_was_away(browser: Browser) -> None:
+    async with web_chat() as chat:
+        await told(chat, 3)
+        page = await entered(browser, chat.url, "Ada")
+        await expect(page.locator('[data-id="n2"]')).to_be_visible()
+        await expect(page.locator(".new-line:visible")).to_have_count(0)
+        await page.goto("about:blank")
+        await told(chat, 2, start=3)
+        await page.goto(chat.url)
+        await expect(page.locator('[data-id="n3"] .new-line')).to_have_text("New")
+        await expect(page.locator(".new-line:visible")).to_have_count(1)
+
+
+async def test_a_message_is_found_by_its_words_and_shown_in_its_place(browser: Browser) -> None:
+    async with web_chat() as chat:
+        await chat.adapter.send(LOBBY, "The <b>key</b> is under the mat.", speaker=GUIDE, nonce="k1", final=True)
+        await told(chat, 150)
+        page = await entered(browser, chat.url, "Ada")
+        await page.keyboard.press("Control+Shift+f")
+        await page.get_by_label("Words in this room").fill("MAT key")
+        found = page.locator("#search-list button")
+        await expect(found).to_have_count(1)
+        await expect(page.locator("#search-list mark")).to_have_text("mat")
+        await expect(page.locator("#search-state")).to_have_text("1 message")
+        await page.keyboard.press("ArrowDown")
+        await page.keyboard.press("Enter")
+        await expect(page.locator('[data-id="k1"] .row')).to_be_focused()
+        await page.get_by_role("button", name="Search this room").click()
+        await page.get_by_label("Words in this room").fill("nothing of the kind")
+        await expect(page.locator("#search-state")).to_have_text("Nothing found.")
+
+
+async def test_a_picture_is_shown_large_and_arrows_lead_to_the_others(browser: Browser) -> None:
+    async with web_chat() as chat:
+        for name in ("one.png", "two.png"):
+            file = File(name, "image/png", DOT, alt=f"Picture {name}")
+            await chat.adapter.upload(LOBBY, file, "", speaker=GUIDE, nonce=name)
+        page = await entered(browser, chat.url, "Ada")
+        await page.locator("a.picture").first.click()
+        viewer = page.locator("#picture")
+        await expect(viewer.get_by_role("img", name="Picture one.png")).to_be_visible()
+        await expect(viewer).to_contain_text("1 of 2")
+        await page.keyboard.press("ArrowRight")
+        await expect(viewer.get_by_role("img", name="Picture two.png")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(page.locator("a.picture").last).to_be_focused()
+
+
+async def test_who_logs_out_is_asked_for_a_name_again(browser: Browser) -> None:
+    async with web_chat() as chat:
+        page = await entered(browser, chat.url, "Ada")
+        await page.locator("#me").click()
+        await page.get_by_role("button", name="Log out").click()
+        await expect(page.get_by_role("heading", name="Welcome to Parley")).to_be_visible()
+        await expect(page.get_by_role("button", name="Log out")).to_be_hidden()

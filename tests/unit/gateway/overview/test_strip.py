@@ -1,0 +1,99 @@
+"""The strip of a session: what becomes of its facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from gateway.overview.strip import Mark, strip_of
+from runtime.core.ids import TapeId
+from runtime.tape.tape import Fact
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+
+START = {
+    "f": "1000.0",
+    "agent": "1000",
+    "pb": "Main",
+    "args": [],
+    "kwargs": {"town": "Oslo"},
+    "version": "llm.walked a b",
+}
+HEARD = {
+    "message": "in.1",
+    "agent": "1000",
+    "person": "web:1",
+    "name": "Ada",
+    "private": False,
+    "text": "hi",
+    "pid": "p",
+}
+WAIT = {"f": "1000.0", "pos": "turn", "name": "Yld", "dig": "", "source": {"human": True}, "due": None}
+
+TALK: Sequence[tuple[str, str, Mapping[str, Any]]] = (
+    ("session", "agent", {"id": "1000", "class": "Host", "vars": {}}),
+    ("session", "heard", HEARD),
+    ("1000", "start", START),
+    ("1000", "step", {"f": "1000.0", "at": "01", "op": "QUE"}),
+    ("1000", "res", {"f": "1000.0", "pos": "0", "name": "Answer", "dig": "", "val": {"name": "Ada"}}),
+    ("1000", "page", {"f": "1000.0", "agent": "1000", "to": "human", "reply": None}),
+    ("1000", "ask", {"f": "1000.0", "pos": "1", "page": "6", "text": "Shall I?", "options": ["Yes", "No"]}),
+    ("1000", "fin", {"page": "6", "text": "Shall I?"}),
+    ("1000", "wait", WAIT),
+    ("1000", "took", {"f": "1000.0", "pos": "turn", "mids": []}),
+    ("1000", "rej", {"f": "1000.0", "rule": "no-import", "message": "not allowed", "source": "import os"}),
+    ("1000", "ret", {"f": "1000.0", "exc": ["ValueError", "no"]}),
+)
+
+
+def facts(told: Sequence[tuple[str, str, Mapping[str, Any]]], first: int = 1) -> list[Fact]:
+    return [
+        Fact(TapeId(f"s/{tape}"), seq, kind, T0 + timedelta(seconds=seq), data)
+        for seq, (tape, kind, data) in enumerate(told, first)
+    ]
+
+
+def shown(marks: Sequence[Mark]) -> list[tuple[str, str, int | None, int | None, str]]:
+    return [(mark.lane, mark.kind, mark.first, mark.last, mark.name) for mark in marks]
+
+
+def test_facts_are_marks_in_the_lanes_of_people_and_agents() -> None:
+    marks = strip_of(facts(TALK))
+    assert shown(marks) == [
+        ("1000", "agent", 1, 1, "Host"),
+        ("people", "heard", 2, 2, "Ada"),
+        ("1000", "call", 3, 12, "Main"),
+        ("1000", "step", 4, 4, "01:QUE"),
+        ("1000", "model", 4, 5, "Answer"),
+        ("1000", "said", 6, 8, "human"),
+        ("1000", "wait", 9, 10, "people"),
+        ("1000", "trouble", 11, 11, "no-import"),
+        ("1000", "trouble", 12, 12, "ValueError"),
+    ]
+    said = next(mark for mark in marks if mark.kind == "said")
+    assert (said.text, said.options) == ("Shall I?", ("Yes", "No"))
+    assert [mark.name for mark in marks if not mark.ok] == ["Main", "no-import", "ValueError"]
+
+
+def test_words_are_shown_only_to_who_may_read_them() -> None:
+    (mark,) = strip_of(facts(TALK[1:2]))
+    assert mark.data(content=True)["text"] == "hi"
+    assert "hi" not in str(mark.data(content=False))
+
+
+def test_a_mark_that_is_cut_in_two_has_the_same_key_in_both_readings() -> None:
+    all_of_it = facts(TALK)
+    before, after = strip_of(all_of_it[:6]), strip_of(all_of_it[6:])
+    open_ = {mark.key for mark in before if mark.last is None}
+    assert open_ == {"call:1000.0", "said:6"} == {mark.key for mark in after if mark.first is None}
+
+
+def test_waits_in_one_place_are_each_a_mark() -> None:
+    waits = facts([("1000", "wait", WAIT), ("1000", "took", {"f": "1000.0", "pos": "turn", "mids": []})] * 3)
+    assert shown(strip_of(waits)) == [("1000", "wait", first, first + 1, "people") for first in (1, 3, 5)]
+
+
+def test_a_fact_that_cannot_be_read_is_passed_over() -> None:
+    broken = facts([("1000", "start", {}), ("1000", "unreadable", {"fields": {}}), ("session", "heard", HEARD)])
+    assert shown(strip_of(broken)) == [("people", "heard", 3, 3, "Ada")]

@@ -1,0 +1,1 @@
+"""Voice notes, and answers that are spoken."""
