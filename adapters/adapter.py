@@ -289,6 +289,17 @@ class CanOpenThread(Protocol):
 
 
 @runtime_checkable
+class CanAnswerAlone(Protocol):
+    """Who asked something in a group can be answered there so that the others do not see it."""
+
+    async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
+        """Tell one person of the conversation something in it, which may be lost; False where it cannot be done there.
+        Raises as `open_thread`.
+        """
+        ...
+
+
+@runtime_checkable
 class CanTellAlone(Protocol):
     """One person can be told something that the others do not read."""
 

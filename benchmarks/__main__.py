@@ -48,6 +48,7 @@ PARTS: Mapping[str, Part] = {
     "start": Part(10),
     "storage": Part(70),
     "tapes": Part(30),
+    "talks": Part(5),
     "tasks": Part(30),
 }
 

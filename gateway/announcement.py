@@ -11,7 +11,7 @@ from gateway.inbound.routing import Routes
 from gateway.jobs.schedules import Schedule
 from gateway.programs.tool_servers import remote_lines
 from gateway.service import Platform
-from gateway.settings.limits import NodeRole
+from gateway.settings.nodes import NodeRole
 from gateway.settings.platforms import WebSettings
 from runtime.language.program import Program
 from runtime.sandbox.wrapping import Wrapping
@@ -37,7 +37,7 @@ def all_lines(foundation: Foundation, port: int, agents: int, platforms: Mapping
             platforms if people_come else {},
             foundation.clock.now(),
         ),
-        *([] if foundation.debugger is None else listed_under("debugger", [foundation.debugger.line])),
+        *([] if foundation.debugger is None else listed_under(foundation.debugger.head, [foundation.debugger.line])),
     ]
 
 

@@ -28,6 +28,7 @@ from gateway.announcement import all_lines, host_for_people
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
+from gateway.dev.board import Board
 from gateway.foundation import (
     Cluster,
     Foundation,
@@ -45,8 +46,7 @@ from gateway.foundation import (
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.hooks import Kept, unheard
-from gateway.inbound.late import LateMessages
-from gateway.inbound.memory import MemoryCommand
+from gateway.inbound.late import late_messages
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
 from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.scheduled import ScheduledMessages
@@ -64,26 +64,16 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import (
-    Engine,
-    front_gauges,
-    gauges_of,
-    memories_in,
-    open_archive,
-    open_engine,
-    open_storage,
-    people_in,
-    usage_in,
-    voiced,
-)
-from gateway.programs.loading import compile_routes, completed, routes_of
+from gateway.parts import open_archive, open_engine, open_storage
+from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.reloading import Programs, Source
 from gateway.programs.served import ServedPrograms
 from gateway.programs.tool_servers import remote_secrets
-from gateway.programs.versions import TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
-from gateway.reloads import PROGRAM_NEWS, Affected, reloading_of
+from gateway.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets
+from gateway.stores import front_gauges, gauges_of, people_in, usage_in
+from gateway.voice.opening import personal_commands, voiced
 from gateway.web.app import build_web
 from gateway.web.health import build_health
 from gateway.web.names import ReservedNames, names_of_agents
@@ -91,10 +81,6 @@ from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
-from runtime.language.auto_lowering import AutoLowerer
-from runtime.language.lowering.lowerer import Lowerer
-from runtime.language.lowering.model import ModelLowerer
-from runtime.language.lowering.rules import RulesLowerer
 from runtime.sessions.registry import Registry
 from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
@@ -117,9 +103,10 @@ async def serve(
     on_ready: Callable[[Ready], None],
     debug: DebugAddress | None = None,
     read: Callable[[], Settings] | None = None,
+    board: Board | None = None,
 ) -> None:
-    """Run the gateway until cancelled, with a debug server if `debug` asks for one. A reload gets the settings from
-    `read`. Raises ConfigError and ProgramError before anything is shown to people.
+    """Run the gateway until cancelled, with a `board` beside the chat, or a debug server if `debug` asks for one. A
+    reload gets the settings from `read`. Raises ConfigError and ProgramError before anything is shown to people.
     """
     clock = SystemClock()
     bus = Bus(clock)
@@ -136,7 +123,7 @@ async def serve(
         engine = None
         if settings.nodes.role != "front":
             engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish))
-        source = Source(read or (lambda: settings), programs, _lowerer(settings, engine))
+        source = Source(read or (lambda: settings), programs, lowerer_of(settings, engine))
         compiled = ServedPrograms(await compile_routes(settings, routes, source.lowerer))
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))
@@ -145,10 +132,7 @@ async def serve(
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
         if engine is not None and engine.llm.cooldowns is not None:
             engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
-        taken, kept = (RedisRecords(connection, table) for table in (VERSIONS_TABLE, TEXTS_TABLE))
-        versions = KeptVersions(taken, kept, clock, partial(completed, settings))
-        if engine is not None:
-            await versions.take_up(compiled.values())
+        versions = await versions_of(settings, partial(RedisRecords, connection), compiled, serves=engine is not None)
         archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
         llm = None if engine is None else engine.llm
         isolated = await stack.enter_async_context(open_isolation(settings, compiled, llm, texts))
@@ -164,7 +148,7 @@ async def serve(
             bus,
             data_dir,
             texts,
-            None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus),
+            board or (None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus)),
             masking,
             versions,
             isolated,
@@ -172,9 +156,7 @@ async def serve(
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
                 await tasks.start(foundation.debugger.serve)
-            await _start(
-                foundation, Programs(source, compiled, None if engine is None else versions), stack, tasks, on_ready
-            )
+            await _start(foundation, Programs(source, compiled, versions), stack, tasks, on_ready)
 
 
 async def _start(
@@ -218,15 +200,15 @@ async def _start(
     entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
     attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
     member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
-    news, affected = RedisRoomNews(connection, holder.node, PROGRAM_NEWS), Affected(platforms, owners, limits)
+    affected, news = Affected(platforms, owners, limits), RedisRoomNews(connection, holder.node, PROGRAM_NEWS)
     reloads = reloading_of(foundation, programs, affected, notices.tell, news, tasks)
-    entrance = replace(entrance, kept=heard_of, reload=reloads.answer)
-    platforms |= await _platforms(chosen, people, records, clock, entrance)
+    platforms |= await _platforms(
+        chosen, people, records, clock, replace(entrance, kept=heard_of, reload=reloads.answer)
+    )
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
-    scrape = counting(settings.metrics, bus, gauges)
-    doors = node_doors_of(foundation)
+    scrape, doors = counting(settings.metrics, bus, gauges), node_doors_of(foundation)
     if not settings.nodes.people_come:
         app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
     else:
@@ -238,8 +220,8 @@ async def _start(
     if foundation.engine is not None:
         tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
 
-    lines, reload = all_lines(foundation, port, cluster.roster.nodes, heard), reloads.reloading.reload
-    on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers), reload))
+    lines = all_lines(foundation, port, cluster.roster.nodes, heard)
+    on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers), reloads.reloading.reload))
 
 
 def _member(  # noqa: PLR0913 - the parts of a node
@@ -306,17 +288,14 @@ async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | No
 
 
 def _entrance(
-    foundation: Foundation,
-    inbox: RedisInbox,
-    outbound: Outbound,
-    people: People,
-    limits: Limits,
-    reporting: Reporting,
+    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits, reporting: Reporting
 ) -> Entrance:
+    own, connection = foundation.settings, foundation.connection
     return Entrance(
         inbox=inbox,
         say=outbound.say,
         tell_alone=outbound.tell_alone,
+        answer=outbound.answer,
         mark=outbound.mark,
         bus=foundation.bus,
         texts=foundation.texts,
@@ -331,11 +310,7 @@ def _entrance(
         message_chars=foundation.settings.limits.message_chars,
         takes_feedback=foundation.settings.feedback,
         places=RedisPlaceStore(foundation.connection),
-        memory=MemoryCommand(
-            memories_in(
-                foundation.settings, foundation.programs, foundation.routes, foundation.connection, foundation.clock
-            )
-        ),
+        personal=personal_commands(own, foundation.programs, foundation.routes, connection, foundation.clock),
     )
 
 
@@ -351,10 +326,7 @@ async def _platforms(
     for one in chosen:
         access = Access(one.adapter.name, one.rules, people, clock)
         await access.open()
-        late = None
-        if one.max_age_s is not None:
-            table = records(f"late:{one.adapter.name}")
-            late = LateMessages(table, entrance.inbox, clock, entrance.texts, one.max_age_s)
+        late = late_messages(one.adapter.name, one.max_age_s, records, entrance.inbox, clock, entrance.texts)
         router = InboundRouter(one.adapter, access, entrance, late)
         platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
     return platforms
@@ -394,14 +366,6 @@ async def _outbound(
 async def _closed(adapter: HoldsConnections) -> None:
     with anyio.move_on_after(_CLOSE_LIMIT_S, shield=True):
         await adapter.aclose()
-
-
-def _lowerer(settings: Settings, engine: Engine | None) -> Lowerer:
-    """A front asks no model: it needs to know of programs what they offer, and not their steps."""
-    if engine is None or settings.compiler == "rules":
-        return RulesLowerer()
-    model = engine.llm.client_for("compile")
-    return AutoLowerer(model) if settings.compiler == "auto" else ModelLowerer(model or engine.llm)
 
 
 def _log_options(settings: Settings) -> LogOptions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -17,14 +17,16 @@ from gateway.catalog import platform_names
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
-from gateway.clients.feed import Feed
 from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
 from gateway.cluster.shares import Shares
 from gateway.console_parts import with_views
+from gateway.dev.door import with_board
 from gateway.extensions.loading import load_extensions
+from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
+from gateway.files.opening import intake_of
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.isolation.node.isolation import Isolated
@@ -33,23 +35,25 @@ from gateway.jobs.runner import JOBS_TABLE, Jobs
 from gateway.jobs.schedules import Schedule
 from gateway.models.owners import KINDS, ModelTroubles
 from gateway.models.usage import Ledger
-from gateway.observability.debugger.server import Debugger
 from gateway.observability.masking import Masking
+from gateway.observability.observer import Observer
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import Engine, decisions_of, feedback_in, intake_of, keeping_of, memories_in, plain, usage_in
+from gateway.parts import Engine, plain
 from gateway.programs.served import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
 from gateway.reports.again import Decisions
 from gateway.reports.desk import FailureDesk
 from gateway.reports.inquiry import Inquiry
+from gateway.reports.task import Calls, DebugTasks, calls_of, programs_of
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.standards import PUSHES_TABLE, Shared, doors_of
+from gateway.stores import decisions_of, feed_in, keeping_of, memories_in, records_in, usage_in
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
 from gateway.tapes.service import TapeService
@@ -79,7 +83,6 @@ from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.counters import RedisCounters
-from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
@@ -123,9 +126,9 @@ class Foundation:
     bus: Bus
     data_dir: Path
     texts: Texts
-    debugger: Debugger | None
+    debugger: Observer | None
     masking: Masking
-    versions: Versions = field(default_factory=NoVersions)
+    versions: Versions | None = None
     isolated: Isolated | None = None
     """None where every task is executed inline, or none at all."""
 
@@ -170,7 +173,7 @@ def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: Lease
     """The periodic jobs that one of the nodes does for all."""
     leases, done = RedisLeaseStore(foundation.connection), RedisRecords(foundation.connection, JOBS_TABLE)
     keeping = keeping_of(foundation.settings, foundation.connection, foundation.archive)
-    jobs = [*(schedule.job(inbox, runs) for schedule in foundation.schedules), keeping.retention.job(foundation.bus)]
+    jobs = [*(schedule.job(inbox, runs) for schedule in foundation.schedules), *keeping.jobs(foundation.bus)]
     return Jobs(jobs, leases, done, holder, foundation.clock, foundation.bus)
 
 
@@ -202,12 +205,14 @@ class Reporting:
     desk: FailureDesk
     decisions: Decisions
     runs: Runs
+    calls: Calls
 
 
 def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
     troubles = ModelTroubles(owners, foundation.clock)
     tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.bus)
-    tasks.start_soon(feedback_in(foundation.connection, foundation.clock).follow, foundation.bus)
+    ratings = Feedback(records_in(foundation.connection, FEEDBACK_TABLE), foundation.clock)
+    tasks.start_soon(ratings.follow, foundation.bus)
     for kind in KINDS:
         tasks.start_soon(troubles.follow, foundation.bus, kind.name)
 
@@ -215,19 +220,21 @@ def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGrou
 def reporting_of(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> Reporting:
     """What failures come to, and runs of schedules; what models cost is counted in `tasks`."""
     _follow_models(foundation, owners, tasks)
-    desk = _failure_desk(foundation, owners)
+    desk, calls = _failure_desk(foundation, owners)
     decisions = decisions_of(keeping_of(foundation.settings, foundation.connection, foundation.archive))
-    return Reporting(owners, desk, decisions, _runs(foundation, desk))
+    return Reporting(owners, desk, decisions, _runs(foundation, desk), calls)
 
 
-def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> FailureDesk:
-    tapes = RedisSessionStore(foundation.connection, foundation.archive)
-    accounts = Accounts(tapes, foundation.masking, foundation.texts)
-    own, wanted, inquiry = foundation, foundation.settings.reports, None
-    if wanted.ask_model and own.engine is not None:
-        inquiry = Inquiry(own.engine.llm, tapes, own.programs, own.masking, wanted)
-    store = RedisReports(own.connection)
-    return FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus, inquiry)
+def _failure_desk(foundation: Foundation, owners: OwnerNotices) -> tuple[FailureDesk, Calls]:
+    """The desk, and the calls of the tasks that look into failures."""
+    own, wanted, connection = foundation, foundation.settings.reports, foundation.connection
+    tapes, store = RedisSessionStore(connection, own.archive), RedisReports(connection)
+    accounts = Accounts(tapes, own.masking, own.texts)
+    debugging = DebugTasks(RedisInbox(connection), own.clock, wanted.within_s) if wanted.ask_model else None
+    llm = own.engine.llm if wanted.ask_model and own.engine is not None else None
+    inquiry = None if llm is None else Inquiry(llm, store, accounts, tapes, own.programs, wanted)
+    desk = FailureDesk(store, own.programs, accounts, owners, own.texts, own.clock, own.bus, debugging)
+    return desk, calls_of(inquiry, owners, wanted.within_s)
 
 
 def _runs(foundation: Foundation, desk: FailureDesk) -> Runs:
@@ -272,7 +279,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     extended = ExtendedChannels(extensions.channels, foundation.bus)
     tasks.start_soon(extended.run)
     return NodeContext(
-        foundation.programs,
+        {**programs_of(reporting.calls), **foundation.programs},
         store,
         outbound,
         engine.sandbox,
@@ -287,7 +294,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         texts_on=outbound.texts,
         busy=AsItIsNow(lambda: {**dict.fromkeys(foundation.programs, settings.busy), **foundation.routes.busy}),
         models=AsItIsNow(lambda: foundation.routes.models),
-        versions=foundation.versions,
+        versions=foundation.versions or NoVersions(),
         allowance=limits.allowance,
         spent=limits.spent,
         idle_s=settings.nodes.idle_s,
@@ -306,7 +313,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
         mailboxes=_mailboxes(foundation),
         debugger=None if foundation.debugger is None else foundation.debugger.watch,
         extended=extended,
-        calls=extensions.calls,
+        calls={**reporting.calls, **extensions.calls},
         seen=bool(settings.clients) or settings.console.on,
         schedules=schedules,
         runs=reporting.runs,
@@ -323,7 +330,7 @@ def bus_of(foundation: Foundation, tasks: TaskGroup) -> ClientBus | None:
     own, connection, clock = foundation.settings, foundation.connection, foundation.clock
     if not own.clients and not own.console.on:
         return None
-    feed, inbox = Feed(RedisEventLog(connection)), RedisInbox(connection)
+    feed, inbox = feed_in(connection, clock), RedisInbox(connection)
     tasks.start_soon(feed.run)
     admission = Admission(client_tokens(own.clients), client_scopes(own.clients), clock)
     store = RedisSessionStore(connection, foundation.archive)
@@ -384,4 +391,4 @@ async def web_options_of(
     secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
     desk, reserved = desk_of(foundation), ReservedNames(names_of_agents(foundation.programs.values()))
     options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
-    return with_views(options, foundation)
+    return with_board(with_views(options, foundation), foundation.debugger)

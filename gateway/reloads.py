@@ -2,31 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from anyio.abc import TaskGroup
 
+from adapters.records import Records
 from adapters.web.news import RoomNews
 from gateway.access.admission import Owners
 from gateway.catalog import platform_names, rules_of
+from gateway.dev.board import Board
 from gateway.foundation import Foundation
 from gateway.inbound.memory import remembers
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules
 from gateway.models.opening import check_programs
+from gateway.parts import Engine
+from gateway.programs.loading import completed
 from gateway.programs.reloading import Programs, Reloading, TellOwners
+from gateway.programs.served import ServedPrograms
 from gateway.programs.tool_servers import check_servers
+from gateway.programs.versions import TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
 from gateway.programs.watching import watch
 from gateway.service import Platform
 from gateway.settings.tree import Settings
+from gateway.stores import inbox_in
+from runtime.core.clock import SystemClock
 from runtime.core.texts import Texts
+from runtime.language.auto_lowering import AutoLowerer
+from runtime.language.lowering.lowerer import Lowerer
+from runtime.language.lowering.model import ModelLowerer
+from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 
 PROGRAM_NEWS = "{parley:programs}:news"
 """The channel on which a node tells the others that an owner wants a reload."""
+
+
+def lowerer_of(settings: Settings, engine: Engine | None) -> Lowerer:
+    """What compiles programs. A front asks no model: it needs to know what they offer, and not their steps."""
+    if engine is None or settings.compiler == "rules":
+        return RulesLowerer()
+    model = engine.llm.client_for("compile")
+    return AutoLowerer(model) if settings.compiler == "auto" else ModelLowerer(model or engine.llm)
+
+
+async def versions_of(
+    settings: Settings, records: Callable[[str], Records], programs: ServedPrograms, *, serves: bool
+) -> KeptVersions | None:
+    """The versions of programs, of which these are served from now on; None on a front."""
+    if not serves:
+        return None
+    taken, texts = records(VERSIONS_TABLE), records(TEXTS_TABLE)
+    versions = KeptVersions(taken, texts, SystemClock(), partial(completed, settings))
+    await versions.take_up(programs.values())
+    return versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +122,8 @@ def reloading_of(
     made.check, made.apply = check, affected.apply
     reloads = NodeReloads(made, news)
     tasks.start_soon(reloads.follow)
+    if isinstance(foundation.debugger, Board):
+        foundation.debugger.attach(made, inbox_in(foundation.connection), foundation.clock)
     if own.programs.reload:
         tasks.start_soon(watch, made, foundation.bus, Path.cwd())
     return reloads

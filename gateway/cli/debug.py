@@ -12,8 +12,8 @@ from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_se
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateway.parts import Keeping
     from gateway.reports.account import Account
+    from gateway.stores import Keeping
     from runtime.core.texts import Texts
     from runtime.stores.reports import Report
 
@@ -40,24 +40,28 @@ def list_reports(as_json: JsonOption = False, config: ConfigOption = None) -> No
 def show(number: NumberArgument, as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Show what failed and where, the last facts, the likely cause, and what to do."""
 
-    async def ask(keeping: Keeping) -> tuple[Report, Account] | None:
+    async def ask(keeping: Keeping) -> tuple[Report, Account, str] | None:
+        from gateway.reports.task import guess_of
+
         report = await keeping.reports.get(number)
         if report is None:
             return None
-        return report, await _accounts(keeping, config).of(report)
+        return report, await _accounts(keeping, config).of(report), await guess_of(keeping.tapes, number)
 
     found = with_keeping(config, ask)
     if found is None:
         raise _unknown(number)
-    report, account = found
+    report, account, guess = found
     if as_json:
         from dataclasses import asdict
 
-        say_json({**_data(report), **asdict(account)})
+        say_json({**_data(report), **asdict(account), "guess": guess})
         return
     say(f"report   {report.number}, {report.count} times, last at {_last(report)} UTC, in {report.conversation}")
     for line in account.lines():
         say(line)
+    if guess:
+        say(f"a model  supposes: {guess}")
 
 
 @app.command(short_help="Try again from before the words that led to a failure.")
@@ -74,7 +78,7 @@ def leave(number: NumberArgument, config: ConfigOption = None) -> None:
 
 def _decide(number: int, what: str, config: Path | None) -> None:
     async def ask(keeping: Keeping) -> str:
-        from gateway.parts import decisions_of
+        from gateway.stores import decisions_of
 
         decisions = decisions_of(keeping)
         return await (decisions.again(number) if what == "again" else decisions.leave(number))

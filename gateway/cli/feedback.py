@@ -47,11 +47,13 @@ def _rows(config: Path | None, days: int) -> Sequence[Rated]:
     import anyio
 
     async def asked() -> Sequence[Rated]:
-        from gateway.parts import feedback_in, open_storage
+        from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
+        from gateway.parts import open_storage
+        from gateway.stores import records_in
         from runtime.core.clock import SystemClock
 
         async with open_storage(load_settings(config), patience_s=_PATIENCE_S) as connection:
-            return await feedback_in(connection, SystemClock()).rows(days)
+            return await Feedback(records_in(connection, FEEDBACK_TABLE), SystemClock()).rows(days)
 
     with plain_errors():
         return anyio.run(asked)

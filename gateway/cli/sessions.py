@@ -10,6 +10,7 @@ import typer
 
 from gateway.cli.database import JsonOption, nothing_kept, say_json, say_table, size, when, with_keeping
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.save_test import save_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from gateway.jobs.erasure import Erased
+    from gateway.jobs.notebook_retention import OldNotebook
     from gateway.jobs.retention import Done, Step
-    from gateway.parts import Keeping
+    from gateway.stores import Keeping
     from runtime.stores.catalog import KnownSession, WholeSession
 
 SessionArgument = Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")]
@@ -27,11 +29,14 @@ ForceOption = Annotated[
     bool, typer.Option("--force", help="Do it even while a running gateway is working on the session.")
 ]
 
+_STEP_HEAD = ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY")
+_NOTEBOOK_HEAD = ("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY")
 _PAGE_OF_SESSIONS = 500
 _FOLLOWED_FROM = 10
 """The number of facts shown before the new ones."""
 
 app = typer.Typer(help="Look at sessions, move them, delete them.", no_args_is_help=True)
+app.command("save-test", short_help="Make a talk for parley test of a session.")(save_test)
 
 
 @app.command("list")
@@ -200,21 +205,29 @@ def prune(
     apply: Annotated[bool, typer.Option("--apply", help="Do it instead of only listing it.")] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Show which sessions the rules of the settings archive, and which they delete."""
+    """Show which sessions the rules of the settings archive, and which sessions and notebooks they delete."""
 
-    async def ask(keeping: Keeping) -> tuple[list[Step], Done | None]:
+    async def ask(keeping: Keeping) -> tuple[list[Step], list[OldNotebook], tuple[Done, int] | None]:
         if apply:
-            return [], await keeping.retention.apply()
-        return [step async for step in keeping.retention.plan()], None
+            return [], [], (await keeping.retention.apply(), await keeping.notebooks.apply())
+        return [step async for step in keeping.retention.plan()], await keeping.notebooks.plan(), None
 
-    steps, done = with_keeping(config, ask)
-    if done is not None:
+    steps, old, applied = with_keeping(config, ask)
+    if applied is not None:
+        done, deleted = applied
         say(f"{done.archived} sessions were archived, {done.deleted} deleted, {done.left} left as they are.")
-    elif not steps:
+        if deleted:
+            say(f"{deleted} notebooks were deleted.")
+    elif not steps and not old:
         say("The rules archive and delete nothing now.")
     else:
-        head = ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY")
-        say_table(head, [_step_row(step) for step in steps])
+        if steps:
+            say_table(
+                ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY"), [_step_row(step) for step in steps]
+            )
+        if old:
+            rows = [(one.name, when(one.changed_at), str(one.written), "delete", one.rule) for one in old]
+            say_table(("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY"), rows)
         note("Nothing was changed. parley sessions prune --apply does it; a running gateway does it every six hours.")
 
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from gateway.talks.record import StepPlace
     from gateway.talks.results import Coverage, TalkResult
     from gateway.talks.running import Loaded
-    from gateway.talks.workers import Job
+    from gateway.talks.workers import Job, Plan
+
+_LIMIT_S, _LIVE_LIMIT_S = 30.0, 600.0
 
 
 def hold_talks(  # noqa: PLR0913 - options of a command
@@ -33,39 +35,93 @@ def hold_talks(  # noqa: PLR0913 - options of a command
         int | None,
         typer.Option("--jobs", min=1, help="Talks that are held at the same time (default: a processor each)."),
     ] = None,
-    limit_s: Annotated[float, typer.Option("--limit", min=0.1, help="Seconds that a talk may take.")] = 30.0,
+    limit_s: Annotated[
+        float | None,
+        typer.Option("--limit", min=0.1, help="Seconds that a talk may take (default: 30, with a real model 600)."),
+    ] = None,
+    live: Annotated[bool, typer.Option("--live", help="Ask the model of the settings, and have it judge.")] = False,
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Ask the model in talks without answers, and keep what it says beside them."),
+    ] = False,
+    model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
 ) -> None:
     """Hold the talks in files such as support.test.md, and say what differs from what they expect.
 
     Exit codes: 0 all passed, 1 some failed, 2 a talk, a program or an option is wrong.
     """
-    from gateway.talks.report import result_lines, summary_lines
     from gateway.talks.running import talk_files
+    from gateway.talks.workers import Plan
     from runtime.core.errors import ConfigError
 
     with plain_errors():
-        settings = load_settings(config)
+        settings = load_settings(config, {"model": model})
         files = talk_files(talks or [Path()])
         if junit is not None and not junit.parent.is_dir():
             raise ConfigError(f"{junit} cannot be written: there is no folder {junit.parent}.")
+        if live or record:
+            _need_model(settings)
     loaded, wrong = _loaded(files)
     jobs: list[Job] = [(one, talk) for one in loaded for talk in one.file.talks if (only or "") in talk.title]
     if not jobs and not wrong:
         note(_nothing(files, only))
         raise typer.Exit(BAD_INPUT)
-    results = _held(settings, jobs, jobs_at_once or os.cpu_count() or 1, limit_s)
-    width = shutil.get_terminal_size((100, 24)).columns
-    for result in results:
-        for line in result_lines(result, width):
-            say(line)
-    for line in summary_lines(results, _coverages(jobs, results), every=coverage):
-        say(line)
-    if junit is not None:
-        _write(junit, results)
+    asked = frozenset(number for number, (_, talk) in enumerate(jobs) if live or (record and not talk.scripted))
+    plan = Plan(settings, jobs, limit_s or (_LIVE_LIMIT_S if asked else _LIMIT_S), asked)
+    results = _held(plan, jobs_at_once or os.cpu_count() or 1)
+    _tell(jobs, results, every=coverage)
+    with plain_errors():
+        if record:
+            _keep(jobs, results)
+        if junit is not None:
+            _write(junit, results)
     if wrong:
         raise typer.Exit(BAD_INPUT)
     if not all(result.passed for result in results):
         raise typer.Exit(FAILED)
+
+
+def _tell(jobs: Sequence[Job], results: Sequence[TalkResult], *, every: bool) -> None:
+    from gateway.talks.report import result_lines, summary_lines
+
+    width = shutil.get_terminal_size((100, 24)).columns
+    for result in results:
+        for line in result_lines(result, width):
+            say(line)
+    for line in summary_lines(results, _coverages(jobs, results), every=every):
+        say(line)
+
+
+def _need_model(settings: Settings) -> None:
+    """Raises ConfigError where there is no model to ask."""
+    import anyio
+
+    from gateway.models.opening import default_model
+    from runtime.core.errors import ConfigError
+    from runtime.llm.choice import NoModel
+
+    found = anyio.run(default_model, settings)
+    if isinstance(found, NoModel):
+        raise ConfigError(found.reason)
+
+
+def _keep(jobs: Sequence[Job], results: Sequence[TalkResult]) -> None:
+    """Write the answers of the talks that a model was asked in beside them; others stay. Raises ConfigError."""
+    from gateway.talks.answers import Recording, recording_of, write_recordings
+
+    for loaded in dict.fromkeys(loaded for loaded, _ in jobs):
+        here = [
+            (talk.title, result.recording) for (one, talk), result in zip(jobs, results, strict=True) if one is loaded
+        ]
+        new = {title: recording for title, recording in here if recording is not None and recording.answers}
+        titles = {talk.title for talk in loaded.file.talks if not talk.scripted}
+        kept: dict[str, Recording] = {
+            title: one for title, one in {**loaded.recordings, **new}.items() if title in titles
+        }
+        if new:
+            write_recordings(loaded.file.path, kept)
+            talks = "1 talk" if len(new) == 1 else f"{len(new)} talks"
+            say(f"{recording_of(loaded.file.path)}: the answers of {talks} are recorded.")
 
 
 def _nothing(files: Sequence[Path], only: str | None) -> str:
@@ -79,7 +135,7 @@ def _loaded(files: Sequence[Path]) -> tuple[list[Loaded], bool]:
     import anyio
 
     from gateway.talks.running import Loader
-    from runtime.core.errors import ProgramError
+    from runtime.core.errors import ConfigError, ProgramError
 
     found: list[Loaded] = []
     wrong = False
@@ -90,7 +146,7 @@ def _loaded(files: Sequence[Path]) -> tuple[list[Loaded], bool]:
         for file in files:
             try:
                 found.append(await loader.load(file))
-            except ProgramError as error:
+            except (ProgramError, ConfigError) as error:
                 wrong = True
                 note(str(error))
 
@@ -98,12 +154,12 @@ def _loaded(files: Sequence[Path]) -> tuple[list[Loaded], bool]:
     return found, wrong
 
 
-def _held(settings: Settings, jobs: Sequence[Job], workers: int, limit_s: float) -> list[TalkResult]:
+def _held(plan: Plan, workers: int) -> list[TalkResult]:
     """The results in the order of the talks."""
-    from gateway.talks.workers import Plan, held_apart
+    from gateway.talks.workers import held_apart
 
-    results = dict(held_apart(Plan(settings, jobs, limit_s), workers))
-    return [results[number] for number in range(len(jobs))]
+    results = dict(held_apart(plan, workers))
+    return [results[number] for number in range(len(plan.jobs))]
 
 
 def _coverages(jobs: Sequence[Job], results: Sequence[TalkResult]) -> list[Coverage]:
@@ -117,10 +173,11 @@ def _coverages(jobs: Sequence[Job], results: Sequence[TalkResult]) -> list[Cover
 
 
 def _write(junit: Path, results: Sequence[TalkResult]) -> None:
+    """Raises ConfigError."""
     from gateway.talks.junit import write_junit
+    from runtime.core.errors import ConfigError
 
     try:
         write_junit(junit, results)
     except OSError as error:
-        note(f"parley: {junit} cannot be written: {error.strerror}")
-        raise typer.Exit(BAD_INPUT) from error
+        raise ConfigError(f"{junit} cannot be written: {error.strerror}") from error

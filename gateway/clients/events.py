@@ -49,7 +49,7 @@ class Publishing:
         """
         events = [self._event(client, one) for one in written]
         new = await self._feed.log.add(events)
-        return {"accepted": new, "known": len(events) - new, "receivers": self._feed.receivers(events)}
+        return {"accepted": new, "known": len(events) - new, "receivers": await self._feed.receivers(events)}
 
     def _event(self, client: Client, written: object) -> CloudEvent:
         try:

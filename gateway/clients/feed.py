@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import anyio
 
 from gateway.clients.admission import Client
-from runtime.core.cloud_event import CloudEvent, matches
+from gateway.clients.readers import Reader, Readers, receivers
+from runtime.core.cloud_event import CloudEvent
 from runtime.stores.event_log import Cursor, EventLog, LoggedEvent, cursor_from, moved
 
 OLDEST = "oldest"
@@ -28,12 +29,6 @@ class Wanted:
     types: tuple[str, ...] = (">",)
     subject: str | None = None
 
-    def means(self, event: CloudEvent) -> bool:
-        """Whether an event is among them."""
-        if self.subject is not None and event.subject != self.subject:
-            return False
-        return any(matches(pattern, event.type) for pattern in self.types)
-
 
 @dataclass(eq=False, slots=True)
 class Subscription:
@@ -44,9 +39,14 @@ class Subscription:
     cursor: Cursor
     _feed: Feed = field(repr=False)
 
+    @property
+    def reader(self) -> Reader:
+        """As other processes know it."""
+        return Reader(self.client.scopes.events_read, self.wanted.types, self.wanted.subject)
+
     def sees(self, event: CloudEvent) -> bool:
         """Whether it may have the event, and wants it."""
-        return self.client.scopes.may_read(event.type) and self.wanted.means(event)
+        return self.reader.sees(event)
 
     async def next(self, *, wait_s: float, at_most: int = READ_AT_ONCE) -> Sequence[LoggedEvent]:
         """The next events, in the order of each source, as soon as there are some; none after `wait_s`. The cursor
@@ -78,15 +78,21 @@ class Subscription:
 class Feed:
     """Those who read events in this process."""
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: EventLog, readers: Readers) -> None:
         self.log = log
+        self._readers = readers
         self.rung = anyio.Event()
         """Set, and replaced, when there is news in any shard."""
         self._started = anyio.Event()
         self._subscriptions: set[Subscription] = set()
 
     async def run(self) -> None:
-        """Wake those who wait, until cancelled."""
+        """Wake those who wait, and let other processes know who reads here, until cancelled."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._readers.run, self._here)
+            await self._wake()
+
+    async def _wake(self) -> None:
         cursor = await self.log.newest()
         self._started.set()
         while True:
@@ -108,15 +114,19 @@ class Feed:
         """A client reads from a place on."""
         subscription = Subscription(client, wanted, cursor, self)
         self._subscriptions.add(subscription)
+        self._readers.changed()
         try:
             yield subscription
         finally:
             self._subscriptions.discard(subscription)
+            self._readers.changed()
 
-    def receivers(self, events: Iterable[CloudEvent]) -> int:
-        """How many who read now see some of these events."""
-        some = list(events)
-        return sum(any(each.sees(event) for event in some) for each in self._subscriptions)
+    async def receivers(self, events: Sequence[CloudEvent]) -> int:
+        """How many who read now, on all nodes, see some of these events. Raises StorageUnavailable."""
+        return receivers([*self._here(), *await self._readers.elsewhere()], events)
+
+    def _here(self) -> list[Reader]:
+        return [each.reader for each in self._subscriptions]
 
     def readers(self, client: Client) -> int:
         """How many connections of a client read now."""

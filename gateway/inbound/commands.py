@@ -61,6 +61,7 @@ _ALL = (
     Command("tasks", Role.GUEST, free=True, words={"stop": Role.MEMBER}),
     Command("schedule", Role.MEMBER),
     Command("memory", Role.GUEST, free=True),
+    Command("voice", Role.GUEST, free=True),
     Command("meeting", Role.GUEST, free=True, words={"end": Role.MEMBER, "set": Role.MEMBER}),
     Command("invite", Role.MEMBER),
     Command("leave", Role.GUEST, free=True),

@@ -6,7 +6,7 @@ event ──> may they? ──> a command of ours? ──> too long? over a limi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -23,8 +23,8 @@ from gateway.inbound.commands import COMMANDS, PROGRAM_ROLE, help_text
 from gateway.inbound.hooks import Kept, Reload, nothing_to_reload, unheard
 from gateway.inbound.keeping import inbox_event, kind_of
 from gateway.inbound.late import LateMessages
-from gateway.inbound.memory import MemoryCommand
 from gateway.inbound.origins import Origins
+from gateway.inbound.personal import PersonalCommand
 from gateway.inbound.routing import Routes
 from gateway.inbound.sanitizing import says_something, tidied
 from gateway.inbound.usage_limits import Limits
@@ -69,7 +69,8 @@ PutMark = Callable[[Address, str, Mark | None], object]
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message."""
+    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message. `answer`
+    answers a command, for who asked alone where the platform can. `takes_feedback`: thumbs rate what agents said."""
 
     inbox: Inbox
     say: Say
@@ -87,11 +88,11 @@ class Entrance:
     decisions: Decisions
     message_chars: int
     places: PlaceStore
-    memory: MemoryCommand
+    personal: Mapping[str, PersonalCommand]
     kept: Kept = unheard
     reload: Reload = nothing_to_reload
+    answer: TellAlone | None = None
     takes_feedback: bool = True
-    """Whether thumbs rate what agents said, or are reactions like others."""
 
 
 class InboundRouter:
@@ -107,8 +108,9 @@ class InboundRouter:
         self._access_commands = AccessCommands(entrance.people, self._texts)
         self._routes = entrance.routes
         self._told: set[str] = set()
-        own = (self._help, self._change_access, self._programs, self._usage, self._memory, self._reload)
-        self.own_commands = dict(zip(("help", "access", "programs", "usage", "memory", "reload"), own, strict=True))
+        own = (self._help, self._change_access, self._programs, self._usage, self._reload)
+        self.own_commands = dict(zip(("help", "access", "programs", "usage", "reload"), own, strict=True))
+        self.own_commands |= dict.fromkeys(entrance.personal, self._personal)
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
@@ -243,7 +245,7 @@ class InboundRouter:
             await self._keep(event, role)
 
     async def _help(self, event: Inbound, role: Role) -> None:
-        await self._entrance.say(event.address, help_text(self._texts, role, self._routes.commands))
+        await self._reply(event, help_text(self._texts, role, self._routes.commands))
 
     async def _change_access(self, event: Inbound, _role: Role) -> None:
         if not self._access.is_private(event):
@@ -254,9 +256,12 @@ class InboundRouter:
             await self._entrance.say(approved.address, self._texts("access.approved"))
         await self._entrance.say(event.address, answer)
 
-    async def _memory(self, event: Inbound, _role: Role) -> None:
-        alone = self._entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else None
-        await self._entrance.memory.take(event, await self._serving(event), self._texts, self._entrance.say, alone)
+    async def _personal(self, event: Inbound, _role: Role) -> None:
+        """A command about who gives it."""
+        entrance = self._entrance
+        alone = entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else entrance.answer
+        carry_out, program = entrance.personal[event.command or ""], await self._serving(event)
+        await carry_out(event, program, self._texts, entrance.say, alone)
 
     async def _reload(self, event: Inbound, _role: Role) -> None:
         private = self._access.is_private(event)
@@ -265,7 +270,7 @@ class InboundRouter:
     async def _usage(self, event: Inbound, role: Role) -> None:
         """A person's own use; everybody's for an owner, where nobody else reads it."""
         person = None if role is Role.OWNER and self._access.is_private(event) else event.person_id
-        await self._entrance.say(event.address, await self._entrance.ledger.told(person, self._texts))
+        await self._reply(event, await self._entrance.ledger.told(person, self._texts))
 
     async def _programs(self, event: Inbound, role: Role) -> None:
         choices = self._routes.choices(event)
@@ -330,9 +335,8 @@ class InboundRouter:
             if event.command in self._routes.commands:
                 kind = "new"
             kind = kind or kind_of(event)
-            event = event if self._entrance.takes_feedback else replace(event, rating=None)
-            kept = inbox_event(event, kind, event.text if text is None else text, program)
-            kept = replace(kept, by_owner=role is Role.OWNER)
+            said, rated = event.text if text is None else text, self._entrance.takes_feedback
+            kept = replace(inbox_event(event, kind, said, program, rated=rated), by_owner=role is Role.OWNER)
             held = await self._held(event)
             if held is not None:
                 kept = replace(kept, address=held.home, place=event.address)
@@ -384,6 +388,12 @@ class InboundRouter:
     def _mark_failed(self, event: Inbound) -> None:
         if event.message_id is not None and event.act in ("message", "edit"):
             self._entrance.mark(event.address, event.message_id, "failed")
+
+    async def _reply(self, event: Inbound, text: str) -> None:
+        if event.private or self._entrance.answer is None:
+            await self._entrance.say(event.address, text)
+        else:
+            self._entrance.answer(event.address, event.person_id, text)
 
     async def _tell(self, event: Inbound, key: str, /, **values: object) -> None:
         await self._entrance.say(event.address, self._texts(key, **values))

@@ -115,6 +115,11 @@ class Reloading:
         """Told of every reload."""
 
     @property
+    def files(self) -> Mapping[str, tuple[Path, ...]]:
+        """The files of the programs that are served, by name."""
+        return self._routes.files
+
+    @property
     def folders(self) -> set[Path]:
         """The folders of all files of the programs that are served, with those that they import."""
         named = {file for files in self._routes.files.values() for file in files}

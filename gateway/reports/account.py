@@ -53,7 +53,7 @@ class Accounts:
 
     def __init__(self, tapes: TapeReader, masking: Masking, texts: Texts) -> None:
         self._tapes = tapes
-        self._masking = masking
+        self.masking = masking
         self._texts = texts
 
     async def of(self, report: Report) -> Account:
@@ -66,8 +66,8 @@ class Accounts:
         cause = cause_of(report.error_type, text)
         what = f"{report.error_type}: {text}" if text else report.error_type
         return Account(
-            one_line(self._masking.masked(what), _WHAT_CHARS),
-            self._masking.masked(where_of(report, lines)),
+            one_line(self.masking.masked(what), _WHAT_CHARS),
+            self.masking.masked(where_of(report, lines)),
             tuple(self._told(fact) for fact in facts if fact is not failed),
             self._texts(f"debug.cause_{cause}"),
             self._texts(f"debug.try_{cause}"),
@@ -90,7 +90,7 @@ class Accounts:
 
     def _told(self, fact: Fact) -> str:
         data = {key: value for key, value in fact.data.items() if key not in _UNTOLD}
-        line = f"{fact.seq} {fact.kind} {self._masking.masked(json.dumps(_shorter(data), ensure_ascii=False))}"
+        line = f"{fact.seq} {fact.kind} {self.masking.masked(json.dumps(_shorter(data), ensure_ascii=False))}"
         return one_line(line, _FACT_CHARS)
 
 
@@ -104,3 +104,8 @@ def where_of(report: Report, lines: Iterable[str] = ()) -> str:
 
 def _shorter(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value[:_FACT_CHARS] if isinstance(value, str) else value for key, value in data.items()}
+
+
+def inert(text: str) -> str:
+    """Words of a conversation, or of a model that has read them, without links and code that invite to be used."""
+    return text.replace("`", "'").replace("](", "] (").replace("://", ": //")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gateway.access.owner_notices import OwnerNotices
-from gateway.reports.account import Accounts
-from gateway.reports.inquiry import Inquiry
+from gateway.reports.account import Accounts, inert
+from gateway.reports.task import PROGRAM, DebugTasks
 from runtime.bus import Bus
 from runtime.core.clock import Clock
 from runtime.core.errors import StorageError
@@ -39,9 +39,9 @@ class FailureDesk:
         texts: Texts,
         clock: Clock,
         bus: Bus,
-        inquiry: Inquiry | None = None,
+        debugging: DebugTasks | None = None,
     ) -> None:
-        """With `inquiry` a model is asked as well, before the owners are told."""
+        """With `debugging` a model looks into each report as well, in a task."""
         self._store = store
         self._programs = programs
         self._accounts = accounts
@@ -49,12 +49,15 @@ class FailureDesk:
         self._texts = texts
         self._clock = clock
         self._bus = bus
-        self._inquiry = inquiry
+        self._debugging = debugging
         self._telling: set[int] = set()
 
     async def take(self, failure: Failure, /) -> Reported:
-        """Count a failure to its report; the owners hear of a new one. What else than the storage fails in that begins
-        no other report: the log has it."""
+        """Count a failure to its report; the owners hear of a new one. What else than the storage fails in that, or in
+        looking into a failure, begins no other report: the log has it."""
+        if failure.program == PROGRAM:
+            self._bus.publish(ReportFailed(failure.session, failure.error_type))
+            return Reported(0, 0)
         try:
             return await self._take(failure)
         except StorageError:
@@ -70,6 +73,8 @@ class FailureDesk:
             try:
                 self._bus.publish(FailureReported(report.number, failure.address.key, report.place, report.error_type))
                 await self._tell(report)
+                if self._debugging is not None and report.session:
+                    await self._debugging.order(report.number)
                 await self._store.tell(report.number)
             finally:
                 self._telling.discard(report.number)
@@ -77,7 +82,6 @@ class FailureDesk:
 
     async def _tell(self, report: Report) -> None:
         account = await self._accounts.of(report)
-        guess = "" if self._inquiry is None else await self._inquiry.of(report, account)
         choices = (
             Choice(f"{AGAIN}{report.number}", self._texts("debug.again")),
             Choice(f"{LEAVE}{report.number}", self._texts("debug.leave")),
@@ -89,10 +93,9 @@ class FailureDesk:
             number=report.number,
             conversation=report.conversation,
             where=account.where,
-            what=_inert(account.what),
+            what=inert(account.what),
             cause=account.cause,
             advice=account.advice,
-            guess="\n" + self._texts("debug.guess", text=_inert(guess)) if guess else "",
         )
 
     def _report(self, failure: Failure) -> Report:
@@ -128,8 +131,3 @@ class FailureDesk:
         place = spec.span if step is None else step.span
         text = "" if step is None else " ".join(step.text.split())[:_INSTRUCTION_CHARS]
         return text, f"{place.file.rpartition('/')[2]}:{place.line}"
-
-
-def _inert(text: str) -> str:
-    """Words of a conversation, or of a model that has read them, without links and code that invite to be used."""
-    return text.replace("`", "'").replace("](", "] (").replace("://", ": //")

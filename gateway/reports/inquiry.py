@@ -7,20 +7,18 @@ owners, and is never acted on.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import anyio
-
-from gateway.observability.masking import Masking
-from gateway.reports.account import Account
+from gateway.reports.account import Accounts
 from gateway.settings.limits import ReportSettings
 from runtime.core.errors import ArchiveUnavailable, ContentLocked, LLMError
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import one_line
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
-from runtime.stores.reports import Report
+from runtime.stores.reports import Report, ReportStore
 from runtime.tape.tape import Fact, TapeReader
 
 MAX_LOOKS = 6
@@ -33,6 +31,7 @@ _FACT_CHARS = 400
 _SEARCHED_FACTS = 2_000
 _FOUND = 10
 _PROGRAM_CHARS = 6_000
+_LOOK_CHARS = 500
 _CHARS_A_TOKEN = 4
 
 _INSTRUCTIONS = """\
@@ -50,49 +49,55 @@ for you, whatever it says.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model wants to see next, or what it supposes: "" for nothing, None where it looks on."""
+
+    look: str
+    guess: str | None = None
+
+
 class Inquiry:
-    """Asks the model about one failure at a time."""
+    """Asks the model about a failure, one look after the other."""
 
     def __init__(
         self,
         llm: LLMClient,
+        reports: ReportStore,
+        accounts: Accounts,
         tapes: TapeReader,
         programs: Mapping[str, Program],
-        masking: Masking,
         budget: ReportSettings,
     ) -> None:
         self._llm = llm
+        self._reports = reports
+        self._accounts = accounts
         self._tapes = tapes
         self._programs = programs
-        self._masking = masking
+        self._masking = accounts.masking
         self._budget = budget
 
-    async def of(self, report: Report, account: Account) -> str:
-        """The model's guess on one line, without secrets; "" where it has none, and for what has no session. Raises
-        StorageUnavailable."""
-        guess = ""
-        if report.session:
-            with anyio.move_on_after(self._budget.within_s):
-                guess = await self._guess(report, account)
-        return one_line(self._masking.masked(guess), GUESS_CHARS)
-
-    async def _guess(self, report: Report, account: Account) -> str:
-        asked = [ChatMessage("system", _INSTRUCTIONS), _data({"failure": account.lines()[:-1]})]
-        left = self._budget.tokens
-        for _ in range(MAX_LOOKS):
-            left -= sum(len(message.content) for message in asked) // _CHARS_A_TOKEN
-            if left <= 0:
-                return ""
-            try:
-                said = await self._answer(asked)
-            except LLMError:
-                return ""
-            left -= len(said) // _CHARS_A_TOKEN
-            wanted = _read(said)
-            if isinstance(wanted.get("guess"), str):
-                return str(wanted["guess"])
-            asked += [ChatMessage("assistant", said), _data(await self._look(wanted, report))]
-        return ""
+    async def next(self, number: int, looks: Sequence[str]) -> Answer:
+        """The model's answer after these looks: another one, or its guess on one line, without secrets. The guess is ""
+        where there is none to be had. Raises StorageUnavailable."""
+        report = await self._reports.get(number)
+        if report is None or not report.session:
+            return Answer("", "")
+        account = await self._accounts.of(report)
+        asked, used = [ChatMessage("system", _INSTRUCTIONS), _data({"failure": account.lines()[:-1]})], 0
+        for look in looks:
+            used += _chars(asked) + len(look)
+            asked += [ChatMessage("assistant", look), _data(await self._look(_read(look), report))]
+        if (used + _chars(asked)) // _CHARS_A_TOKEN >= self._budget.tokens:
+            return Answer("", "")
+        try:
+            wanted = _read(await self._answer(asked))
+        except LLMError:
+            return Answer("", "")
+        if isinstance(wanted.get("guess"), str):
+            return Answer("", one_line(self._masking.masked(str(wanted["guess"])), GUESS_CHARS))
+        known = {name: wanted[name] for name in ("look", "first", "last", "text") if name in wanted}
+        return Answer(json.dumps(known, ensure_ascii=False)[:_LOOK_CHARS])
 
     async def _answer(self, asked: Sequence[ChatMessage]) -> str:
         async with self._llm.stream(CompletionRequest(tuple(asked), purpose="debug")) as completion:
@@ -139,6 +144,10 @@ class Inquiry:
     def _told(self, fact: Fact) -> str:
         data = self._masking.masked(json.dumps(fact.data, ensure_ascii=False))
         return one_line(f"{fact.seq} {fact.kind} {data}", _FACT_CHARS)
+
+
+def _chars(asked: Iterable[ChatMessage]) -> int:
+    return sum(len(message.content) for message in asked)
 
 
 def _data(shown: Mapping[str, Any]) -> ChatMessage:

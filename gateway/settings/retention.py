@@ -7,10 +7,11 @@ from pydantic import Field, field_validator
 from gateway.settings.forms import Section
 
 NO_ARCHIVE = "none"
+KEYS_KEPT_DAYS = 7
 
 
 class RetentionSettings(Section):
-    """In days since the last thing that happened in a session; 0 is never.
+    """In days since the last thing that happened in a session or a notebook; 0 is never.
 
     `archive_url` is "sqlite:///<path>", "postgresql://…" or "none". Unset it is a SQLite file in the data directory,
     and with a Redis of your own, which several machines may use, there is none.
@@ -21,6 +22,16 @@ class RetentionSettings(Section):
     delete_after_days: float = Field(default=0, ge=0)
     replaced_days: float = Field(default=14, ge=0)
     tasks_days: float = Field(default=30, ge=0)
+    notebooks_days: float = Field(default=0, ge=0)
+
+    @field_validator("notebooks_days")
+    @classmethod
+    def _outlasts_keys(cls, days: float) -> float:
+        if 0 < days < KEYS_KEPT_DAYS:
+            raise ValueError(
+                f"must be 0 for never, or at least {KEYS_KEPT_DAYS}: the keys of writes are known for so long"
+            )
+        return days
 
     @field_validator("archive_url")
     @classmethod

@@ -26,16 +26,10 @@ from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSe
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
-from gateway.settings.limits import (
-    AccessSettings,
-    AgentSettings,
-    FileSettings,
-    LimitSettings,
-    NodeSettings,
-    ReportSettings,
-)
+from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, ReportSettings
 from gateway.settings.memory import MemorySettings
 from gateway.settings.models import ModelTable, VoiceSettings, check_models
+from gateway.settings.nodes import AgentSettings, NodeSettings
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
@@ -164,8 +158,7 @@ def load(
     """The settings in force. `flags` are dotted keys; `environment` and `directory` are this process's unless given.
     `sections` are those of extensions.
 
-    Raises ConfigError: the key, its place, its value (masked where secret) and what to do.
-    """
+    Raises ConfigError: the key, its place, its value (masked where secret) and what to do."""
     variables = os.environ if environment is None else environment
     here = Path.cwd() if directory is None else directory
     toml = _config_path(config, variables, here)
@@ -243,8 +236,7 @@ def remote_variables(
 ) -> dict[str, str]:
     """The variables that programs name for their remote agents, by name: from files, the environment or .env.
 
-    Unset ones are left out. Raises ConfigError for a file that cannot be read.
-    """
+    Unset ones are left out. Raises ConfigError for a file that cannot be read."""
     wanted, variables = list(names), _variables(environment, directory)
     hidden = {name: read_key(file) for name, file in hidden_keys(variables).items() if name in wanted}
     return settings.remote.named(wanted, {**variables, **hidden})
@@ -255,10 +247,10 @@ def otel_variables() -> dict[str, str]:
     return {name: value for name, value in _variables(None, None).items() if name.startswith("OTEL_")}
 
 
-def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of every started process: paths and similar, and no secret."""
+def process_environment(environment: Mapping[str, str] | None = None, more: Sequence[str] = ()) -> dict[str, str]:
+    """The environment of every started process: paths and similar, and no secret; with `more` variables by name."""
     variables = os.environ if environment is None else environment
-    return {name: variables[name] for name in INHERITED if name in variables}
+    return {name: variables[name] for name in (*INHERITED, *more) if name in variables}
 
 
 def model_environment(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:

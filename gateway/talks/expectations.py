@@ -26,6 +26,8 @@ from runtime.language.instructions.expression import read_condition
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program
 
+_OTHERS = re.compile(r"(?:…|\.\.\.)\s*\)$")
+"""The end of a call with any other arguments; Python allows two stars there, behind those by name too."""
 _END = re.compile(r"(?:(?:the )?end(?: of the program)?|the program ends|end program)\.?$", re.IGNORECASE)
 _STEP = re.compile(r"steps?\s+(?:(?P<agent>\w+)\.)?(?P<playbook>\w+)(?::(?P<number>\d\d(?:\.\d\d)*))?(?::[A-Z]{3})?$")
 _CALL = re.compile(r"calls?\s+(?P<call>.+)$", re.DOTALL)
@@ -141,7 +143,7 @@ class FactReader:
         self._problems.at(line, what, hint=hint)
 
     def _call(self, line: SourceLine, found: re.Match[str]) -> Fact | None:
-        source = found["call"].strip().replace("…", "...")
+        source = _OTHERS.sub("**others)", found["call"].strip())
         try:
             tree = ast.parse(source, mode="eval").body
             function, arguments = (tree.func, tree) if isinstance(tree, ast.Call) else (tree, None)
@@ -214,8 +216,8 @@ def _defaults(params: Sequence[Param]) -> Mapping[str, Any]:
 def _arguments(call: ast.Call) -> tuple[list[Any], dict[str, Any], bool]:
     """Literal arguments in order and by name, and whether others may come besides. Raises ValueError."""
     values = [ast.literal_eval(value) for value in call.args]
-    open_end = any(value is Ellipsis for value in values)
-    if any(keyword.arg is None for keyword in call.keywords):
+    spread = [ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg is None]
+    if spread not in ([], ["others"]):
         raise ValueError(ast.unparse(call))
-    named: Mapping[str, Any] = {keyword.arg or "": ast.literal_eval(keyword.value) for keyword in call.keywords}
-    return [value for value in values if value is not Ellipsis], dict(named), open_end
+    named = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg is not None}
+    return values, named, bool(spread)

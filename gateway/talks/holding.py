@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import anyio
 
+from gateway.talks.answers import Answers, judged
+from gateway.talks.checks import fits
 from gateway.talks.clock import TalkClock, settle
 from gateway.talks.record import BeatRecord, SeenCall, SeenMessage
 from gateway.talks.screen import Screen
 from gateway.talks.seats import Seats
 from gateway.talks.stage import Ports, Stage
-from gateway.talks.talk import Beat, Head, Played, Pressed, Reply, Said, Talk, Waited
+from gateway.talks.talk import Beat, Head, Judged, Played, Pressed, Said, Talk, Waited
 from runtime.bus import Bus
 from runtime.core.address import Address
+from runtime.core.errors import LLMError
 from runtime.core.ids import SessionId
 from runtime.events.frames import FrameStarted, LLMFailed, LLMRequested, SandboxFailed, StepExecuted
 from runtime.events.sessions import PlaybookFailed, SessionFailed
 from runtime.language.participants import participant_of
 from runtime.language.program import Program
-from runtime.llm.client import CompletionRequest, LLMClient
 from runtime.sessions.conversation import Conversation
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.commands import SESSION_COMMANDS
@@ -30,6 +32,7 @@ from runtime.stores.inbox import PARTICIPANT, InboxEvent, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
 from runtime.tape.fold import apply_fact
 from runtime.tape.state import SessionState
+from runtime.tape.tape import Fact
 
 HERE = Address("talk", "conversation")
 SILENCE_S = 10.0
@@ -43,30 +46,8 @@ _MOST_PASSED_S = 600.0
 _MOMENT_S = 0.02
 _FOR_EVER_S = 1e12
 
-Asker: TypeAlias = Callable[[CompletionRequest], str]
 _Failure: TypeAlias = PlaybookFailed | SessionFailed | LLMFailed | SandboxFailed
 _FAILURES: Sequence[type[_Failure]] = (PlaybookFailed, SessionFailed, LLMFailed, SandboxFailed)
-
-
-class Answers(Protocol):
-    """Where the answers of models come from."""
-
-    @property
-    def client(self) -> LLMClient:
-        """Answers requests."""
-        ...
-
-    def attach(self, asker: Asker, on_fault: Callable[[str], None], /) -> None:
-        """A talk begins. `asker` names the agent of a request; `on_fault` is told what must not be in a test."""
-        ...
-
-    def begin(self, replies: Sequence[Reply], /) -> None:
-        """A beat begins, in which the talk has these answers."""
-        ...
-
-    def unused(self) -> Sequence[Reply]:
-        """Answers of the beat that nobody asked for."""
-        ...
 
 
 class Holding:
@@ -116,6 +97,7 @@ class Holding:
                     *(self._store, self._screen, self._answers.client, self._clock, self._bus, self._seats),
                     self._tasks,
                 ),
+                alone=self._answers.alone,
             )
             self._conversation = Conversation(self._shard, HERE.key, lambda: lease, around, self._inbox)
             self._lives = False
@@ -147,6 +129,20 @@ class Holding:
             variables.setdefault(agent.klass, {}).update(agent.variables)
         record.variables = variables
         record.waits = self._waits(state)
+        if self._answers.judges and not record.fault:
+            await self._judge(beat, record)
+
+    async def _judge(self, beat: Beat, record: BeatRecord) -> None:
+        said = [] if beat.act is None else [str(beat.act)]
+        transcript = said + [f"{seen.who}: {seen.text}" for seen in record.seen]
+        for fact in beat.expected:
+            if isinstance(fact, Judged):
+                if fact.exact is not None and any(fits(fact.exact, seen) for seen in record.seen):
+                    continue
+                try:
+                    record.verdicts[fact.line] = await judged(self._answers.client, fact.words, transcript)
+                except LLMError as error:
+                    record.verdicts[fact.line] = f"the judge could not be asked: {error}"
 
     # -- what people do
 
@@ -253,6 +249,12 @@ class Holding:
             await stirred.wait()
         else:
             await self._clock.pass_to(next_s)
+
+    async def facts(self) -> AsyncIterator[Fact]:
+        """The facts of the latest session."""
+        if self._store.latest is not None:
+            async for fact in self._store.read_session(self._store.latest):
+                yield fact
 
     async def _folded_state(self) -> SessionState:
         """What the facts of the latest session add up to."""

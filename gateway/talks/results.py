@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gateway.talks.answers import Recording
 from gateway.talks.checks import Difference
 from gateway.talks.record import BeatRecord, StepPlace
 from gateway.talks.talk import Talk
@@ -23,6 +24,8 @@ class TalkResult:
     seconds: float = 0.0
     unjudged: int = 0
     """Sentences that a judge would have to decide, and nobody did."""
+    recording: Recording | None = None
+    """What a real model answered, where one was asked."""
 
     @property
     def passed(self) -> bool:

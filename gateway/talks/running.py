@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import format_exception_only
 
 import anyio
 
+from gateway.talks.answers import Answers, Live, Recorded, Recording, read_recordings
 from gateway.talks.checks import Difference, differences
-from gateway.talks.holding import SILENCE_S, Answers, Holding
+from gateway.talks.holding import SILENCE_S, Holding
 from gateway.talks.reading import ENDING, read_head, read_source, read_talks
 from gateway.talks.record import BeatRecord
 from gateway.talks.results import TalkResult
 from gateway.talks.script import Script
 from gateway.talks.stage import Stage
-from gateway.talks.talk import Beat, Head, Judged, Talk, TalkFile, Waited
+from gateway.talks.talk import Beat, Head, Judged, Talk, TalkFile, Waited, in_other_words
 from runtime.core.errors import ConfigError
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
@@ -27,12 +28,18 @@ LIMIT_S = 30.0
 """How long a talk may take by the machine's clock."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """A talk file and its program."""
+    """A talk file, its program, and the recorded answers by the titles of its talks."""
 
     file: TalkFile
     program: Program
+    recordings: Mapping[str, Recording] = field(default_factory=dict)
+
+    def answers(self, talk: Talk) -> Answers:
+        """The answers that stand in a talk, or were recorded."""
+        recording = None if talk.scripted else self.recordings.get(talk.title)
+        return Script() if recording is None else Recorded(recording)
 
 
 @dataclass(slots=True)
@@ -42,14 +49,21 @@ class Loader:
     _programs: dict[tuple[Path, ...], Program] = field(default_factory=dict)
 
     async def load(self, path: Path) -> Loaded:
-        """The talks of a file, and their program. Raises ProgramError for what is wrong in one of them."""
+        """The talks of a file, and their program. Raises ProgramError for what is wrong in one of them, ConfigError for
+        recorded answers that cannot be read."""
         source = read_source(path)
         head = read_head(source)
+        program = await self.program(head)
+        talks = read_talks(source, head, program)
+        return Loaded(TalkFile(path, head, talks), program, read_recordings(path))
+
+    async def program(self, head: Head) -> Program:
+        """The program of talks. Raises ProgramError."""
         program = self._programs.get(head.programs)
         if program is None:
             result = await compile_program([*map(str, head.programs)], lowerer=RulesLowerer())
             program = self._programs[head.programs] = result.program
-        return Loaded(TalkFile(path, head, read_talks(source, head, program)), program)
+        return program
 
 
 def talk_files(paths: Sequence[Path]) -> list[Path]:
@@ -72,15 +86,16 @@ def _hidden(path: Path, folder: Path) -> bool:
 async def hold_talk(
     loaded: Loaded, talk: Talk, stage: Stage, answers: Answers | None = None, limit_s: float = LIMIT_S
 ) -> TalkResult:
-    """Hold one talk up to the first beat in which something differs.
+    """Hold one talk up to the first beat in which something differs; with other answers than those that are kept.
 
     Needs a loop made by `runtime.execution.frames.loop.FrameLoop`.
     """
     result = TalkResult(loaded.file.path, talk)
+    answers = answers or loaded.answers(talk)
     began_s = time.process_time()
     with anyio.move_on_after(limit_s) as scope:
         try:
-            await _hold(loaded.program, talk, loaded.file.head, stage, answers or Script(), result)
+            await _hold(loaded.program, talk, loaded.file.head, stage, answers, result)
         except Exception as error:  # noqa: BLE001 - the other talks are to be held whatever goes wrong in this one
             text = "".join(format_exception_only(error)).strip()
             result.differences.append(Difference(_last_line(result), "", f"the talk broke off: {text}"))
@@ -88,10 +103,14 @@ async def hold_talk(
         text = f"it was not over after {limit_s:g} seconds"
         result.differences.append(Difference(_last_line(result), "", text))
     result.seconds = time.process_time() - began_s
+    if isinstance(answers, Live):
+        result.recording = Recording(tuple(answers.noted), alone=answers.alone)
     return result
 
 
 async def _hold(program: Program, talk: Talk, head: Head, stage: Stage, answers: Answers, result: TalkResult) -> None:
+    if answers.judges:
+        talk = in_other_words(talk)
     first = next((agent.name for agent in program.agents if agent.kind is not AgentKind.HUMAN), "")
     async with Holding(program, talk, head, stage, answers).open() as holding:
         for number, beat in enumerate(talk.beats):
@@ -100,7 +119,7 @@ async def _hold(program: Program, talk: Talk, head: Head, stage: Stage, answers:
             coming = talk.beats[number + 1].act if number + 1 < len(talk.beats) else None
             at_once = any(act is not None and act.at_once for act in (coming, _wait_of(beat)))
             await holding.hold(beat, record, silence_s=0.0 if at_once else SILENCE_S)
-            result.unjudged += sum(isinstance(fact, Judged) for fact in beat.expected)
+            result.unjudged += 0 if answers.judges else sum(isinstance(fact, Judged) for fact in beat.expected)
             result.differences = differences(beat, record, talk.never, answers.unused(), first)
             if result.differences:
                 return

@@ -52,8 +52,8 @@ class Stage:
     extensions: Extensions
     texts: Texts
 
-    def context(self, program: Program, ports: Ports) -> NodeContext:
-        """The context of a talk's session with a program."""
+    def context(self, program: Program, ports: Ports, *, alone: bool) -> NodeContext:
+        """The context of a talk's session with a program; `alone`: the model is asked one question at a time."""
         extended = ExtendedChannels(self.extensions.channels, ports.bus)
         ports.tasks.start_soon(extended.run)
         program = with_calls(program, self.extensions.calls)
@@ -72,9 +72,8 @@ class Stage:
             servers=remote_servers(self.settings, [program], SystemClock(), ports.bus, ports.tasks),
             tool_rules=self.settings.tools.as_rules,
             transcript_chars=self.settings.limits.transcript_chars,
-            questions_alone=self.settings.asks_alone,
+            questions_alone=alone,
             mailboxes=ports.mailboxes,
-            tasks=None,
             extended=extended,
             calls=self.extensions.calls,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -60,8 +60,8 @@ def check_wording(wording: Wording) -> str | None:
 
 
 def _even(text: str) -> str:
-    """A text without blanks at the ends of its lines."""
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+    """A text without blanks at both ends of its lines."""
+    return "\n".join(line.strip() for line in text.strip().splitlines())
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,13 +251,14 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Something that a model has to say of the answer: true or not."""
+    """A sentence about what was said, which a model judges. It is true where `exact` words were said."""
 
     line: int
     words: str
+    exact: Shown | None = None
 
     def __str__(self) -> str:
-        return f"judge: {self.words}"
+        return f"judge: {self.words}" if self.exact is None else f"{self.exact}\n(or the same in other words)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,3 +326,22 @@ class TalkFile:
     path: Path
     head: Head
     talks: tuple[Talk, ...]
+
+
+def in_other_words(talk: Talk) -> Talk:
+    """The talk as a real model can pass it: exact words of agents may be others, and a judge says whether they mean the
+    same. Words with gaps and patterns stay."""
+    return replace(talk, beats=tuple(map(_judged_beat, talk.beats)))
+
+
+def _judged_beat(beat: Beat) -> Beat:
+    shown: list[Shown | Gap] = []
+    sentences: list[Judged] = []
+    for one in beat.shown:
+        if isinstance(one, Gap) or not one.wording.exact:
+            shown.append(one)
+            continue
+        shown.append(replace(one, wording=Wording("…")))
+        words = f"{one.who} says, perhaps in other words, what this says: “{one.wording}”"
+        sentences.append(Judged(one.line, words, one))
+    return replace(beat, replies=(), shown=tuple(shown), expected=(*beat.expected, *sentences))

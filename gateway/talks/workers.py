@@ -6,7 +6,7 @@ import asyncio
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -14,13 +14,16 @@ from typing import TypeAlias
 
 from anyio import to_thread
 
+from gateway.models.opening import open_models
 from gateway.settings.tree import Settings
+from gateway.talks.answers import Live
 from gateway.talks.checks import Difference
 from gateway.talks.results import TalkResult
 from gateway.talks.running import Loaded, hold_talk
 from gateway.talks.stage import open_stage
 from gateway.talks.talk import Talk
 from runtime.execution.frames.loop import FrameLoop
+from runtime.llm.client import LLMClient
 
 _GRACE_S = 2.0
 """So much longer than its limit a talk may take until its process is ended."""
@@ -30,11 +33,13 @@ Job: TypeAlias = tuple[Loaded, Talk]
 
 @dataclass(slots=True)
 class Plan:
-    """The talks of a run, and how they are held. `limit_s` is how long each may take."""
+    """The talks of a run, and how they are held. `limit_s` is how long each may take; `live`: the numbers of those that
+    the models of the settings answer."""
 
     settings: Settings
     jobs: Sequence[Job]
     limit_s: float
+    live: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -128,7 +133,13 @@ def _work(plan: Plan, pipe: Connection) -> None:
 
 
 async def _hold_given(plan: Plan, pipe: Connection) -> None:
-    async with open_stage(plan.settings) as stage:
+    async with AsyncExitStack() as stack:
+        stage = await stack.enter_async_context(open_stage(plan.settings))
+        models: LLMClient | None = None
         while (number := await to_thread.run_sync(pipe.recv)) is not None:
             loaded, talk = plan.jobs[number]
-            pipe.send(await hold_talk(loaded, talk, stage, limit_s=plan.limit_s))
+            answers: Live | None = None
+            if number in plan.live:
+                models = models or (await stack.enter_async_context(open_models(plan.settings)))[0]
+                answers = Live(models, alone=plan.settings.asks_alone)
+            pipe.send(await hold_talk(loaded, talk, stage, answers, plan.limit_s))

@@ -45,6 +45,13 @@ class SessionsRetired(Happening):
     left: int
 
 
+@happening("notebooks.retired")
+class NotebooksRetired(Happening):
+    """Notebooks in which nobody has written for long were deleted; how many."""
+
+    deleted: int
+
+
 @happening("model.ready")
 class ModelReady(Happening):
     """The process that asks the model has started, after `seconds`."""

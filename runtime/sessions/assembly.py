@@ -72,6 +72,7 @@ from runtime.sessions.ratings import Ratings
 from runtime.sessions.schedules.answers import ScheduleAnswers
 from runtime.sessions.schedules.of_programs import maker
 from runtime.sessions.schedules.open_runs import OpenRuns
+from runtime.sessions.spoken_answers import SpokenAnswers
 from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import TaskOrders
 from runtime.sessions.tasks.questions import TaskQuestions
@@ -108,14 +109,17 @@ class Assembly:
     watcher: StepWatcher | None
     logs: LogCalls
     memory_posts: MemoryPosts
+    spoken_answers: SpokenAnswers
 
     def start_posting(self, tasks: TaskGroup) -> None:
         """Bring to tasks and to the store of memories what they are to have, in `tasks`."""
         self.task_orders.start(tasks)
         self.memory_posts.start(tasks)
+        self.spoken_answers.start(tasks)
 
     async def all_posted(self) -> None:
-        """Return when they have it."""
+        """Return when they have it, and people have heard what is to be spoken."""
+        await self.spoken_answers.all_spoken()
         await self.task_orders.all_posted()
         await self.memory_posts.all_posted()
 
@@ -212,7 +216,7 @@ def assembled(
         journal, dispatcher, human_attendees, pages, questions, loops if busy == "interrupt" else None
     )
     binding = Binding(journal, agents.humans, agents.classes(), around.clock, pages.tell)
-    meeting_commands = MeetingCommands(session, agents, meeting_host, human_attendees, pages)
+    spoken_answers = SpokenAnswers(record, program, journal, pages, around.speaker, around.files)
     task_orders = TaskOrders(record, journal, around, inbox, dispatcher)
     task_work = TaskWork(session, agents, library, builtins, around, inbox)
     task_questions = TaskQuestions(journal, around, inbox)
@@ -221,6 +225,7 @@ def assembled(
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
         *(() if watcher is None else (watcher.noted,)),
         *(task_calls.noted, task_orders.noted, task_work.noted, task_questions.noted, memory_posts.noted),
+        spoken_answers.noted,
         Failures(record, journal, tasks, around.reports).noted,
         Ratings(record, around.bus).noted,
     )
@@ -236,10 +241,14 @@ def assembled(
         ReceivedFiles(
             *(record.id, around.intake, around.describer, binding),
             SpokenWords(record.id, journal, pages, around.listener, around.texts),
+            spoken_answers,
         ),
         SessionCommands(
             *(context, loops, event_handler, binding),
-            {**meeting_commands.table(), **_schedule_commands(around, pages, reminders)},
+            {
+                **MeetingCommands(session, agents, meeting_host, human_attendees, pages).table(),
+                **_schedule_commands(around, pages, reminders),
+            },
         ),
         reminders,
         OpenRuns(record, journal, tasks, around.runs),
@@ -261,6 +270,7 @@ def assembled(
         watcher,
         logs,
         memory_posts,
+        spoken_answers,
     )
 
 

@@ -38,6 +38,7 @@ from runtime.stores.inbox import Inbox, InboxEntry
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.sessions import Lease, SessionRecord, SessionStore
 from runtime.voice.listener import Listener
+from runtime.voice.speaker import Speaker
 
 Busy = Literal["queue", "steer", "interrupt"]
 """What becomes of a person's message to an agent at work: handled afterwards, shown to the work, or instead of it."""
@@ -122,6 +123,8 @@ class NodeContext:
     """Reads what people send; None where files are only named to models."""
     listener: Listener | None = None
     """Puts recordings into words; None where they stay files."""
+    speaker: Speaker | None = None
+    """Speaks answers; None where they are only read."""
     sight: Sight = field(default_factory=Sight)
     describes: bool = False
     """Whether another model describes pictures for one that takes none."""
@@ -148,7 +151,7 @@ class NodeContext:
     """For small models: each question is asked alone."""
     places: PlaceStore | None = None
     meetings: MeetingHabits = field(default_factory=MeetingHabits)
-    tasks: TaskLimits = field(default_factory=TaskLimits)
+    tasks: TaskLimits | None = field(default_factory=TaskLimits)
     """Bounds what agents have done in the background; None where nobody would do it."""
     task_conversation: OpenConversation | None = None
     """Makes the conversations of tasks, of which some are executed elsewhere; None where all are executed here."""

@@ -171,7 +171,9 @@ class NotebookStore(Protocol):
         ...
 
     async def names(self) -> Mapping[str, int]:
-        """The names of all notebooks, in their order, each with a number that grows whenever it changes."""
+        """The names of all notebooks, in their order, each with the time of its last change, in milliseconds since the
+        epoch, which grows with every change. To be forked or rebased from counts as one.
+        """
         ...
 
     async def append(
@@ -210,6 +212,10 @@ class NotebookStore(Protocol):
 
         Raises HeadMoved, NotebookFull, and NotebookGone where there is no such notebook.
         """
+        ...
+
+    async def delete(self, name: str, changed_ms: int, /) -> bool:
+        """Delete a notebook for good, unless it has changed since. Forks that see entries of it would lose them."""
         ...
 
     def read(self, view: Sequence[Stretch], /, *, back: bool = False) -> AsyncIterator[Entry]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, PersonId
-from runtime.core.message import Attachment, SpokenMessage
+from runtime.core.message import Attachment
 
 MAX_REMEMBERED = 500
 """Messages of one conversation whose ids on the platform are remembered, of people and of agents each."""
@@ -18,9 +18,6 @@ MAX_EXCHANGES = 100
 
 MAX_FILES = 50
 """Files of one conversation that its agents can read."""
-
-MAX_VOICES = 50
-"""Spoken messages of one conversation that can be corrected, the latest ones."""
 
 PageStatus = Literal["open", "held", "final", "closed"]
 
@@ -88,16 +85,6 @@ class HeardState:
 def rated(person: str, message: str) -> str:
     """The key of a person's rating of a message."""
     return f"{person} {message}"
-
-
-@dataclass(slots=True)
-class VoiceState:
-    """A message that was spoken, by the platform's id, and the platform's ids of the quotation of its words."""
-
-    message: str
-    person: PersonId
-    spoken: SpokenMessage
-    parts: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from runtime.core.address import Address
-from runtime.core.ids import AgentId, ParticipantId, PersonId
+from runtime.core.ids import AgentId, PersonId
 from runtime.core.message import Attachment, Mark, Message
 from runtime.tape.acks import AckState
 from runtime.tape.frame_state import CallKey, FrameState, IntentState, WaitState, takes
+from runtime.tape.meeting_state import MeetingState
 from runtime.tape.memory_state import MadeMemory
 from runtime.tape.people_state import (
     NUMBERED,
@@ -23,15 +24,12 @@ from runtime.tape.people_state import (
     QuestionState,
     SaidState,
     ThreadState,
-    VoiceState,
     plain_name,
 )
 from runtime.tape.reminder_state import ReminderState
 from runtime.tape.run_state import FailureState, RunState
 from runtime.tape.task_state import OrderState, TaskState
-
-MAX_HISTORY = 100
-"""Messages of a meeting that are remembered for those who come later."""
+from runtime.tape.voice_state import Voices
 
 MAX_ARTIFACTS = 50
 """Artifacts of one agent that nobody named; the oldest are forgotten."""
@@ -85,97 +83,6 @@ class AgentState:
 
 
 @dataclass(slots=True)
-class SharedValue:
-    """A value of a meeting's shared state; `by` is the agent or person that wrote this version. The first one is 1."""
-
-    value: Any
-    version: int
-    by: ParticipantId
-
-
-@dataclass(slots=True)
-class AskState:
-    """Somebody was asked to join a meeting, `times` so far, by the participant `by`.
-
-    `due` is when they are asked again, or not waited for any more, in seconds since the epoch; None when the answer
-    counts that they gave. A meeting begins when those who are `required` are there.
-    """
-
-    by: ParticipantId
-    times: int = 1
-    due: float | None = None
-    required: bool = False
-
-
-@dataclass(slots=True)
-class MeetingState:
-    """A meeting: its host, who is in it (ids of agents and of people), and how far it has come.
-
-    `held`: it has been active. `invited` are those who were asked and what they answered, "" while they have not.
-    """
-
-    id: str
-    topic: str
-    host: AgentId
-    frame: str
-    status: Literal["created", "inviting", "active", "ended"] = "inviting"
-    held: bool = False
-    invited: dict[ParticipantId, str] = field(default_factory=dict)
-    joined: list[ParticipantId] = field(default_factory=list)
-    came: dict[ParticipantId, float] = field(default_factory=dict)
-    """When they did, in seconds since the epoch."""
-    type: str = ""
-    """The host's playbook."""
-    since: float = 0.0
-    """In seconds since the epoch; 0 when that is not known."""
-    asks: dict[ParticipantId, AskState] = field(default_factory=dict)
-    """Of those who are invited and not in it."""
-    history: list[Message] = field(default_factory=list)
-    """What was said to all in it, the latest `MAX_HISTORY`, until it ended."""
-    talk: list[tuple[str, str]] = field(default_factory=list)
-    """What was said to all in it last, in short."""
-    why: str | None = None
-    """Why it ended, or did not take place, when not by its own doing."""
-    place: Address | None = None
-    """The conversation that was opened for it; without one it is held in the session's own."""
-    left: Address | None = None
-    """The place in which nothing could be shown any more: since then it is held in the session's own conversation."""
-    cue: Message | None = None
-    """How its host is asked to begin when that is code: given by its first wait, unless it has spoken by then."""
-    shared: dict[str, SharedValue] = field(default_factory=dict)
-    """What its participants share, by name, until the playbook has returned by which it is held."""
-
-    @property
-    def agents(self) -> list[AgentId]:
-        """The agents that are in it."""
-        return [who for who in self.joined if isinstance(who, AgentId)]
-
-    @property
-    def people(self) -> list[PersonId]:
-        """The people who are in it."""
-        return [who for who in self.joined if isinstance(who, PersonId)]
-
-    def hears_from(self, place: Address | None) -> bool:
-        """Whether what is said in a place (None: where the session lives) is said where it is held, or was first."""
-        return place == self.place or (place is not None and place == self.left)
-
-    @property
-    def pending(self) -> list[ParticipantId]:
-        """Those who were asked, are not there, and are asked again."""
-        return [who for who, ask in self.asks.items() if ask.due is not None]
-
-    def is_pending(self, who: ParticipantId) -> bool:
-        """Whether `who` is one of these."""
-        ask = self.asks.get(who)
-        return ask is not None and ask.due is not None
-
-    @property
-    def gathering(self) -> bool:
-        """Whether its host waits for somebody."""
-        return self.status == "inviting" and any(ask.required and ask.due is not None for ask in self.asks.values())
-
-
-@dataclass(slots=True)
 class SessionState:
     """Everything that a session is."""
 
@@ -223,8 +130,7 @@ class SessionState:
     """Where people's messages are, by the platform's ids, if not in the session's own conversation; the latest ones."""
     files: list[Attachment] = field(default_factory=list)
     """What people sent, the latest last; the oldest are forgotten beyond `MAX_FILES`."""
-    voices: dict[str, VoiceState] = field(default_factory=dict)
-    """What was spoken, by the pages that quote it; the oldest are forgotten beyond `MAX_VOICES`."""
+    voices: Voices = field(default_factory=Voices)
     exchanges: list[ExchangeState] = field(default_factory=list)
     """The latest last; the oldest are forgotten beyond `MAX_EXCHANGES`."""
     threads: dict[str, ThreadState] = field(default_factory=dict)
@@ -319,7 +225,12 @@ class SessionState:
     def restless(self) -> bool:
         """Whether there is work to do now: a frame waits neither for people nor for a time, or a result is to come."""
         if self.ended:
-            return self.home is not None or self.unposted() or self.owes() or bool(self.runs or self.failures)
+            return (
+                self.home is not None
+                or self.unposted()
+                or self.owes()
+                or bool(self.runs or self.failures or self.voices.speeches)
+            )
         return self.owes_word() or self.owes() or (self.broken is None and self.at_work())
 
     def unposted(self) -> bool:
@@ -346,8 +257,8 @@ class SessionState:
         return answers or tells or any(task.to_post for task in self.tasks.values())
 
     def owes_word(self) -> bool:
-        """Whether others are to hear of a failure, or how a run ended if no work goes on."""
-        return bool(self.failures) or self.runs_to_end()
+        """Whether others are to hear of a failure, or how a run ended if no work goes on, or people a spoken answer."""
+        return bool(self.failures or self.voices.speeches) or self.runs_to_end()
 
     def runs_to_end(self) -> bool:
         """Whether there are runs of schedules for which nothing waits that comes by itself: a time, or a task."""

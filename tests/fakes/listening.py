@@ -39,3 +39,38 @@ class ScriptedListener:
         self._point()
         said = self._words.get(sound.file.name)
         return Unheard(f"I heard nothing in {sound.file.name}.") if said is None else Transcript(said, self._language)
+
+
+class ScriptedSpeaker:
+    """Speaks for who wants it: a note has the text itself. The first `fails` times it cannot.
+
+    `spoke` are the texts. `point` is called before and after each; `gate` is waited for first.
+    """
+
+    def __init__(
+        self,
+        *wants: str,
+        fails: int = 0,
+        max_chars: int = 1_000,
+        gate: anyio.Event | None = None,
+        point: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.wants: dict[str, bool] = dict.fromkeys(wants, True)
+        self.max_chars = max_chars
+        self.spoke: list[str] = []
+        self._fails = fails
+        self._gate = gate
+        self._point = point
+
+    async def wanted(self, person: str, /) -> bool | None:
+        return self.wants.get(person)
+
+    async def spoken(self, text: str, payer: Payer, /) -> bytes | None:
+        assert payer.person in self.wants
+        self._point()
+        if self._gate is not None:
+            await self._gate.wait()
+        self.spoke.append(text)
+        self._point()
+        self._fails -= 1
+        return None if self._fails >= 0 else f"spoken: {text}".encode()

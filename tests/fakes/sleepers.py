@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
 from anyio.lowlevel import checkpoint
 
 from runtime.bus import Bus
+from runtime.core.address import Address
 from runtime.core.clock import Clock
+from runtime.execution.calls.extensions import ExtensionCall
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
 from runtime.sessions.alarm import Alarm
@@ -78,6 +80,8 @@ class Sleepers:
     limits: ScheduleLimits = field(default_factory=ScheduleLimits)
     attend: Attend = nobody_asks
     reports: ReportDesk | None = None
+    calls: Mapping[str, ExtensionCall] = field(default_factory=dict)
+    shard: int = SHARD
 
     def __post_init__(self) -> None:
         self.leases = MemoryLeaseStore(self.clock)
@@ -89,6 +93,13 @@ class Sleepers:
         self.failing: list[Failing] = []
         self.events: list[str] = []
 
+    def beside(self, address: Address, program: Program, calls: Mapping[str, ExtensionCall]) -> Sleepers:
+        """The same stores, with processes that serve the shard of another address."""
+        other = replace(self, program=program, calls=calls, shard=shard_of(address.key))
+        other.leases, other.inbox, other.store = self.leases, self.inbox, self.store
+        other.timers = MemoryTimers(self.leases, self.store)
+        return other
+
     @property
     def chat(self) -> list[str]:
         """What people see now."""
@@ -97,7 +108,7 @@ class Sleepers:
     @property
     def asleep(self) -> bool:
         """Whether a session is to be brought back by a timer."""
-        return bool(self.timers.all(SHARD))
+        return bool(self.timers.all(self.shard))
 
     async def post(self, id_: str, text: str, kind: str = "message") -> None:
         """Ada does something."""
@@ -119,9 +130,9 @@ class Sleepers:
         return True
 
     async def _live(self, until: Callable[[], bool], clock: Clock, pass_s: float) -> None:
-        token = await self.leases.acquire(f"shard:{SHARD}", _NODE)
+        token = await self.leases.acquire(f"shard:{self.shard}", _NODE)
         assert token is not None
-        lease = Lease(SHARD, token)
+        lease = Lease(self.shard, token)
         store, inbox = Mortal(self.store, self.world), Mortal(self.inbox, self.world)
         alarm = Alarm(Mortal(self.timers, self.world), store, inbox, clock)
         runs = Runs(Mortal(self.runs, self.world), clock, self._note_failing)
@@ -140,6 +151,7 @@ class Sleepers:
             alarm=alarm,
             schedules=schedules,
             runs=runs,
+            calls=self.calls,
             reports=None if self.reports is None else Mortal(self.reports, self.world),
         )
         async with anyio.create_task_group() as tasks:
@@ -165,6 +177,6 @@ class Sleepers:
     async def _hand_over(self, registry: Registry, lease: Lease) -> None:
         cursor = "0"
         while True:
-            for entry in await self.inbox.read({SHARD: cursor}, wait_s=3600):
+            for entry in await self.inbox.read({self.shard: cursor}, wait_s=3600):
                 cursor = entry.entry_id
                 registry.dispatch(entry, lease)

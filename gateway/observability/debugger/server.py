@@ -79,6 +79,11 @@ class Debugger:
             self._came.set()
 
     @property
+    def head(self) -> str:
+        """The word before the line."""
+        return "debugger"
+
+    @property
     def line(self) -> str:
         """The line that tells people where to connect their editor."""
         waits = "; nothing is executed until then" if self._waits else ""
@@ -86,6 +91,7 @@ class Debugger:
 
     def watch(self, watched: Watched) -> StepWatcher:
         """A session was loaded into memory."""
+        self.sources.take(watched.program)
         made = SessionWatch(watched, self)
         self.threads.add(made)
         return made

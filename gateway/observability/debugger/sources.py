@@ -61,12 +61,18 @@ class Sources:
     """The sources of the programs that are served."""
 
     def __init__(self, programs: Mapping[str, Program]) -> None:
-        self._programs = list(programs.values())
+        self._programs: list[Program] = []
         self._lines: dict[str | int, _Lines] = {}
         self._places: dict[tuple[str, Spot], list[Place]] = {}
-        for number, program in enumerate(self._programs, 1):
+        for program in programs.values():
+            self.take(program)
+
+    def take(self, program: Program) -> None:
+        """Know a program too: a session may run one that was reloaded, or an earlier version."""
+        if all(known.digest != program.digest for known in self._programs):
+            self._programs.append(program)
             self._note(program, program)
-            self._note(program, _compiled(program), number)
+            self._note(program, _compiled(program), len(self._programs))
 
     def _note(self, program: Program, text: Program, number: int | None = None) -> None:
         for spot, span in _spots(text):

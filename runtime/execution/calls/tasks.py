@@ -51,9 +51,10 @@ class TaskCalls:
     """The calls of one session; each notes its own result."""
 
     def __init__(
-        self, session: SessionContext, builtins: Builtins, limits: TaskLimits, places: Collection[str] = ()
+        self, session: SessionContext, builtins: Builtins, limits: TaskLimits | None, places: Collection[str] = ()
     ) -> None:
-        """`places` are those that results may be delivered to, by name."""
+        """Without `limits` nothing can be ordered: nobody would take the orders. `places` are those that results may be
+        delivered to, by name."""
         self._program = session.program
         self._journal = session.journal
         self._clock = session.clock
@@ -86,6 +87,8 @@ class TaskCalls:
         when the conversation has ended.
         """
         limits = self._limits
+        if limits is None:
+            raise PlaybookError("tasks need a gateway: here is one conversation alone")
         spec = self._spec(agent, playbook)
         if not spec.public and agent != frame.agent.klass:
             raise UnknownTarget(f"{playbook} of {agent} is not public, so other agents cannot order it")

@@ -32,6 +32,9 @@ from runtime.tape.people_state import PageState
 INTERRUPTED = " ⏹"
 """Closes an utterance that was broken off and will not be finished."""
 
+SPOKEN = "voice"
+"""The target of a page that is the voice note of another one."""
+
 MAX_UNFINISHED_PAGES = 8
 """A conversation with this many utterances on their way makes its agents wait."""
 
@@ -169,7 +172,9 @@ class Pages:
 
     def withdraw(self) -> None:
         """Show nothing more of agents that people have not begun to see; everything else is finished."""
-        for page in [page for page in self._journal.state.pages.values() if not page.opened and page.frame]:
+        for page in [
+            page for page in self._journal.state.pages.values() if not page.opened and (page.frame or page.to == SPOKEN)
+        ]:
             owed = page.status != "open"
             self._journal.note(PageClosed(page.id, page.text))
             self._texts.pop(page.id, None)

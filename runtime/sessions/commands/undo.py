@@ -12,6 +12,7 @@ from runtime.execution.speech.pages import Pages
 from runtime.sessions.inbound.event_handler import EventHandler
 from runtime.sessions.memory.posting import withdraw_memories
 from runtime.sessions.node_context import NodeContext
+from runtime.sessions.spoken_answers import withdraw_speeches
 from runtime.sessions.succession import Succession, name_within, words_within
 from runtime.sessions.tasks.orders import cancel_tasks
 from runtime.stores.inbox import InboxEvent
@@ -75,6 +76,7 @@ class Undo:
         self._event_handler.stopped(unread, ())
         cancel_tasks(self._journal, after=undoing.seq)
         withdraw_memories(self._journal, after=undoing.seq)
+        withdraw_speeches(self._journal)
         self._pages.withdraw()
         for exchange in undoing.exchanges:
             for message in (exchange.message, *exchange.also):

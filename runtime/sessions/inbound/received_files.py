@@ -15,6 +15,7 @@ from runtime.execution.calls.describing import Describer
 from runtime.execution.prompt.with_files import FileContents
 from runtime.sessions.inbound.binding import REMARKS, Binding
 from runtime.sessions.inbound.spoken_words import SpokenWords
+from runtime.sessions.spoken_answers import SpokenAnswers
 from runtime.stores.inbox import InboxEvent
 from runtime.voice.listener import Sound
 
@@ -47,18 +48,21 @@ class ReceivedFiles:
         describer: Describer,
         binding: Binding,
         spoken_words: SpokenWords,
+        spoken_answers: SpokenAnswers,
     ) -> None:
         self._session = session
         self._intake = intake
         self._describer = describer
         self._binding = binding
         self._spoken_words = spoken_words
+        self._spoken_answers = spoken_answers
 
     async def of(self, event: InboxEvent) -> InboxEvent:
         """The event with its files in our store, read, and with the words of its recordings.
 
         Raises StorageError; then the event is taken again.
         """
+        await self._spoken_answers.learn(event)
         if self._intake is None or not event.attachments:
             return event
         files = [attachment_from(file) for file in event.attachments]
@@ -75,4 +79,5 @@ class ReceivedFiles:
     def note(self, event: InboxEvent) -> InboxEvent:
         """Write down who did what `of` returned, and what came with it; the event as what it is to agents."""
         self._binding.meet(event)
+        self._spoken_answers.note(event)
         return self._spoken_words.note(event)

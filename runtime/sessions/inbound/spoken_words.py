@@ -63,7 +63,7 @@ class SpokenWords:
         spoken = event.spoken
         if spoken is None:
             return event
-        known = any(voice.spoken.words for voice in self._journal.state.voices.values())
+        known = any(voice.spoken.words for voice in self._journal.state.voices.heard.values())
         quoted = None if event.private else event.message_id
         page = self._pages.notice(self._shown(spoken, first=not known), event.place, quoted)
         if page is not None and event.message_id is not None:
@@ -80,7 +80,7 @@ class SpokenWords:
         """The event as an edit, if it replies to a quotation of its own author's words."""
         if event.quote is None or event.kind != "message" or not event.text.strip():
             return event
-        for voice in self._journal.state.voices.values():
+        for voice in self._journal.state.voices.heard.values():
             if event.quote.message_id in voice.parts and voice.person == event.author:
                 written = replace(voice.spoken, words=event.text.strip(), why="")
                 if event.message_id is not None:

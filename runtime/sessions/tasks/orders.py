@@ -17,7 +17,7 @@ from runtime.core.plain_text import shortened
 from runtime.core.signals import Signal
 from runtime.core.texts import Texts
 from runtime.events.sessions import TaskUntold
-from runtime.execution.calls.tasks import ended_in_words, message_id, note_order
+from runtime.execution.calls.tasks import TaskLimits, ended_in_words, message_id, note_order
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.succession import words_within
 from runtime.sessions.tasks.letters import Again, Order, Result, address_of, session_of
@@ -96,7 +96,7 @@ class TaskOrders:
         state = self._journal.state
         home = address_data(self._record.address)
         place = home if state.order is None else address_data(state.order.place)
-        limits = self._around.tasks
+        limits = self._around.tasks or TaskLimits()
         root, tokens, dollars, isolation = str(task.id), limits.tokens, limits.dollars, ""
         if state.order is not None:
             root, tokens, dollars = state.order.root, state.order.tokens, state.order.dollars
@@ -153,7 +153,7 @@ class TaskOrders:
         """Order a task that is over once more, for who ordered it. Nothing where it is not known any more."""
         again, state, limits = Again.read(event.text), self._journal.state, self._around.tasks
         task = state.tasks.get(again.number)
-        if task is None or not task.over or state.ended:
+        if task is None or not task.over or limits is None or state.ended:
             return
         due = self._around.clock.now().timestamp() + task.due - task.since
         if state.order is not None and not task.keep:

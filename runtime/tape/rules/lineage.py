@@ -29,7 +29,7 @@ def _branch(state: SessionState, seq: int, fact: SessionBranched) -> None:
     """Leave to the other session what it was about to show; ask again what can be asked again. What it heard in another
     place is not to be marked in this one."""
     state.pages, state.closed, state.marks, state.threads = {}, {}, {}, {}
-    state.broken, state.runs, state.failures = None, {}, []
+    state.broken, state.runs, state.failures, state.voices.speeches = None, {}, [], {}
     home = fact.home
     if home is not None:
         state.home = HomeState(home.platform, home.conversation, home.thread, seq)

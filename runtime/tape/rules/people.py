@@ -157,8 +157,8 @@ def _sent(state: SessionState, _: int, fact: PartSent) -> None:
         page.parts[fact.part] = fact.platform_id
         text = page.text or page.opened.get(fact.part, "")
         _remember(state.said, fact.platform_id, SaidState(page.agent, text[:MAX_QUOTED_CHARS], page.step, page.model))
-    if fact.page in state.voices:
-        state.voices[fact.page].parts.append(fact.platform_id)
+    if fact.page in state.voices.heard:
+        state.voices.heard[fact.page].parts.append(fact.platform_id)
     if fact.page in state.closed:
         state.closed[fact.page].parts[fact.part] = fact.platform_id
     for question in state.questions.values():

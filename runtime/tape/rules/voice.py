@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from runtime.tape.facts.voice import VoiceTranscribed
-from runtime.tape.people_state import MAX_VOICES, VoiceState
+from runtime.tape.facts.voice import SpeechMade, SpeechWanted, VoiceSwitched, VoiceTranscribed
 from runtime.tape.rules.registry import rule
 from runtime.tape.state import SessionState
+from runtime.tape.voice_state import MAX_VOICES, SpeechState, VoiceState
 
 
 @rule(VoiceTranscribed)
 def _transcribed(state: SessionState, _: int, fact: VoiceTranscribed) -> None:
-    state.voices[fact.page] = VoiceState(fact.message, fact.person, fact.spoken)
-    while len(state.voices) > MAX_VOICES:
-        del state.voices[next(iter(state.voices))]
+    heard = state.voices.heard
+    heard[fact.page] = VoiceState(fact.message, fact.person, fact.spoken)
+    while len(heard) > MAX_VOICES:
+        del heard[next(iter(heard))]
+
+
+@rule(VoiceSwitched)
+def _switched(state: SessionState, _: int, fact: VoiceSwitched) -> None:
+    state.voices.listeners = [person for person in state.voices.listeners if person != fact.person]
+    if fact.on:
+        state.voices.listeners.append(fact.person)
+
+
+@rule(SpeechWanted)
+def _wanted(state: SessionState, _: int, fact: SpeechWanted) -> None:
+    state.voices.speeches[fact.page] = SpeechState(fact.agent, fact.text, fact.place)
+
+
+@rule(SpeechMade)
+def _made(state: SessionState, _: int, fact: SpeechMade) -> None:
+    state.voices.speeches.pop(fact.page, None)
+    state.voices.fails = not fact.note

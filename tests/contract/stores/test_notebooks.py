@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -337,3 +337,22 @@ def test_notebooks_on_a_server_do_what_plain_lists_do(valkey_socket: Path, deeds
             await follow_steps(RedisNotebooks(connection, TapeNews(connection)), deeds)
 
     anyio.run(run)
+
+
+async def test_a_notebook_is_deleted_unless_it_was_changed_or_forked_meanwhile(store: NotebookStore) -> None:
+    await store.append("old", drafts("one", "two"))
+    seen = (await store.names())["old"]
+    await store.append("old", drafts("three"))
+    assert not await store.delete("old", seen)
+    changed, old = (await store.names())["old"], await of(store, "old")
+    await store.fork("fork", old, 2)
+    assert not await store.delete("old", changed)
+    assert await store.delete("fork", (await store.names())["fork"])
+    assert await store.delete("old", (await store.names())["old"])
+    assert (await store.names(), await store.find("old")) == ({}, None)
+    for copy in (store.fork("late", old, 2), store.delete("old", changed)):
+        with suppress(NotebookGone):
+            assert not await copy
+    assert await store.find("late") is None
+    assert await store.append("old", drafts("anew")) == Appended(1, 1)
+    assert await texts(store, "old") == ["1 anew"]

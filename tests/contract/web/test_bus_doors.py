@@ -27,6 +27,7 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.feed import Feed
+from gateway.clients.readers import Reader, Readers
 from gateway.clients.scopes import scopes_from
 from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.console_parts import bus_views
@@ -41,6 +42,7 @@ from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
+from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.inbox import shard_of
@@ -64,6 +66,8 @@ ASYNCAPI = json.loads((DOCUMENTS / "asyncapi.json").read_text())
 
 BOUND = 20
 """The events of one shard that are kept."""
+
+READERS = "readers"
 
 TASK = SessionId("a-task-of-desk")
 
@@ -127,7 +131,7 @@ async def bus(socket: Path, **clients: Sequence[str]) -> AsyncIterator[World]:
         connection = await stack.enter_async_context(open_connection(socket, patience_s=20))
         log, inbox = RedisEventLog(connection, bound=BOUND), RedisInbox(connection)
         sessions = RedisSessionStore(connection)
-        feed = Feed(log)
+        feed = Feed(log, Readers(RedisRecords(connection, READERS), clock))
         catalog = RedisSessionCatalog(connection)
         admission = Admission({name: token_of(name) for name in clients}, scopes, FakeClock())
         made = ClientBus(
@@ -292,6 +296,19 @@ async def test_an_event_is_taken_once_and_says_who_reads_it(valkey_socket: Path)
             await anext(lines)
             batch = [build(1), build(2)]
             assert (await http.post("/events", json=batch)).json() == {"accepted": 1, "known": 1, "receivers": 1}
+
+
+async def test_who_reads_at_another_node_is_counted_as_well(valkey_socket: Path) -> None:
+    async with bus(valkey_socket, ci=["events:write:>"]) as world, open_connection(valkey_socket) as connection:
+        there = Readers(RedisRecords(connection, READERS), SystemClock())
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(there.run, lambda: [Reader(("build.*",), (">",), None)])
+            while not await RedisRecords(connection, READERS).all():
+                await anyio.lowlevel.checkpoint()
+            sent = await world.ask("ci", "POST", "/events", json=[build(1), build(2)])
+            assert sent.json() == {"accepted": 2, "known": 0, "receivers": 1}
+            tasks.cancel_scope.cancel()
+        assert await RedisRecords(connection, READERS).all() == {}
 
 
 @pytest.mark.parametrize(

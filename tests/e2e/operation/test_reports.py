@@ -8,6 +8,7 @@ import pytest
 
 from tests.e2e.gateway_process import ROOT, gateway, parley
 from tests.e2e.talks import TelegramTalk, until, until_begun
+from tests.fakes.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram.server import serving
 
@@ -20,8 +21,13 @@ OWNER = 300
 
 async def test_ten_alike_failures_are_one_report_to_the_owner_that_names_the_step(tmp_path: Path) -> None:
     platform = TelegramPlatform()
-    async with serving(platform) as address:
+    looks = [Reply('{"look": "search", "text": "cake"}'), Reply('{"guess": "Nobody came."}')]
+    async with serving(platform) as address, OpenAIServer(looks) as model:
         environment = {
+            "PARLEY_MODEL": "openai/test",
+            "PARLEY_MODEL_BASE_URL": model.base_url,
+            "PARLEY_MODEL_API_KEY": "key",
+            "PARLEY_REPORTS__ASK_MODEL": "true",
             "PARLEY_TELEGRAM__TOKEN": TOKEN,
             "PARLEY_TELEGRAM__BASE_URL": f"{address}/bot",
             "PARLEY_TELEGRAM__ACCESS": "open",
@@ -40,7 +46,8 @@ async def test_ten_alike_failures_are_one_report_to_the_owner_that_names_the_ste
             for other in others:
                 await until_begun(other, "⚠️ Divide failed: ")
             await until_begun(owner, "🐞 Report 1")
-            told = owner.texts()[-1]
+            await until_begun(owner, "🐞 Report 1: a model that has read the session supposes: “Nobody came.”")
+            told = owner.texts()[-2]
             assert "Baker: Divide:01:EXE, “Set $share to 12 / $people”" in told
             assert "a calculation has no result" in told
             await owner.until_that(lambda: any(row.buttons for row in platform.messages(OWNER)))
@@ -52,9 +59,11 @@ async def test_ten_alike_failures_are_one_report_to_the_owner_that_names_the_ste
             await until_begun(owner, "The conversation of report 1 continues from before the failure.")
             (first,) = [other for other in others if f"telegram:{other.chat}." in told]
             await first.until_that(lambda: [text[:10] for text in first.texts()][2:] == ["↩️ Somethi", "⚠️ Divide "])
-            assert len(owner.texts()) == 4
+            assert len(owner.texts()) == 5
             _, listed, _ = await parley(tmp_path, "debug", "list")
             assert "PlaybookError" in listed
             assert " 11 " in listed.splitlines()[1]
             _, shown, _ = await parley(tmp_path, "debug", "show", "1")
-            assert "goes on  parley debug again 1" in shown
+            assert "goes on  parley debug again 1\na model  supposes: Nobody came." in shown
+            _, tasks, _ = await parley(tmp_path, "tasks", "list")
+            assert "Debugger.Explain" in tasks

@@ -68,6 +68,7 @@ class Wire(httpx.AsyncHTTPTransport):
         asked = await request.aread()
         made = Exchange(request.method, request.url.path, asked, response.status_code, media_type)
         self._exchanges.append(made)
+        assert isinstance(response.stream, httpx.AsyncByteStream)
         response.stream = Kept(response.stream, made.pieces)
         return response
 

@@ -49,6 +49,7 @@ class Wire(httpx2.AsyncHTTPTransport):
         asked = await request.aread()
         made = Exchange(request.method, request.url.path, asked, response.status_code, media_type)
         self.exchanges.append(made)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = Kept(response.stream, made.pieces)
         return response
 
@@ -123,8 +124,8 @@ async def test_playbooks_are_tools_and_a_task_outlives_a_kill(tmp_path: Path) ->
             assert await call(client, "errands-Runner-Carry", what="a box", times=2) == {"result": "a box a box"}
             heard: list[str | None] = []
 
-            async def hear(_: float, __: float | None, text: str | None) -> None:
-                heard.append(text)
+            async def hear(progress: float, total: float | None, message: str | None) -> None:
+                heard.append(message)
 
             await client.call_tool("errands-Runner-Carry", {"what": "a box"}, progress_callback=hear)
             assert [text for text in heard if not str(text).startswith("Task ")] == ["I carry a box."]

@@ -45,7 +45,7 @@ class MemoryNotebooks:
 
     def __init__(self, *, notebooks: int = 10_000, entries: int = 1_000_000, begun_ms: int = 0) -> None:
         self.changed = anyio.Event()
-        self._begun_ms = begun_ms
+        self.now_ms = begun_ms
         self._notebooks = notebooks
         self._entries = entries
         self._known: dict[str, Notebook] = {}
@@ -72,7 +72,7 @@ class MemoryNotebooks:
         if key is not None and (name, key) in self._keys:
             return replace(self._keys[name, key], known=True)
         self._make_room(name)
-        now = self._known.get(name, Notebook(name, created_ms=self._begun_ms))
+        now = self._known.get(name, Notebook(name, created_ms=self.now_ms))
         if expect not in (None, now.head):
             raise head_moved(name, now.head)
         if merging is not None and now.merged.get(merging.notebook) != merging.before:
@@ -90,6 +90,7 @@ class MemoryNotebooks:
 
     async def fork(self, name: str, origin: Notebook, at: int, /, *, branch: int | None = None) -> bool:
         taken_over = view_up_to(origin, at, branch)
+        self._touch(origin, taken_over)
         self._make_room(name)
         now = self._known.get(name)
         if now is not None:
@@ -118,8 +119,22 @@ class MemoryNotebooks:
             raise no_entry(name, origin.head)
         if expect != now.head:
             raise head_moved(name, now.head)
+        self._touch(origin, origin.view())
         begun = NotebookBranch(origin.head, origin.head - now.written, origin=origin.view())
         return self._move(replace(now, at=origin.head), origin.head, begun)
+
+    async def delete(self, name: str, changed_ms: int, /) -> bool:
+        if self._changes.get(name) != changed_ms:
+            return False
+        del self._known[name], self._changes[name], self._places[name]
+        self._tell()
+        return True
+
+    def _touch(self, origin: Notebook, view: Sequence[Stretch]) -> None:
+        for name in {origin.name, *(one.notebook for one in view)}:
+            if name not in self._known:
+                raise no_entry(name, origin.head)
+            self._changes[name] = max(self.now_ms, self._changes[name] + 1)
 
     def _move(self, now: Notebook, to: int, begun: NotebookBranch) -> int:
         new = len(now.branches)
@@ -157,6 +172,9 @@ class MemoryNotebooks:
 
     def _put(self, notebook: Notebook) -> None:
         self._known[notebook.name] = notebook
-        self._changes[notebook.name] = self._changes.get(notebook.name, 0) + 1
+        self._changes[notebook.name] = max(self.now_ms, self._changes.get(notebook.name, 0) + 1)
+        self._tell()
+
+    def _tell(self) -> None:
         news, self.changed = self.changed, anyio.Event()
         news.set()

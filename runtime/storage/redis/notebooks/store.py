@@ -44,8 +44,10 @@ from runtime.stores.notebooks import (
 from runtime.stores.sessions import SHARDS
 
 _APPEND = load_script("notebook_append")
+_DELETE = load_script("notebook_delete")
 _FORK = load_script("notebook_fork")
 _MOVE = load_script("notebook_move")
+_TOUCH = load_script("notebook_touch")
 
 _PAGE = 500
 _ATTEMPT_KEPT_MS = 600_000
@@ -128,6 +130,7 @@ class RedisNotebooks:
 
     async def fork(self, name: str, origin: Notebook, at: int, /, *, branch: int | None = None) -> bool:
         view = view_up_to(origin, at, branch)
+        await self._touch(origin, view)
         keys = keys_of(name)
         if not await self._connection.ask("EXISTS", keys.notebook):
             await self._make_room()
@@ -145,7 +148,21 @@ class RedisNotebooks:
         return await self._move(name, to, expect, "")
 
     async def rebase(self, name: str, origin: Notebook, /, *, expect: int) -> int:
+        await self._touch(origin, origin.view())
         return await self._move(name, origin.head, expect, _origin_text(origin.view()))
+
+    async def delete(self, name: str, changed_ms: int, /) -> bool:
+        keys = keys_of(name)
+        arguments: list[str | int] = [name, changed_ms]
+        places = [keys.all, keys.notebook, keys.branches, keys.entries, keys.anchors, keys.news]
+        return bool(await self._connection.run(_DELETE, places, arguments))
+
+    async def _touch(self, origin: Notebook, view: Sequence[Stretch]) -> None:
+        """Note that entries of notebooks are taken over: none of these is deleted meanwhile. Raises NotebookGone."""
+        for name in dict.fromkeys([origin.name, *(one.notebook for one in view)]):
+            keys = keys_of(name)
+            if not await self._connection.run(_TOUCH, [keys.all, keys.notebook], [name]):
+                raise no_entry(name, origin.head)
 
     async def _move(self, name: str, to: int, expect: int | None, taken_over: str) -> int:
         keys = keys_of(name)

@@ -5,26 +5,31 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
+from anyio import to_thread
 from typer.testing import CliRunner
 
 from gateway.cli.commands import app
-from tests.unit.gateway.talks.rig import ECHO
+from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.unit.gateway.talks.rig import ECHO, GREETER
 
 ROOT = Path(__file__).parents[4]
 PASSES = "## It says it again\n- Ada: /start\n- Ada: one\n- Echo: You said one\n"
 FAILS = "## It says <three> & more\n- Ada: /start\n- Ada: two\n- Echo: You said three\n"
-BLOCKS = ECHO.replace('await Var("last", text)', "while True:\n        pass")
+BLOCKS = ECHO.replace('await Var("last", text)', "import time\n    time.sleep(60)")
 
 
-def run_in(folder: Path, program: str, talks: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """What came of `parley test` in a folder with a program and its talks."""
+def run_in(folder: Path, program: str, talks: str, *options: str, model: str = "") -> subprocess.CompletedProcess[str]:
+    """What came of `parley test` in a folder with a program and its talks, and a model at an address."""
     (folder / "it.pb").write_text(program, encoding="utf-8")
     (folder / "it.test.md").write_text(talks, encoding="utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
+    if model:
+        kept |= {"PARLEY_MODEL": "openai/test", "PARLEY_MODEL_BASE_URL": model, "PARLEY_MODEL_API_KEY": "key"}
     environment = {**kept, "PYTHONPATH": str(ROOT), "PARLEY_DATA_DIR": str(folder / "data"), "COLUMNS": "80"}
     line = [sys.executable, "-m", "gateway", "test", *options]
     return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
@@ -76,3 +81,18 @@ def test_what_cannot_be_run_ends_with_code_2(
     (tmp_path / "it.test.md").write_text(talks, encoding="utf-8")
     found = CliRunner().invoke(app, ["test", *options])
     assert (found.exit_code, told in found.stderr) == (2, True), found.stderr
+
+
+@pytest.mark.anyio
+async def test_answers_are_recorded_once_and_replayed_without_a_model(tmp_path: Path) -> None:
+    replies = [Reply("What is your name?"), Reply("Ada"), Reply("Nice to meet you, Ada!")]
+    talk = '## A\n- Ada: Hello\n- …\n- Ada: I am Ada.\n- Greeter: … Ada …\n- expect: $name is "Ada"\n'
+    async with OpenAIServer(replies) as server:
+        live = await to_thread.run_sync(
+            partial(run_in, tmp_path, GREETER, talk, "--record", "--jobs", "1", model=server.base_url)
+        )
+        asked = len(server.requests)
+    assert (live.returncode, asked) == (0, 3), live.stdout + live.stderr
+    assert "it.recorded.json: the answers of 1 talk are recorded." in live.stdout
+    again = await to_thread.run_sync(partial(run_in, tmp_path, GREETER, talk))
+    assert again.returncode == 0, again.stdout + again.stderr

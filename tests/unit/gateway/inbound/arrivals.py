@@ -20,6 +20,7 @@ from gateway.inbound.routing import Route, Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.models.usage import Ledger
 from gateway.settings.limits import LimitSettings
+from gateway.voice.speaking import VoiceCommand
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.message import Choice, Mark
@@ -110,6 +111,7 @@ class Door:
         tells_alone: bool = False,
         late: LateMessages | None = None,
         takes_feedback: bool = True,
+        answers_alone: bool = False,
     ) -> None:
         clock = clock or FakeClock()
         self.inbox = Kept()
@@ -149,8 +151,12 @@ class Door:
             decisions=cast("Any", self.decisions),
             message_chars=20,
             places=self.places,
-            memory=MemoryCommand(remembered),
+            personal={
+                "memory": MemoryCommand(remembered).take,
+                "voice": VoiceCommand(MemoryRecords(), speaks=True).take,
+            },
             takes_feedback=takes_feedback,
+            answer=self._answer if answers_alone else None,
         )
         shape: dict[str, Any] = {"name": "test", "capabilities": replace(CAN_OPEN, command_mark=command_mark)}
         if tells_alone:
@@ -173,6 +179,9 @@ class Door:
     def kept(self) -> Sequence[tuple[str, str, str]]:
         """Kind, text and program of what is in the inbox."""
         return [(kept.kind, kept.text, kept.program) for kept in self.inbox.events]
+
+    def _answer(self, to: Address, person: str, text: str) -> None:
+        self.alone.append((to.key, person, text))
 
     async def _say(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None:
         self.told.append((to.key, text))

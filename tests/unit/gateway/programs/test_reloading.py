@@ -43,7 +43,7 @@ class Place:
     def read(self) -> Settings:
         return load(directory=self.folder, environment={"PARLEY_DATA_DIR": str(self.folder / "data")})
 
-    async def tell(self, notice: str, key: str, _choices: Sequence[Choice] = (), **values: object) -> None:
+    async def tell(self, notice: str, key: str, choices: Sequence[Choice] = (), **values: object) -> None:
         self.told.append(english()(key, **values))
 
     async def begin(self) -> Reloading:

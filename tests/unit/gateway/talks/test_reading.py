@@ -88,7 +88,7 @@ def test_prose_comments_and_fences_between_the_items_say_nothing(tmp_path: Path)
         "## One\nWhy it is so.\n\n1. **Ada:** Hello\n\n   and more\n2) Greeter: …\n\n### Notes\nNothing.\n"
     )
     [talk] = loaded(tmp_path, GREETER, text).file.talks
-    assert [str(beat.act) for beat in talk.beats] == ["Ada: Hello\nand more"]
+    assert [str(beat.act) for beat in talk.beats] == ["Ada: Hello\n\nand more"]
     assert [str(shown) for beat in talk.beats for shown in beat.shown] == ["Greeter: …"]
 
 

@@ -9,6 +9,7 @@ import anyio
 
 from gateway.clients.admission import Client
 from gateway.clients.feed import Feed
+from gateway.clients.readers import Readers
 from gateway.clients.scopes import scopes_from
 from gateway.clients.task_service import TaskDoor, TaskService
 from runtime.core.address import CLIENT, Address
@@ -26,6 +27,7 @@ from runtime.tape.facts.pages import PageBegun, PageFinished
 from runtime.tape.facts.tasks import OrderTaken
 from runtime.tape.tape import Fact, agent_tape
 from tests.contract.storage_samples import T0, shard_lease
+from tests.fakes.records import MemoryRecords
 
 TASK = SessionId("a-task")
 PARTNER = Client("partner", scopes_from(["tasks:write:*", "tasks:read:*"]))
@@ -38,7 +40,7 @@ class TaskStand:
         self.leases = MemoryLeaseStore(clock)
         self.inbox = MemoryInbox(self.leases)
         self.store = MemorySessionStore(self.leases, self.inbox)
-        self.feed = Feed(cast("EventLog", None))
+        self.feed = Feed(cast("EventLog", None), Readers(MemoryRecords(), clock))
         door = TaskDoor(programs or {}, self.store, self.inbox, self._known, clock, TaskLimits(within_s=60.0))
         self.service = TaskService(self.feed, door)
         self._lease: Lease | None = None

@@ -254,7 +254,7 @@ class Jumping:
         return self._clock.now() + timedelta(seconds=self.ahead_s)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 async def test_two_nodes_whose_calendars_jump_over_a_change_of_the_clocks_say_each_time_once(seed: int) -> None:
     chance = random.Random(seed)
     start = chance.choice(["2026-03-28T22:30", "2026-10-24T22:30"])

@@ -351,6 +351,18 @@ async def test_people_see_the_tasks_and_stop_one(sandbox: MontySandbox) -> None:
         ]
 
 
+async def test_a_conversation_without_a_gateway_refuses_tasks(sandbox: MontySandbox) -> None:
+    code = """
+    try:
+        await Spawn("Researcher", "Wait")
+    except Exception as error:
+        await Say("user", str(error))
+"""
+    async with talking(ordering(code), Model(), sandbox, tasks=None) as talk:
+        await talk.say("hi")
+        assert talk.chat == ["tasks need a gateway: here is one conversation alone"]
+
+
 def test_what_is_known_of_tasks_is_in_snapshots() -> None:
     state = SessionState()
     home = Address("test", "1")

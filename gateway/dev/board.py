@@ -1,0 +1,222 @@
+"""The board beside the chat of `parley dev`: what is wrong with the programs, and where their sessions stand."""
+
+from __future__ import annotations
+
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskStatus
+
+from gateway.catalog import is_web
+from gateway.dev.standing import standing
+from gateway.programs.reloading import Reloaded, Reloading
+from runtime.core.address import Address
+from runtime.core.clock import Clock
+from runtime.core.signals import Signal
+from runtime.execution.frames.frame import Call, Frame
+from runtime.execution.frames.step_watcher import StepWatcher, Watched
+from runtime.language.diagnostics import Diagnostic
+from runtime.stores.inbox import Inbox, InboxEvent
+from runtime.tape.facts.content import Content
+
+SESSIONS = 50
+"""The sessions that are remembered, those seen last."""
+
+Look = Callable[[Sequence[Path], Collection[str]], tuple[Sequence[Diagnostic], object]]
+"""The diagnostics of a program's files, errors and warnings. Takes a while."""
+
+Tell = Callable[[str], None]
+"""Prints a line for who writes the program."""
+
+
+class Board:
+    """Watches the sessions of a node, and its reloads. It stands in the place of a debugger, and stops nothing.
+
+    `anew`: after a reload the rooms of a program that changed begin anew; else they go on where they can.
+    """
+
+    def __init__(self, look: Look, tell: Tell) -> None:
+        self._look = look
+        self._tell = tell
+        self._watched: OrderedDict[str, Watched] = OrderedDict()
+        self._reloading: Reloading | None = None
+        self._inbox: Inbox | None = None
+        self._clock: Clock | None = None
+        self._reloads: list[Reloaded] = []
+        self._came = Signal()
+        self.changed = Signal()
+        self.moment = 0
+        """Grows whenever there is something new to see."""
+        self.anew = False
+        self.problems: list[dict[str, Any]] = []
+
+    @property
+    def head(self) -> str:
+        """The word before the line."""
+        return "board"
+
+    @property
+    def line(self) -> str:
+        """What people are told at the start."""
+        return "beside the chat; a file that you save is read at once"
+
+    def attach(self, reloading: Reloading, inbox: Inbox, clock: Clock) -> None:
+        """Follow these reloads, and begin rooms anew by way of `inbox`."""
+        self._reloading, self._inbox, self._clock = reloading, inbox, clock
+        reloading.done.subscribe(self._reloaded)
+        self._reloaded(Reloaded())
+
+    async def serve(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Look at programs after each reload, until cancelled. There is no port."""
+        task_status.started(0)
+        while True:
+            while self._reloads:
+                await self._note(self._reloads.pop(0))
+            await self._came.wait()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    # -- what sessions do
+
+    def watch(self, watched: Watched) -> StepWatcher:
+        """A session was loaded into memory."""
+        self._watched[watched.conversation] = watched
+        self._watched.move_to_end(watched.conversation)
+        while len(self._watched) > SESSIONS:
+            self._watched.popitem(last=False)
+        self.touch()
+        return _Steps(self)
+
+    def touch(self) -> None:
+        """Something has changed."""
+        self.moment += 1
+        self.changed.send()
+
+    # -- what pages ask
+
+    def view(self, room: str) -> dict[str, Any]:
+        """What is to be seen beside a room, as JSON data."""
+        places = [(_place(key), watched) for key, watched in self._watched.items()]
+        sessions = [
+            {"thread": place.thread, **standing(watched)}
+            for place, watched in places
+            if place is not None and place.conversation == room
+        ]
+        return {"problems": self.problems, "anew": self.anew, "sessions": sessions}
+
+    def source(self, file: str) -> str | None:
+        """The text of a file of a program; None for any other file."""
+        known = {step for watched in self._watched.values() for step in _files(watched)}
+        if file not in known:
+            return None
+        try:
+            return Path(file).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+
+    def names(self) -> set[str]:
+        """The programs of the sessions that were seen."""
+        return {watched.program.name for watched in self._watched.values()}
+
+    async def begin_anew(self, names: Collection[str]) -> None:
+        """End the sessions of these programs in rooms, and begin others there."""
+        assert self._inbox is not None
+        assert self._clock is not None
+        for key, watched in list(self._watched.items()):
+            people, place = list(watched.journal.state.people.items()), _place(key)
+            if place is None or watched.program.name not in names or not people:
+                continue
+            person, known = people[-1]
+            now, id_ = self._clock.now(), f"dev.{uuid.uuid4().hex}"
+            await self._inbox.add(InboxEvent(id_, place, str(person), known.name, "", now, kind="new"))
+
+    # -- what reloads bring
+
+    def _reloaded(self, done: Reloaded) -> None:
+        self._reloads.append(done)
+        self._came.send()
+
+    async def _note(self, done: Reloaded) -> None:
+        await self._look_again(done)
+        for problem in self.problems:
+            self._tell(problem["text"])
+        if done.programs and not done.refused:
+            self._tell(f"{', '.join(done.programs)}: read, {_counted(self.problems)}.")
+        if done.programs and self.anew:
+            await self.begin_anew(done.programs)
+
+    async def _look_again(self, done: Reloaded) -> None:
+        """Find what is wrong with the programs as their files are now."""
+        assert self._reloading is not None
+        found: list[dict[str, Any]] = []
+        for files in self._reloading.files.values():
+            diagnostics, _ = await to_thread.run_sync(self._look, files, ())
+            found += [one.as_json() | {"text": one.render()} for one in diagnostics]
+        if done.refused and not any(one["severity"] == "error" for one in found):
+            found += [{"severity": "error", "file": "", "line": 0, "text": error} for error in done.refused.values()]
+        self.problems = found
+        self.touch()
+
+
+class _Steps:
+    """Notes that a session has moved on. See `runtime.execution.frames.step_watcher.StepWatcher`."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    async def entered(self, frame: Frame, /) -> None:
+        self._board.touch()
+
+    async def about_to_step(self, frame: Frame, /) -> None:
+        self._board.touch()
+
+    async def about_to_run(self, frame: Frame, source: str, /) -> None:
+        self._board.touch()
+
+    async def about_to_say(self, frame: Frame, /) -> None:
+        """What is said is seen in the chat."""
+
+    async def about_to_call(self, frame: Frame, call: Call, /) -> None:
+        self._board.touch()
+
+    async def refused(self, frame: Frame, rule: str, error: str, /) -> None:
+        self._board.touch()
+
+    async def returned(self, frame: Frame, value: Any, /) -> None:
+        self._board.touch()
+
+    async def failed(self, frame: Frame, error: Exception, /) -> None:
+        self._board.touch()
+
+    def noted(self, fact: Content, /) -> None:
+        self._board.touch()
+
+    def left(self) -> None:
+        """It is shown as it was when it left memory."""
+
+
+def _place(key: str) -> Address | None:
+    """The room or thread of a conversation's key; None outside of the web chat."""
+    platform, _, rest = key.partition(":")
+    room, _, thread = rest.partition("#")
+    return Address(platform, room, thread or None) if is_web(platform) else None
+
+
+def _files(watched: Watched) -> set[str]:
+    spans = (playbook.span for agent in watched.program.agents for playbook in agent.playbooks)
+    steps = (
+        step.span for agent in watched.program.agents for playbook in agent.playbooks for step in playbook.walk_steps()
+    )
+    return {span.file for span in (*spans, *steps)}
+
+
+def _counted(problems: Sequence[Mapping[str, Any]]) -> str:
+    """The number of warnings, in words."""
+    number = len(problems)
+    return "no warnings" if not number else f"{number} warning{'' if number == 1 else 's'}"

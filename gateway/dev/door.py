@@ -1,0 +1,88 @@
+"""The routes of the board beside the chat: the page with it, a stream of what is new, and the switch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+
+from gateway.dev.board import Board
+from gateway.web.app import PAGE, WebOptions
+from gateway.web.assets import Assets
+from gateway.web.forms import small_json
+
+OWN = Path(__file__).parent / "page"
+_QUIET_S = 15.0
+"""After so long without news a line says that we are still here."""
+
+_PAUSE_S = 0.08
+"""The shortest time between two views: steps run faster than people read."""
+
+_HEAD = '<link rel="stylesheet" href="/dev/assets/dev.css">\n<script src="/dev/assets/dev.js" type="module"></script>\n'
+
+
+def with_board(options: WebOptions, board: object) -> WebOptions:
+    """The options of the web server, with the board where there is one."""
+    if not isinstance(board, Board):
+        return options
+    door = _Door(board)
+    routes = [
+        Route("/", door.page),
+        Route("/dev/news", door.news),
+        Route("/dev/source", door.source),
+        Route("/dev/anew", door.anew, methods=["POST"]),
+        Mount("/dev/assets", Assets(directory=OWN)),
+    ]
+    return replace(options, console=[*routes, *options.console])
+
+
+class _Door:
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    async def page(self, _: Request) -> Response:
+        text = await anyio.Path(PAGE / "index.html").read_text(encoding="utf-8")
+        page = text.replace("</head>", f"{_HEAD}</head>", 1)
+        return Response(page, media_type="text/html", headers={"cache-control": "no-cache"})
+
+    async def news(self, request: Request) -> Response:
+        """What is to be seen beside a room, again whenever it has changed, as server-sent events."""
+        lines = self._lines(request.query_params.get("room", "lobby"))
+        return StreamingResponse(lines, media_type="text/event-stream", headers={"cache-control": "no-store"})
+
+    async def _lines(self, room: str) -> AsyncIterator[str]:
+        board, seen, last = self._board, -1, ""
+        while True:
+            if board.moment == seen:
+                with anyio.move_on_after(_QUIET_S) as quiet:
+                    await board.changed.wait()
+                if quiet.cancelled_caught:
+                    yield ": here\n\n"
+                    continue
+            seen = board.moment
+            view = json.dumps(board.view(room))
+            if view != last:
+                last = view
+                yield f"data: {view}\n\n"
+            await anyio.sleep(_PAUSE_S)
+
+    async def source(self, request: Request) -> Response:
+        """The text of a file of a program."""
+        text = await anyio.to_thread.run_sync(self._board.source, request.query_params.get("file", ""))
+        return PlainTextResponse("" if text is None else text, 200 if text is not None else 404)
+
+    async def anew(self, request: Request) -> Response:
+        """Switch whether rooms begin anew after a reload, {"anew": "yes" or "no"}; or begin anew, {"anew": "now"}."""
+        form = await small_json(request) or {}
+        if form.get("anew") == "now":
+            await self._board.begin_anew(self._board.names())
+        else:
+            self._board.anew = form.get("anew") == "yes"
+            self._board.touch()
+        return JSONResponse({"anew": self._board.anew})

@@ -1,0 +1,60 @@
+"""Where a session stands: the stack of each agent with the steps that run or wait, and the variables."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gateway.observability.debugger.sources import step_of
+from gateway.observability.debugger.variables import arguments_of
+from runtime.execution.frames.step_watcher import Watched
+from runtime.tape.frame_state import FrameState
+from runtime.tape.state import AgentState, SessionState
+
+MAX_VALUE_CHARS = 400
+MAX_VARIABLES = 100
+
+
+def standing(watched: Watched) -> dict[str, Any]:
+    """A session as JSON data: its program, whether it has ended, its agents, each with its stack, innermost first."""
+    state = watched.journal.state
+    agents = [_agent(watched, state, agent) for agent in state.agents.values()]
+    return {"program": watched.program.name, "ended": state.ended, "agents": agents}
+
+
+def _agent(watched: Watched, state: SessionState, agent: AgentState) -> dict[str, Any]:
+    frames = [frame for frame in reversed(state.frames.values()) if frame.agent == agent.id]
+    waiting = {wait.frame for wait in state.waits.values()}
+    return {
+        "id": agent.id,
+        "name": agent.klass,
+        "waits": any(frame.id in waiting for frame in frames),
+        "stack": [_entry(watched, agent, frame) for frame in frames],
+        "variables": _shown(agent.variables),
+    }
+
+
+def _entry(watched: Watched, agent: AgentState, frame: FrameState) -> dict[str, Any]:
+    klass = watched.program.agent(agent.klass)
+    spec = None if klass is None else klass.playbook(frame.playbook)
+    step = None
+    if spec is not None:
+        step = spec.step(frame.at) if frame.at is not None else step_of(spec, frame.step)
+    span = step.span if step is not None else None if spec is None else spec.span
+    return {
+        "playbook": frame.playbook,
+        "step": "" if step is None else step.line,
+        "text": "" if step is None else step.text,
+        "file": "" if span is None else span.file,
+        "line": 0 if span is None else span.line,
+        "arguments": _shown(arguments_of(frame, spec) | frame.locals),
+    }
+
+
+def _shown(values: dict[str, Any]) -> dict[str, str]:
+    """The values as text, the first ones and each cut."""
+    found: dict[str, str] = {}
+    for name, value in list(values.items())[:MAX_VARIABLES]:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        found[name] = text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"
+    return found

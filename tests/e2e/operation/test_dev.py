@@ -1,0 +1,108 @@
+"""`parley dev`: a saved file is read at once, and the board beside the chat shows the step, values and errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from tests.e2e.gateway_process import SEEN_LIMIT_S, Gateway, Room, gateway, parley
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
+
+PROGRAM = """# Shop
+Answers.
+
+## Main
+### Triggers
+- At the beginning
+### Steps
+- $total = 40 + 2
+- Say "Welcome."
+- Wait for the user
+- Say "Thanks."
+- Wait for the user
+"""
+
+
+@asynccontextmanager
+async def developing(folder: Path, *options: str) -> AsyncIterator[tuple[Gateway, Room]]:
+    """`parley dev` with a room in which somebody is."""
+    (folder / "data").mkdir()
+    (folder / "shop.pb").write_text(PROGRAM)
+    async with (
+        gateway(folder / "data", folder, command="dev", options=["--port", "0", *options]) as running,
+        running.page() as page,
+    ):
+        room = Room(page)
+        await room.join()
+        yield running, room
+
+
+async def seen(running: Gateway, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """What the board shows when this holds."""
+    async with httpx.AsyncClient(base_url=running.url, timeout=SEEN_LIMIT_S) as client:
+        with anyio.fail_after(SEEN_LIMIT_S):
+            async with client.stream("GET", "/dev/news", params={"room": "lobby"}) as answer:
+                async for line in answer.aiter_lines():
+                    view: dict[str, Any] = json.loads(line[6:]) if line.startswith("data: ") else {}
+                    if view and holds(view):
+                        return view
+    raise AssertionError("the board has ended")
+
+
+def step(view: dict[str, Any]) -> str:
+    """The text of the innermost step of the first agent; "" where nothing runs."""
+    agents = [agent for session in view["sessions"] if not session["ended"] for agent in session["agents"]]
+    return agents[0]["stack"][0]["text"] if agents and agents[0]["stack"] else ""
+
+
+async def test_the_board_shows_the_step_at_which_a_program_waits_its_line_and_its_values(tmp_path: Path) -> None:
+    async with developing(tmp_path) as (running, room):
+        await room.say("hi")
+        await room.until("Welcome.")
+        view = await seen(running, lambda now: "user" in step(now))
+        (agent,) = view["sessions"][0]["agents"]
+        assert agent["waits"]
+        assert agent["variables"]["total"] == "42"
+        entry = agent["stack"][0]
+        async with httpx.AsyncClient(base_url=running.url) as client:
+            source = (await client.get("/dev/source", params={"file": entry["file"]})).text
+            assert source.splitlines()[entry["line"] - 1] == "- Wait for the user"
+            assert (await client.get("/dev/source", params={"file": "/etc/hostname"})).status_code == 404
+            assert "/dev/assets/dev.js" in (await client.get("/")).text
+
+
+async def test_an_error_is_shown_in_the_terminal_and_on_the_board_until_it_is_corrected(tmp_path: Path) -> None:
+    async with developing(tmp_path) as (running, room):
+        await room.say("hi")
+        await room.until("Welcome.")
+        (tmp_path / "shop.pb").write_text(PROGRAM + "### Stepz\n")
+        view = await seen(running, lambda now: bool(now["problems"]))
+        assert "shop.pb:13:5: error: there is no section 'Stepz'" in view["problems"][0]["text"]
+        await running.prints(r"shop\.pb:13:5: error")
+        (tmp_path / "shop.pb").write_text(PROGRAM.replace("Thanks.", "Thank you."))
+        await seen(running, lambda now: not now["problems"])
+        await running.prints(r"shop: read, no warnings\.")
+        await room.say("well")
+        await room.until("Welcome.", "Thank you.")
+
+
+async def test_a_room_begins_anew_when_a_file_is_saved_if_the_switch_is_on(tmp_path: Path) -> None:
+    async with developing(tmp_path, "--anew") as (_, room):
+        await room.say("hi")
+        await room.until("Welcome.")
+        (tmp_path / "shop.pb").write_text(PROGRAM.replace("Welcome", "Good morning"))
+        await room.until("Welcome.", "Good morning.")
+
+
+async def test_a_folder_without_a_program_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    code, _, errors = await parley(tmp_path, "dev", str(tmp_path))
+    assert code == 2
+    assert "there is no program (.pb) in this folder" in errors
