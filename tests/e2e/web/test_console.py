@@ -43,6 +43,7 @@ async def opened(browser: Browser, running: Gateway, place: str = "") -> Page:
 
 async def test_owners_see_a_conversation_come_and_are_out_when_they_log_out(tmp_path: Path, browser: Browser) -> None:
     async with with_console(tmp_path) as running:
+        assert f"console    {running.url}/console" in running.output
         page = await opened(browser, running)
         await expect(page.get_by_role("row", name="web")).to_contain_text("ago")
         await page.keyboard.press("2")
