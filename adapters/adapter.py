@@ -289,6 +289,17 @@ class CanOpenThread(Protocol):
 
 
 @runtime_checkable
+class CanAnswerAlone(Protocol):
+    """Who asked something in a group can be answered there so that the others do not see it."""
+
+    async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
+        """Tell one person of the conversation something in it, which may be lost; False where it cannot be done there.
+        Raises as `open_thread`.
+        """
+        ...
+
+
+@runtime_checkable
 class CanTellAlone(Protocol):
     """One person can be told something that the others do not read."""
 
@@ -336,6 +347,17 @@ class CanShowTyping(Protocol):
         """Show the indicator for `capabilities.typing_lasts_s`; where `status_text` is set, with the current
         activity.
         """
+        ...
+
+
+@runtime_checkable
+class CanShowTask(Protocol):
+    """What a speaker does for long can be shown as a card of its own, beside the typing sign's text."""
+
+    async def show_task(
+        self, to: Address, doing: str, /, *, speaker: Speaker, nonce: str, card: str | None = None
+    ) -> str:
+        """Show a message that is a card, or change this `card`; its id. Raises as `send`, also where there are none."""
         ...
 
 

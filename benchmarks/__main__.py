@@ -29,6 +29,7 @@ class Part:
 
 PARTS: Mapping[str, Part] = {
     "cluster": Part(120, full=True),
+    "console": Part(60),
     "durable_messages": Part(20),
     "execution": Part(15),
     "freshness": Part(45),
@@ -47,6 +48,7 @@ PARTS: Mapping[str, Part] = {
     "start": Part(10),
     "storage": Part(70),
     "tapes": Part(30),
+    "talks": Part(5),
     "tasks": Part(30),
 }
 

@@ -178,7 +178,7 @@ async def _ping(client: Redis) -> Any:
 
 async def measure_lists(connection: RedisConnection) -> list[Row]:
     """A page of the list of many sessions: the first, and one in the middle."""
-    await _make_sessions(connection)
+    await make_sessions(connection)
     catalog = RedisSessionCatalog(connection)
     assert await catalog.count() >= SESSIONS
     first = await _median_ms(lambda: catalog.page(limit=SHOWN))
@@ -189,7 +189,7 @@ async def measure_lists(connection: RedisConnection) -> list[Row]:
     ]
 
 
-async def _make_sessions(connection: RedisConnection) -> None:
+async def make_sessions(connection: RedisConnection) -> None:
     """Records and list entries alone, as the scripts write them."""
 
     async def write(client: Redis) -> Any:

@@ -11,7 +11,7 @@ from gateway.inbound.routing import Routes
 from gateway.jobs.schedules import Schedule
 from gateway.programs.tool_servers import remote_lines
 from gateway.service import Platform
-from gateway.settings.limits import NodeRole
+from gateway.settings.nodes import NodeRole
 from gateway.settings.platforms import WebSettings
 from runtime.language.program import Program
 from runtime.sandbox.wrapping import Wrapping
@@ -23,9 +23,10 @@ _ASKED_ELSEWHERE = "asked by agent nodes"
 def all_lines(foundation: Foundation, port: int, agents: int, platforms: Mapping[str, Platform]) -> list[str]:
     """What a process says when it serves, at this port. `agents` is the number of nodes that serve conversations."""
     settings, engine = foundation.settings, foundation.engine
-    people_come = settings.nodes.people_come
+    people_come, url = settings.nodes.people_come, f"http://{host_for_people(settings.web.host)}:{port}"
     return [
-        *listed_under("web chat" if people_come else "health", [f"http://{host_for_people(settings.web.host)}:{port}"]),
+        *listed_under("web chat" if people_come else "health", [url]),
+        *listed_under("console", [f"{url}/console"] if people_come and settings.console.on else []),
         *role_lines(settings.nodes.role, agents),
         *door_lines(settings.web if people_come else None, None if engine is None else engine.sandbox.wrapping),
         *start_lines(

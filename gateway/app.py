@@ -46,10 +46,8 @@ from gateway.foundation import (
 from gateway.inbound.absence import Absence
 from gateway.inbound.commands import menu, translated_menus
 from gateway.inbound.hooks import Kept, unheard
-from gateway.inbound.late import LateMessages
-from gateway.inbound.memory import MemoryCommand
+from gateway.inbound.late import late_messages
 from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
-from gateway.inbound.personal import PersonalCommand
 from gateway.inbound.router import Entrance, InboundRouter
 from gateway.inbound.scheduled import ScheduledMessages
 from gateway.inbound.usage_limits import Limits
@@ -66,17 +64,7 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
-from gateway.parts import (
-    front_gauges,
-    gauges_of,
-    memories_in,
-    open_archive,
-    open_engine,
-    open_storage,
-    people_in,
-    usage_in,
-    voiced,
-)
+from gateway.parts import open_archive, open_engine, open_storage
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.reloading import Programs, Source
 from gateway.programs.served import ServedPrograms
@@ -84,7 +72,8 @@ from gateway.programs.tool_servers import remote_secrets
 from gateway.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
 from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets
-from gateway.voice.speaking import VOICE_TABLE, VoiceCommand
+from gateway.stores import front_gauges, gauges_of, people_in, usage_in
+from gateway.voice.opening import personal_commands, voiced
 from gateway.web.app import build_web
 from gateway.web.health import build_health
 from gateway.web.names import ReservedNames, names_of_agents
@@ -92,8 +81,7 @@ from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
-from runtime.llm.client import SPEAK
-from runtime.llm.models import VOICE
+from runtime.language.first_prompts import first_prompts
 from runtime.sessions.registry import Registry
 from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
@@ -221,8 +209,7 @@ async def _start(
     # An agent node has no pages, and hears in the web chat only which nodes do.
     heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
     service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
-    scrape = counting(settings.metrics, bus, gauges)
-    doors = node_doors_of(foundation)
+    scrape, doors = counting(settings.metrics, bus, gauges), node_doors_of(foundation)
     if not settings.nodes.people_come:
         app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
     else:
@@ -294,7 +281,7 @@ def _web_adapter(
 
 def _prompts(foundation: Foundation, platform: str) -> Sequence[str]:
     program = foundation.programs.get(foundation.routes.first_on(platform) or "")
-    return () if program is None else [prompt for agent in program.agents for prompt in agent.prompts]
+    return () if program is None else [prompt for agent in program.agents for prompt in first_prompts(agent)]
 
 
 async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | None:
@@ -302,17 +289,14 @@ async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | No
 
 
 def _entrance(
-    foundation: Foundation,
-    inbox: RedisInbox,
-    outbound: Outbound,
-    people: People,
-    limits: Limits,
-    reporting: Reporting,
+    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits, reporting: Reporting
 ) -> Entrance:
+    own, connection = foundation.settings, foundation.connection
     return Entrance(
         inbox=inbox,
         say=outbound.say,
         tell_alone=outbound.tell_alone,
+        answer=outbound.answer,
         mark=outbound.mark,
         bus=foundation.bus,
         texts=foundation.texts,
@@ -327,16 +311,8 @@ def _entrance(
         message_chars=foundation.settings.limits.message_chars,
         takes_feedback=foundation.settings.feedback,
         places=RedisPlaceStore(foundation.connection),
-        personal=_personal(foundation),
+        personal=personal_commands(own, foundation.programs, foundation.routes, connection, foundation.clock),
     )
-
-
-def _personal(foundation: Foundation) -> Mapping[str, PersonalCommand]:
-    """The commands about who gives them."""
-    own, connection = foundation.settings, foundation.connection
-    memories = memories_in(own, foundation.programs, foundation.routes, connection, foundation.clock)
-    voice = VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=VOICE[SPEAK] in own.models)
-    return {"memory": MemoryCommand(memories).take, "voice": voice.take}
 
 
 def _origins(foundation: Foundation) -> Origins:
@@ -351,10 +327,7 @@ async def _platforms(
     for one in chosen:
         access = Access(one.adapter.name, one.rules, people, clock)
         await access.open()
-        late = None
-        if one.max_age_s is not None:
-            table = records(f"late:{one.adapter.name}")
-            late = LateMessages(table, entrance.inbox, clock, entrance.texts, one.max_age_s)
+        late = late_messages(one.adapter.name, one.max_age_s, records, entrance.inbox, clock, entrance.texts)
         router = InboundRouter(one.adapter, access, entrance, late)
         platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
     return platforms

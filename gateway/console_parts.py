@@ -23,7 +23,8 @@ from gateway.overview.platforms import SeenPlatforms
 from gateway.overview.routes import overview_routes, session_routes
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sources import Sources
-from gateway.parts import (
+from gateway.settings.tree import Settings
+from gateway.stores import (
     Keeping,
     decisions_of,
     keeping_of,
@@ -34,7 +35,6 @@ from gateway.parts import (
     tell_later,
     usage_in,
 )
-from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals
 from gateway.web.app import WebOptions
 from runtime.bus import Bus

@@ -26,6 +26,7 @@ from gateway.console_parts import with_views
 from gateway.dev.door import with_board
 from gateway.extensions.loading import load_extensions
 from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
+from gateway.files.opening import intake_of
 from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.isolation.node.isolation import Isolated
@@ -41,17 +42,7 @@ from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
 from gateway.participants.desk import Desk
 from gateway.participants.visit import Office
-from gateway.parts import (
-    Engine,
-    decisions_of,
-    feed_in,
-    intake_of,
-    keeping_of,
-    memories_in,
-    plain,
-    records_in,
-    usage_in,
-)
+from gateway.parts import Engine, plain
 from gateway.programs.served import AsItIsNow
 from gateway.programs.tool_servers import remote_servers
 from gateway.reports.account import Accounts
@@ -62,6 +53,7 @@ from gateway.reports.task import Calls, DebugTasks, calls_of, programs_of
 from gateway.settings.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.standards import PUSHES_TABLE, Shared, doors_of
+from gateway.stores import decisions_of, feed_in, keeping_of, memories_in, records_in, usage_in
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
 from gateway.tapes.service import TapeService

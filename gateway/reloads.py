@@ -20,7 +20,7 @@ from gateway.inbound.routing import Routes
 from gateway.inbound.usage_limits import Limits
 from gateway.jobs.schedules import build_schedules
 from gateway.models.opening import check_programs
-from gateway.parts import Engine, inbox_in
+from gateway.parts import Engine
 from gateway.programs.loading import completed
 from gateway.programs.reloading import Programs, Reloading, TellOwners
 from gateway.programs.served import ServedPrograms
@@ -29,6 +29,7 @@ from gateway.programs.versions import TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
 from gateway.programs.watching import watch
 from gateway.service import Platform
 from gateway.settings.tree import Settings
+from gateway.stores import inbox_in
 from runtime.core.clock import SystemClock
 from runtime.core.texts import Texts
 from runtime.language.auto_lowering import AutoLowerer

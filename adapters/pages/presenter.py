@@ -10,7 +10,7 @@ from functools import partial
 
 from anyio.abc import TaskGroup
 
-from adapters.adapter import Adapter, CanOpenThread, CanTellAlone
+from adapters.adapter import Adapter, CanAnswerAlone, CanOpenThread, CanTellAlone
 from adapters.markdown.choices import fit, shown
 from adapters.markdown.mentions import with_mentions
 from adapters.markdown.paging import Room, cut_pages
@@ -86,6 +86,10 @@ class Presenter:
         """Tell one person something in private, where the platform can. Raises AdapterError."""
         if isinstance(self.adapter, CanTellAlone):
             await self.adapter.tell_alone(to, person_id, text)
+
+    async def answer_alone(self, to: Address, person_id: str, text: str) -> bool:
+        """Answer one person so that the others do not see it; False where that cannot be done. Raises AdapterError."""
+        return isinstance(self.adapter, CanAnswerAlone) and await self.adapter.answer_alone(to, person_id, text)
 
     async def settle(self, spec: Line, parts: Mapping[int, str], text: str, chosen: str) -> None:
         """Put the text `chosen`, where there is room, in the place of a shown page's choices, in its turn.

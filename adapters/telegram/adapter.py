@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -16,7 +15,7 @@ from adapters.adapter import File, HttpAnswer, HttpRequest, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import Records
 from adapters.telegram.api.bot import BotApi
-from adapters.telegram.api.failures import NotModified, NotWelcome, UnknownMethod
+from adapters.telegram.api.failures import NotModified, NotWelcome
 from adapters.telegram.bots import Bots, OurBot, agent_bot_id
 from adapters.telegram.chat_state import ChatState
 from adapters.telegram.check import found
@@ -38,9 +37,11 @@ from adapters.telegram.inbound.intake import Intake, Webhook
 from adapters.telegram.inbound.polling import until_answered
 from adapters.telegram.limits import CAPABILITIES, MARKS, MAX_DOWNLOAD_BYTES, MAX_TOPIC_NAME
 from adapters.telegram.options import TelegramOptions
+from adapters.telegram.outbound.alone import TellingAlone
+from adapters.telegram.outbound.drafts import Drafts
 from adapters.telegram.outbound.message_ids import MessageIds
 from adapters.telegram.outbound.sender import Sender
-from runtime.core.address import Address, Speaker
+from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
 from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, AuthFailed, MessageGone, NotDelivered
@@ -68,7 +69,8 @@ class TelegramAdapter:
         self._memory = ChatState(records, clock)
         self._numbers = MessageIds(clock)
         self._sender = Sender(self._memory, self._numbers, self._options.rich)
-        self._drafts = self._options.drafts
+        self._alone = TellingAlone(self._sender)
+        self._drafts = Drafts(clock, wanted=self._options.drafts, rich=self._options.rich != "never")
         self._intake: Intake | None = None
         self._receivers: dict[OurBot, Receiver] = {}
 
@@ -137,7 +139,9 @@ class TelegramAdapter:
             page = self._page(bot, to, text, speaker)
             return await self._sender.post(bot, to, page, nonce=nonce, final=final, reply_to=reply_to)
 
-        return await self._by_whom_it_can(to, speaker, post)
+        message = await self._by_whom_it_can(to, speaker, post)
+        self._drafts.said(to)
+        return message
 
     def granted(self, share: float, /) -> None:
         """As the port says. While other nodes post as well, lost messages are not searched for."""
@@ -168,17 +172,17 @@ class TelegramAdapter:
 
     def previews(self, to: Address, /) -> bool:
         """As the port says: in private chats, if drafts are switched on and the server knows them."""
-        return self._drafts and is_private(to)
+        return self._drafts.available(to)
 
     async def preview(self, to: Address, text: str, /, *, speaker: Speaker, nonce: str) -> None:
         bot = self._roster.speaking(to, speaker)
-        draft_id = zlib.crc32(nonce.encode()) & 0x7FFFFFFF or 1
-        page = self._page(bot, to, text, speaker).rendered()
-        try:
-            await bot.api.draft(chat_id_of(to), thread_id_of(to), draft_id, page)
-        except UnknownMethod:
-            self._drafts = False
-            raise
+        page = self._page(bot, to, text, speaker)
+        await self._drafts.show(bot, to, page, nonce=nonce, rich=self._sender.is_rich(page))
+
+    async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
+        """As the port says: in groups, where the bot is an administrator and the server has such messages."""
+        bot = self._roster.speaking(to, GATEWAY)
+        return await self._alone.tell(bot, to, person_id, self._page(bot, to, text, GATEWAY).rendered())
 
     async def offer(
         self, to: Address, message: str, text: str, choices: Sequence[Choice], /, *, speaker: Speaker, nonce: str
@@ -242,8 +246,11 @@ class TelegramAdapter:
         return f"https://t.me/c/{FIRST_SUPERGROUP - chat_id}/{to.thread}"
 
     async def typing(self, to: Address, speaker: Speaker, /, *, doing: str | None = None) -> None:
-        """Show "typing" for five seconds. Raises as `send`."""
-        api = self._roster.speaking(to, speaker).api
+        """Show "typing" for five seconds, or what the speaker does where there are drafts. Raises as `send`."""
+        bot = self._roster.speaking(to, speaker)
+        if await self._drafts.think(bot, to, speaker, doing):
+            return
+        api = bot.api
         await self._sender.at_current(to, lambda chat_id: api.typing(chat_id, thread_id_of(to)))
 
     async def aclose(self) -> None:

@@ -118,7 +118,8 @@ def _with_storage(config: Path | None, ask: Callable[[People, Later], Awaitable[
     import anyio
 
     async def asked() -> Answer:
-        from gateway.parts import open_storage, people_in, tell_later
+        from gateway.parts import open_storage
+        from gateway.stores import people_in, tell_later
         from runtime.core.clock import SystemClock
         from runtime.core.texts import load_texts
 

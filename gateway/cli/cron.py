@@ -12,7 +12,7 @@ from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, 
 
 if TYPE_CHECKING:
     from gateway.jobs.cron_view import CronEntry
-    from gateway.parts import Keeping
+    from gateway.stores import Keeping
     from runtime.stores.inbox import InboxEvent
     from runtime.stores.schedule_runs import ScheduleRun
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from gateway.parts import Keeping
+    from gateway.stores import Keeping
 
 Answer = TypeVar("Answer")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line, for machines.")]
@@ -28,7 +28,8 @@ def with_keeping(config: Path | None, ask: Callable[[Keeping], Awaitable[Answer]
     import anyio
 
     async def asked() -> Answer:
-        from gateway.parts import keeping_of, open_archive, open_storage
+        from gateway.parts import open_archive, open_storage
+        from gateway.stores import keeping_of
 
         settings = load_settings(config)
         async with open_storage(settings, patience_s=_PATIENCE_S) as connection, open_archive(settings) as archive:

@@ -12,8 +12,8 @@ from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_se
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateway.parts import Keeping
     from gateway.reports.account import Account
+    from gateway.stores import Keeping
     from runtime.core.texts import Texts
     from runtime.stores.reports import Report
 
@@ -78,7 +78,7 @@ def leave(number: NumberArgument, config: ConfigOption = None) -> None:
 
 def _decide(number: int, what: str, config: Path | None) -> None:
     async def ask(keeping: Keeping) -> str:
-        from gateway.parts import decisions_of
+        from gateway.stores import decisions_of
 
         decisions = decisions_of(keeping)
         return await (decisions.again(number) if what == "again" else decisions.leave(number))

@@ -48,7 +48,8 @@ def _rows(config: Path | None, days: int) -> Sequence[Rated]:
 
     async def asked() -> Sequence[Rated]:
         from gateway.feedback.ledger import FEEDBACK_TABLE, Feedback
-        from gateway.parts import open_storage, records_in
+        from gateway.parts import open_storage
+        from gateway.stores import records_in
         from runtime.core.clock import SystemClock
 
         async with open_storage(load_settings(config), patience_s=_PATIENCE_S) as connection:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -45,7 +47,7 @@ def init(
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            _write(directory / name, text)
+            write_new(directory / name, text)
     except OSError as error:
         note(f"parley: {directory} cannot be written ({error.strerror}); choose another directory.")
         raise typer.Exit(FAILED) from error
@@ -57,11 +59,13 @@ def init(
     say("  parley run hello.pb     talk with it in the browser")
 
 
-def _write(path: Path, text: str) -> None:
+def write_new(path: Path, text: str, *, mode: int = 0o666) -> bool:
+    """Write a file that is not there, and say so; whether it was written. Raises OSError."""
     try:
-        with path.open("x", encoding="utf-8") as file:
+        with open(path, "x", encoding="utf-8", opener=partial(os.open, mode=mode)) as file:
             file.write(text)
     except FileExistsError:
         say(f"kept     {path} (exists)")
-    else:
-        say(f"written  {path}")
+        return False
+    say(f"written  {path}")
+    return True

@@ -10,6 +10,7 @@ import typer
 
 from gateway.cli.database import JsonOption, nothing_kept, say_json, say_table, size, when, with_keeping
 from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.save_test import save_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from gateway.jobs.erasure import Erased
     from gateway.jobs.notebook_retention import OldNotebook
     from gateway.jobs.retention import Done, Step
-    from gateway.parts import Keeping
+    from gateway.stores import Keeping
     from runtime.stores.catalog import KnownSession, WholeSession
 
 SessionArgument = Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")]
@@ -28,11 +29,14 @@ ForceOption = Annotated[
     bool, typer.Option("--force", help="Do it even while a running gateway is working on the session.")
 ]
 
+_STEP_HEAD = ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY")
+_NOTEBOOK_HEAD = ("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY")
 _PAGE_OF_SESSIONS = 500
 _FOLLOWED_FROM = 10
 """The number of facts shown before the new ones."""
 
 app = typer.Typer(help="Look at sessions, move them, delete them.", no_args_is_help=True)
+app.command("save-test", short_help="Make a talk for parley test of a session.")(save_test)
 
 
 @app.command("list")
@@ -218,8 +222,9 @@ def prune(
         say("The rules archive and delete nothing now.")
     else:
         if steps:
-            head = ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY")
-            say_table(head, [_step_row(step) for step in steps])
+            say_table(
+                ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY"), [_step_row(step) for step in steps]
+            )
         if old:
             rows = [(one.name, when(one.changed_at), str(one.written), "delete", one.rule) for one in old]
             say_table(("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY"), rows)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gateway.jobs.task_register import KnownTask, TaskRegister
-    from gateway.parts import Keeping
+    from gateway.stores import Keeping
 
 Answer = TypeVar("Answer")
 TaskArgument = Annotated[str, typer.Argument(help="The task's id, as parley tasks list shows it.")]

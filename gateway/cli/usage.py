@@ -54,7 +54,8 @@ def _rows(config: Path | None, days: int) -> Sequence[tuple[Used, Amounts]]:
 
     async def asked() -> Sequence[tuple[Used, Amounts]]:
         from gateway.models.usage import Ledger
-        from gateway.parts import open_storage, usage_in
+        from gateway.parts import open_storage
+        from gateway.stores import usage_in
         from runtime.core.clock import SystemClock
 
         async with open_storage(load_settings(config), patience_s=_PATIENCE_S) as connection:

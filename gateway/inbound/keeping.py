@@ -15,8 +15,8 @@ def kind_of(event: Inbound) -> str:
     return command.kind if command is not None else event.command or event.act
 
 
-def inbox_event(event: Inbound, kind: str, text: str, program: str) -> InboxEvent:
-    """The event with this kind and text, for this program."""
+def inbox_event(event: Inbound, kind: str, text: str, program: str, *, rated: bool) -> InboxEvent:
+    """The event with this kind and text, for this program. Unless `rated`, a reaction is no rating."""
     return InboxEvent(
         id=event.event_id,
         address=event.address,
@@ -28,7 +28,7 @@ def inbox_event(event: Inbound, kind: str, text: str, program: str) -> InboxEven
         attachments=tuple(asdict(attachment) for attachment in event.attachments),
         message_id=event.message_id,
         quote=event.quote,
-        choice=event.choice or event.rating,
+        choice=event.choice or (event.rating if rated else None),
         private=event.private,
         program=program,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import anyio
@@ -111,6 +111,18 @@ class LateMessages:
         if people == 1:
             return self._texts("late.of_one", messages=len(late))
         return self._texts("late.several", messages=len(late), people=people)
+
+
+def late_messages(
+    platform: str,
+    max_age_s: float | None,
+    records: Callable[[str], Records],
+    inbox: Inbox,
+    clock: Clock,
+    texts: Texts,
+) -> LateMessages | None:
+    """The late messages of a platform; None where every message is answered."""
+    return None if max_age_s is None else LateMessages(records(f"late:{platform}"), inbox, clock, texts, max_age_s)
 
 
 def _place(event: Inbound) -> Address:

@@ -69,7 +69,8 @@ PutMark = Callable[[Address, str, Mark | None], object]
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message."""
+    """The parts that the routers of all platforms share. `message_chars` is the length of the longest message. `answer`
+    answers a command, for who asked alone where the platform can. `takes_feedback`: thumbs rate what agents said."""
 
     inbox: Inbox
     say: Say
@@ -90,8 +91,8 @@ class Entrance:
     personal: Mapping[str, PersonalCommand]
     kept: Kept = unheard
     reload: Reload = nothing_to_reload
+    answer: TellAlone | None = None
     takes_feedback: bool = True
-    """Whether thumbs rate what agents said, or are reactions like others."""
 
 
 class InboundRouter:
@@ -108,9 +109,8 @@ class InboundRouter:
         self._routes = entrance.routes
         self._told: set[str] = set()
         own = (self._help, self._change_access, self._programs, self._usage, self._reload)
-        theirs = [self._personal] * len(entrance.personal)
-        names = ("help", "access", "programs", "usage", "reload", *entrance.personal)
-        self.own_commands = dict(zip(names, (*own, *theirs), strict=True))
+        self.own_commands = dict(zip(("help", "access", "programs", "usage", "reload"), own, strict=True))
+        self.own_commands |= dict.fromkeys(entrance.personal, self._personal)
         """The handlers of the commands that sessions do not handle."""
 
     async def run(self) -> None:
@@ -245,7 +245,7 @@ class InboundRouter:
             await self._keep(event, role)
 
     async def _help(self, event: Inbound, role: Role) -> None:
-        await self._entrance.say(event.address, help_text(self._texts, role, self._routes.commands))
+        await self._reply(event, help_text(self._texts, role, self._routes.commands))
 
     async def _change_access(self, event: Inbound, _role: Role) -> None:
         if not self._access.is_private(event):
@@ -258,9 +258,10 @@ class InboundRouter:
 
     async def _personal(self, event: Inbound, _role: Role) -> None:
         """A command about who gives it."""
-        alone = self._entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else None
-        carry_out, program = self._entrance.personal[event.command or ""], await self._serving(event)
-        await carry_out(event, program, self._texts, self._entrance.say, alone)
+        entrance = self._entrance
+        alone = entrance.tell_alone if isinstance(self._adapter, CanTellAlone) else entrance.answer
+        carry_out, program = entrance.personal[event.command or ""], await self._serving(event)
+        await carry_out(event, program, self._texts, entrance.say, alone)
 
     async def _reload(self, event: Inbound, _role: Role) -> None:
         private = self._access.is_private(event)
@@ -269,7 +270,7 @@ class InboundRouter:
     async def _usage(self, event: Inbound, role: Role) -> None:
         """A person's own use; everybody's for an owner, where nobody else reads it."""
         person = None if role is Role.OWNER and self._access.is_private(event) else event.person_id
-        await self._entrance.say(event.address, await self._entrance.ledger.told(person, self._texts))
+        await self._reply(event, await self._entrance.ledger.told(person, self._texts))
 
     async def _programs(self, event: Inbound, role: Role) -> None:
         choices = self._routes.choices(event)
@@ -334,9 +335,8 @@ class InboundRouter:
             if event.command in self._routes.commands:
                 kind = "new"
             kind = kind or kind_of(event)
-            event = event if self._entrance.takes_feedback else replace(event, rating=None)
-            kept = inbox_event(event, kind, event.text if text is None else text, program)
-            kept = replace(kept, by_owner=role is Role.OWNER)
+            said, rated = event.text if text is None else text, self._entrance.takes_feedback
+            kept = replace(inbox_event(event, kind, said, program, rated=rated), by_owner=role is Role.OWNER)
             held = await self._held(event)
             if held is not None:
                 kept = replace(kept, address=held.home, place=event.address)
@@ -388,6 +388,12 @@ class InboundRouter:
     def _mark_failed(self, event: Inbound) -> None:
         if event.message_id is not None and event.act in ("message", "edit"):
             self._entrance.mark(event.address, event.message_id, "failed")
+
+    async def _reply(self, event: Inbound, text: str) -> None:
+        if event.private or self._entrance.answer is None:
+            await self._entrance.say(event.address, text)
+        else:
+            self._entrance.answer(event.address, event.person_id, text)
 
     async def _tell(self, event: Inbound, key: str, /, **values: object) -> None:
         await self._entrance.say(event.address, self._texts(key, **values))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from gateway.isolation.forms import Form
+from gateway.version import VERSION
 
 PATH: Final = "/tape/v1/session"
 """Where the web server takes the connections of tasks' processes."""
@@ -69,7 +70,7 @@ class Manner:
 @dataclass(frozen=True, slots=True)
 class Handover:
     """Everything that the process knows at its start. `token` proves who it is to the node at `url`, for this task and
-    under the lease of the shard whose token is `epoch`."""
+    under the lease of the shard whose token is `epoch`. `version` is the node's, which has to be the process's own."""
 
     url: str
     token: str
@@ -79,6 +80,7 @@ class Handover:
     program: ProgramHandover
     manner: Manner
     confinement: Confinement
+    version: str = VERSION
 
     def __repr__(self) -> str:
         return f"Handover({self.conversation!r})"

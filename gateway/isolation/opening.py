@@ -11,13 +11,14 @@ from tempfile import TemporaryDirectory
 from gateway.catalog import platform_names
 from gateway.isolation.handover import Manner
 from gateway.isolation.launch.launcher import Launcher
+from gateway.isolation.launch.podman import PodmanLauncher
 from gateway.isolation.launch.process import ProcessLauncher
+from gateway.isolation.launch.systemd import SystemdLauncher
 from gateway.isolation.node.conversation import TaskConversation
 from gateway.isolation.node.isolation import Isolated
 from gateway.settings.isolation import MIB, Isolation, IsolationSettings
 from gateway.settings.tree import Settings, process_environment
 from runtime.core.address import address_data
-from runtime.core.errors import ConfigError
 from runtime.core.texts import Texts
 from runtime.llm.models import Models
 from runtime.sessions.node_context import OpenConversation
@@ -26,7 +27,10 @@ IDLE_S = 30.0
 """A task that waits for people, or for another task, keeps its process so long."""
 
 _SEEN = frozenset({"LANG", "LC_ALL", "PATH", "TZ"})
-"""The variables of ours that a task sees."""
+"""The variables of ours that a task's process sees."""
+
+_OF_SERVICES = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+"""What `systemd-run --user` and `podman` need besides, of which a task sees nothing."""
 
 
 @asynccontextmanager
@@ -49,10 +53,13 @@ async def open_isolation(
 
 
 def _launcher(kind: Isolation, own: IsolationSettings, folder: Path) -> Launcher:
-    if kind != "process":
-        raise ConfigError(f'tasks.isolation wants "{kind}", which is not there yet; use "process".')
-    environment = {name: value for name, value in process_environment().items() if name in _SEEN}
-    return ProcessLauncher(own, environment, folder)
+    if kind == "process":
+        environment = {name: value for name, value in process_environment().items() if name in _SEEN}
+        return ProcessLauncher(own, environment, folder)
+    of_services = process_environment(more=_OF_SERVICES)
+    if kind == "systemd":
+        return SystemdLauncher(own, of_services, folder)
+    return PodmanLauncher(own, of_services, folder)
 
 
 def conversations_of(isolated: Isolated | None) -> OpenConversation | None:

@@ -97,6 +97,19 @@ class Outbound:
         """Tell one person of a conversation something in private; in the background, and not stored."""
         self._tasks.start_soon(_told_alone, self._presenters[address.platform], address, person_id, text)
 
+    def answer(self, address: Address, person_id: str, text: str) -> None:
+        """Answer who asked, so that the others do not see it where that can be done; in the background, not stored."""
+        self._tasks.start_soon(self._answer, address, person_id, text)
+
+    async def _answer(self, address: Address, person_id: str, text: str) -> None:
+        try:
+            alone = await self._presenters[address.platform].answer_alone(address, person_id, text)
+        except AdapterError as error:
+            _log.info("An answer for one person is said to everybody", extra={"error": str(error)})
+            alone = False
+        if not alone:
+            self._begin_saying(address, text)
+
     def _begin_saying(self, address: Address, text: str, choices: Sequence[Choice] = ()) -> None:
         spec = PageSpec(uuid.uuid4().hex, address, GATEWAY, choices=tuple(choices), leased=False)
         page = self.page(spec, _Unrecorded())

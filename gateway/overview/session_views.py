@@ -47,7 +47,7 @@ class SessionViews:
         client, known = await self._found(request)
         head = known.record.seq
         until = min(int(number(request, "until", head, _MOST)), head)
-        limit = int(number(request, "limit", 2_000, MOST_FACTS)) or 1
+        limit = int(number(request, "limit", 1_000, MOST_FACTS)) or 1
         after = max(0, until - limit)
         facts = [fact async for fact in self.tapes.read_session(known.record.id, after=after, until=until)]
         marks = [mark.data(content=client.scopes.content) for mark in strip_of(facts)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -21,7 +22,7 @@ from runtime.tape.facts.registry import read_as
 MOST = 200
 """The most sessions of one answer."""
 
-LOOKED_AT = 5_000
+LOOKED_AT = 1_000
 """So many sessions one answer looks at for those that are wanted; the next one goes on from there."""
 
 _PAGE = 200
@@ -66,7 +67,11 @@ class SessionRoutes:
             found, next_ = await self._some(query.get("after", ""), limit, wanted)
         except ValueError as error:
             raise HTTPException(422, "after is the `next` of an earlier answer.") from error
-        rows = [{**session_data(known), **(await self._last(known) if words else {})} for known in found]
+        rows = [session_data(known) for known in found]
+        if words:
+            async with anyio.create_task_group() as tasks:
+                for row, known in zip(rows, found, strict=True):
+                    tasks.start_soon(self._add_last, row, known)
         return answer({"sessions": rows, "next": next_ or None, "all": await self._sources.catalog.count()})
 
     async def look(self, request: Request) -> Response:
@@ -113,6 +118,9 @@ class SessionRoutes:
             mark, looked_at = page.next, looked_at + size
             if not mark or len(found) >= limit or looked_at >= LOOKED_AT:
                 return found, mark
+
+    async def _add_last(self, row: dict[str, Any], known: KnownSession) -> None:
+        row |= await self._last(known)
 
     async def _last(self, known: KnownSession) -> dict[str, Any]:
         """The last words of a session, who said them, and the people who spoke lately."""

@@ -26,16 +26,10 @@ from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSe
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
-from gateway.settings.limits import (
-    AccessSettings,
-    AgentSettings,
-    FileSettings,
-    LimitSettings,
-    NodeSettings,
-    ReportSettings,
-)
+from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, ReportSettings
 from gateway.settings.memory import MemorySettings
 from gateway.settings.models import ModelTable, VoiceSettings, check_models
+from gateway.settings.nodes import AgentSettings, NodeSettings
 from gateway.settings.participants import ParticipantSettings
 from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
 from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
@@ -253,10 +247,10 @@ def otel_variables() -> dict[str, str]:
     return {name: value for name, value in _variables(None, None).items() if name.startswith("OTEL_")}
 
 
-def process_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of every started process: paths and similar, and no secret."""
+def process_environment(environment: Mapping[str, str] | None = None, more: Sequence[str] = ()) -> dict[str, str]:
+    """The environment of every started process: paths and similar, and no secret; with `more` variables by name."""
     variables = os.environ if environment is None else environment
-    return {name: variables[name] for name in INHERITED if name in variables}
+    return {name: variables[name] for name in (*INHERITED, *more) if name in variables}
 
 
 def model_environment(environment: Mapping[str, str] | None = None, directory: Path | None = None) -> dict[str, str]:

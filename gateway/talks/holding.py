@@ -32,6 +32,7 @@ from runtime.stores.inbox import PARTICIPANT, InboxEvent, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
 from runtime.tape.fold import apply_fact
 from runtime.tape.state import SessionState
+from runtime.tape.tape import Fact
 
 HERE = Address("talk", "conversation")
 SILENCE_S = 10.0
@@ -90,14 +91,16 @@ class Holding:
         lease = Lease(self._shard, token)
         async with anyio.create_task_group() as self._tasks:
             self._screen = Screen(self._tasks, self._note_message)
-            around = self._stage.context(
-                self._program,
-                Ports(
-                    *(self._store, self._screen, self._answers.client, self._clock, self._bus, self._seats),
-                    self._tasks,
-                ),
-                alone=self._answers.alone,
+            ports = Ports(
+                store=self._store,
+                outbox=self._screen,
+                llm=self._answers.client,
+                clock=self._clock,
+                bus=self._bus,
+                mailboxes=self._seats,
+                tasks=self._tasks,
             )
+            around = self._stage.context(self._program, ports, alone=self._answers.alone)
             self._conversation = Conversation(self._shard, HERE.key, lambda: lease, around, self._inbox)
             self._lives = False
             yield self
@@ -248,6 +251,12 @@ class Holding:
             await stirred.wait()
         else:
             await self._clock.pass_to(next_s)
+
+    async def facts(self) -> AsyncIterator[Fact]:
+        """The facts of the latest session."""
+        if self._store.latest is not None:
+            async for fact in self._store.read_session(self._store.latest):
+                yield fact
 
     async def _folded_state(self) -> SessionState:
         """What the facts of the latest session add up to."""

@@ -80,11 +80,12 @@ class Item:
 
     def text(self, first: str) -> str:
         """The item's text from `first`, the rest of its line, on. A fence alone is what is in it."""
-        below = dedent("\n".join(self.more)).strip("\n")
+        below = dedent("\n".join(self.more)).rstrip()
+        below = below if first else below.lstrip("\n")
         fenced = re.fullmatch(r"(`{3,}|~{3,})[^\n]*\n(.*?)\n?\1\s*", below, re.DOTALL)
         if fenced and not first:
             return fenced[2]
-        return "\n".join(part for part in (first, below.rstrip()) if part)
+        return "\n".join(part for part in (first, below) if part)
 
 
 class ItemReader:

@@ -13,7 +13,7 @@ from runtime.core.errors import LLMRefused
 from runtime.llm.client import CompletionRequest, Usage
 
 _LABEL = re.compile(r"^\[\d+\] ", re.MULTILINE)
-_WANTS_A_VALUE = re.compile(r"\bAnswer with |\bwrite only `instead:`")
+_WANTS_A_VALUE = re.compile(r"\bAnswer with |\bwrite only `instead:`|\bWrite nothing for this")
 _PIECE_CHARS = 40
 _SHOWN_CHARS = 400
 
@@ -83,7 +83,12 @@ class Script:
 def _fits(reply: Reply, agent: str, question: str) -> bool:
     if reply.by not in ("", agent) or not _has_words(question, reply.to):
         return False
-    return not (reply.words and _WANTS_A_VALUE.search(question))
+    return not (reply.words and wants_a_value(question))
+
+
+def wants_a_value(question: str) -> bool:
+    """Whether a question is for a value or a choice, and not for words."""
+    return _WANTS_A_VALUE.search(question) is not None
 
 
 def _has_words(question: str, words: str) -> bool:

@@ -74,7 +74,6 @@ class Stage:
             transcript_chars=self.settings.limits.transcript_chars,
             questions_alone=alone,
             mailboxes=ports.mailboxes,
-            tasks=None,
             extended=extended,
             calls=self.extensions.calls,
         )

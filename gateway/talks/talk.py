@@ -60,8 +60,8 @@ def check_wording(wording: Wording) -> str | None:
 
 
 def _even(text: str) -> str:
-    """A text without blanks at the ends of its lines."""
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+    """A text without blanks at both ends of its lines."""
+    return "\n".join(line.strip() for line in text.strip().splitlines())
 
 
 @dataclass(frozen=True, slots=True)

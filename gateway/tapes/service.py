@@ -64,7 +64,7 @@ class TapeService:
         """The application, to be mounted at `PREFIX`."""
         writers = Writers(self.admission, self.tapes.notebooks, self.journals, self.clock)
         reading, writing = ReadingRoutes(self.admission, self.tapes), WritingRoutes(writers)
-        search = SearchRoutes(self.admission, self.tapes.notebooks, self.search)
+        search = SearchRoutes(self.admission, self.tapes, self.search)
         routes = [
             _get("/tapes", reading.list),
             _get("/tapes/{tape}", reading.look),

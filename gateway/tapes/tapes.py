@@ -75,13 +75,13 @@ class Tapes:
     def __init__(self, notebooks: NotebookStore, catalog: SessionCatalog, reader: TapeReader) -> None:
         self.notebooks = notebooks
         self.catalog = catalog
-        self._reader = reader
+        self.reader = reader
 
     async def find(self, name: str, *, content: bool, branch: int | None = None) -> Tape | None:
         """A tape as it is now. Raises NotebookGone where it has no such branch."""
         if name.startswith(JOURNAL):
             record = await self.record(name)
-            return None if record is None else JournalTape(self._reader, record, content)
+            return None if record is None else JournalTape(self.reader, record, content)
         notebook = await self.notebooks.find(name)
         return None if notebook is None else NotebookTape(self.notebooks, notebook, branch)
 
@@ -208,11 +208,14 @@ class JournalTape:
         return Line(fact.seq, fact.kind, partial(self._text, fact))
 
     def _text(self, fact: Fact) -> str:
-        data: dict[str, Any] = {"id": fact.seq, "kind": fact.kind}
-        if self._content:
-            data["payload"] = fact.data
-        data |= {"meta": {"tape": fact.tape.rpartition("/")[2]}, "date": fact.at.isoformat()}
-        return write_json(data)
+        return write_json(fact_data(fact, content=self._content))
+
+
+def fact_data(fact: Fact, *, content: bool) -> dict[str, Any]:
+    """A fact as an entry of a journal; with what it says only where `content` says so."""
+    said = {"payload": fact.data} if content else {}
+    meta = {"tape": fact.tape.rpartition("/")[2]}
+    return {"id": fact.seq, "kind": fact.kind, **said, "meta": meta, "date": fact.at.isoformat()}
 
 
 def _text(entry: Entry) -> str:

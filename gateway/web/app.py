@@ -86,6 +86,7 @@ class _Door:
         self._logins = Allowance(LOGINS, clock)
         self._all_logins = Allowance(ALL_LOGINS, clock)
         self._reserved = options.reserved
+        self._console = bool(options.console)
 
     async def page(self, _: Request) -> Response:
         return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
@@ -94,7 +95,9 @@ class _Door:
         """The page's person, and whether a password is needed."""
         person = self.identities.person(request.cookies.get(COOKIE))
         known = None if person is None else {"id": person.id, "name": person.name}
-        data = {"person": known, "need_password": self.identities.need_password}
+        data: dict[str, object] = {"person": known, "need_password": self.identities.need_password}
+        if self._console:
+            data["console"] = True
         return JSONResponse(data, headers={"cache-control": "no-store"})
 
     async def login(self, request: Request) -> Response:

@@ -16,7 +16,7 @@ from runtime.meetings.showing import OpenToPeople
 from runtime.tape.facts.meetings import HostCued, NoticeHeard
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.state import MeetingState
+from runtime.tape.meeting_state import MeetingState
 
 
 class SessionAttendance:

@@ -17,7 +17,7 @@ from runtime.meetings.meetings import Meetings
 from runtime.meetings.places import Places
 from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.state import MeetingState
+from runtime.tape.meeting_state import MeetingState
 
 
 class MeetingHost:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from runtime.core.ids import AgentId, ParticipantId
-from runtime.tape.state import MeetingState, SessionState
+from runtime.tape.meeting_state import MeetingState
+from runtime.tape.state import SessionState
 
 Status = Literal["created", "inviting", "active", "ended"]
 

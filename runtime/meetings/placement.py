@@ -5,8 +5,9 @@ from __future__ import annotations
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, parse_meeting_id
 from runtime.tape.frame_state import FrameState
+from runtime.tape.meeting_state import MeetingState
 from runtime.tape.people_state import PageState
-from runtime.tape.state import MeetingState, SessionState
+from runtime.tape.state import SessionState
 
 
 def meeting_held_at(state: SessionState, place: Address) -> MeetingState | None:

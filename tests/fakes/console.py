@@ -16,7 +16,6 @@ from adapters.web.adapter import WebAdapter
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
-from gateway.clients.feed import Feed
 from gateway.clients.scopes import scopes_from
 from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.console.door import ASKS, ConsoleDoor
@@ -24,6 +23,7 @@ from gateway.console.logins import Logins
 from gateway.console_parts import bus_views, tape_views
 from gateway.jobs.schedules import Schedule
 from gateway.settings.tree import Settings
+from gateway.stores import feed_in
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
 from gateway.tapes.service import TapeService
@@ -37,7 +37,6 @@ from runtime.events.happening import Event
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
-from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.nodes import RedisNodeStore
@@ -106,7 +105,7 @@ async def console(
         told: list[Event] = []
         ground.bus.subscribe("*", told.append)
         clock, inbox, sessions = ground.clock, RedisInbox(connection), RedisSessionStore(connection)
-        catalog, feed = RedisSessionCatalog(connection), Feed(RedisEventLog(connection))
+        catalog, feed = RedisSessionCatalog(connection), feed_in(connection, clock)
         scopes = {name: scopes_from(texts) for name, texts in (clients or {}).items()}
         admission = Admission({name: f"a-token-of-{name}" for name in scopes}, scopes, clock)
         nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)

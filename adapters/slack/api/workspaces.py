@@ -31,6 +31,7 @@ class Workspace:
     is_agent: bool
     can_stream: bool = True
     has_thumbs: bool = True
+    has_tasks: bool = True
 
 
 class Workspaces:

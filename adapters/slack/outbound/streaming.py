@@ -7,9 +7,10 @@ its text, closed, and gone on with by edits. A stream belongs to one message and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from adapters.recent import Recent
@@ -20,7 +21,7 @@ from adapters.slack.codec.addresses import channel_of, is_private, shown_name, t
 from adapters.slack.codec.mentions import EDGE, MENTION_LINK, mention_of
 from adapters.slack.outbound.identities import Identities
 from runtime.core.address import Address, Speaker
-from runtime.core.errors import StreamOver
+from runtime.core.errors import BadMarkup, StreamOver
 
 MAX_OPEN: Final = 1000
 """The number of streams remembered; one that nobody closed is dead after five minutes."""
@@ -68,10 +69,11 @@ class Streams:
         opened = OpenStream(to.key, speaker.id, nonce)
         shown, opened.held = _cut(text, to)
         person = None if is_private(to) else recipient
+        plan = self._plan(to, speaker) if workspace.has_tasks else ()
+        start = partial(workspace.streams.start, channel_of(to), to.thread, shown, face, person)
         try:
-            plan = self._plan(to, speaker)
-            message = await workspace.streams.start(channel_of(to), to.thread, shown, face, person, plan)
-            opened.planned = bool(plan)
+            message = await self._with_tasks(start, plan, workspace)
+            opened.planned = bool(plan) and workspace.has_tasks
         except StreamOver as error:
             workspace.can_stream = "unknown_method" not in str(error)
             raise
@@ -109,7 +111,7 @@ class Streams:
         if doing is not None and key not in self._plans:
             self._plans.keep(key, doing[:MAX_PLAN_TITLE])
         found = [m for m, s in self._open.items() if (s.conversation, s.speaker) == (to.key, speaker.id)]
-        if not found:
+        if not found or not workspace.has_tasks:
             return False
         message, opened = found[-1], self._open[found[-1]]
         if doing is None or (opened.task is not None and opened.task.title == doing):
@@ -118,10 +120,33 @@ class Streams:
         before: list[Doing] = [] if opened.planned else [*self._plan(to, speaker)]
         if opened.task is not None:
             before.append(_ended(opened.task))
-        with self._unless_over(message):
-            await workspace.streams.append(channel_of(to), message, "", [*before, begun])
+        try:
+            with self._unless_over(message):
+                await workspace.streams.append(channel_of(to), message, "", [*before, begun])
+        except (StreamOver, BadMarkup) as error:
+            if not _refuses_tasks(error):
+                raise
+            self._open[message] = opened  # it takes text as before
+            workspace.has_tasks = False
+            return False
         opened.task, opened.tasks, opened.planned = begun, opened.tasks + 1, True
         return True
+
+    async def _with_tasks(
+        self, start: Callable[[Sequence[Doing]], Awaitable[str]], plan: Sequence[Doing], workspace: Workspace
+    ) -> str:
+        """Start a stream with a plan, or without one where the workspace refuses it, which is remembered."""
+        try:
+            return await start(plan)
+        except (StreamOver, BadMarkup) as error:
+            if not plan or not _refuses_tasks(error):
+                raise
+            workspace.has_tasks = False
+        return await start(())
+
+    def grows(self, to: Address, speaker: Speaker) -> bool:
+        """Whether a stream of the speaker is open here."""
+        return any((one.conversation, one.speaker) == (to.key, speaker.id) for one in self._open.values())
 
     def answered(self, to: Address, speaker: Speaker) -> None:
         """The speaker has answered: the next activity starts something new."""
@@ -184,6 +209,11 @@ def _cut(text: str, to: Address) -> tuple[str, str]:
     if tail is None or len(tail[0]) > MAX_HELD:
         return harmless(text, to), ""
     return harmless(text[: tail.start()], to), tail[0]
+
+
+def _refuses_tasks(error: Exception) -> bool:
+    """Whether Slack does not take an activity; a server that does not know chunks finds no text."""
+    return any(code in str(error) for code in ("invalid_chunks", "no_text"))
 
 
 def _ended(task: Task) -> Task:

@@ -229,6 +229,24 @@ class BotApi:
         with self._call("sendMessageDraft"):
             await self._ask(self._calls, "sendMessageDraft", place | text)
 
+    async def draft_rich(self, chat_id: int, thread_id: int | None, draft_id: int, content: Mapping[str, str]) -> None:
+        """Show a rich draft: `markdown`, or `html`, in which `<tg-thinking>` is allowed. Also raises UnknownMethod."""
+        rich = {**content, "skip_entity_detection": True}
+        place = {"chat_id": chat_id, "message_thread_id": thread_id, "draft_id": draft_id, "rich_message": rich}
+        with self._call("sendRichMessageDraft"):
+            await self._ask(self._calls, "sendRichMessageDraft", place)
+
+    async def send_alone(self, target: Target, person: int, page: Rendered) -> Mapping[str, Any]:
+        """Post a text that one person of a group sees. The message has an `ephemeral_message_id` if that is so.
+
+        Bot API 10.2 has `receiver_user_id`; 10.3 has put `ephemeral_message_parameters` in its place.
+        """
+        text = {"text": page.text, "entities": _entities(page), "link_preview_options": _NO_PREVIEW}
+        alone = {"receiver_user_id": person, "ephemeral_message_parameters": {"receiver_user_id": person}}
+        with self._call("sendMessage"):
+            answer = await self._ask(self._calls, "sendMessage", target.parameters | text | alone)
+            return dict(answer)
+
     async def offer(self, chat_id: int, message: int, rows: Sequence[Sequence[Choice]]) -> None:
         """Show buttons below a message; no rows remove them. Also raises NotModified and MessageGone."""
         keyboard = [[{"text": choice.label, "callback_data": choice.id} for choice in row] for row in rows]

@@ -46,7 +46,7 @@ class Sender:
 
         async def call(chat_id: int) -> int:
             target = _target(bot, chat_id, to, reply_to)
-            if final and self._is_rich(page):
+            if final and self.is_rich(page):
                 rich = await self._unless_refused(lambda: bot.api.send_rich(target, page.rich()))
                 if rich is not None:
                     return await _checked(bot.api, target, rich, None)
@@ -118,7 +118,7 @@ class Sender:
     ) -> None:
         target = Target(chat_id, thread_id_of(to))
         with suppress(NotModified):
-            if final and self._is_rich(page):
+            if final and self.is_rich(page):
                 answer = await self._unless_refused(lambda: api.edit_rich(chat_id, message, page.rich()))
                 if answer is not None:
                     return _compare(answer, None, target)
@@ -136,7 +136,8 @@ class Sender:
                 _compare(*shown, target)
         return None
 
-    def _is_rich(self, page: RenderedPage) -> bool:
+    def is_rich(self, page: RenderedPage) -> bool:
+        """Whether a text is shown as a rich message."""
         return self._rich_known and page.may_be_rich() and (self._rich == "always" or page.gains())
 
     async def _unless_refused(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | None:

@@ -19,7 +19,7 @@ export function Decisions() {
         ["Where", (one) => html`${one.place}${one.instruction && html`<br /><q>${one.instruction}</q>`}${one.source && html`<br /><code>${one.source}</code>`}`],
         ["Conversation", (one) => html`${one.conversation}<br /><span class="quiet">${one.program}</span>`],
         ["Last", (one) => html`<${Ago} at=${one.last_at} />${one.count > 1 ? `, ${one.count} times` : ""}`],
-        ["", (one) => one.decided
+        ["Decision", (one) => one.decided
           ? html`<span class="quiet">${one.decided === "again" ? "tried again" : "left"}</span>`
           : html`<div class="buttons">
               <${Act} label="Try again from there" about=${`report ${one.report}`} path=${`/bus/v1/reports/${one.report}/again`}
@@ -32,7 +32,7 @@ export function Decisions() {
       empty="Nobody asks to get in." columns=${[
         ["Person", (one) => html`${one.name}<br /><span class="quiet">${one.person}</span>`],
         ["Conversation", (one) => one.conversation],
-        ["", (one) => one.code && html`<div class="buttons">
+        ["Decision", (one) => one.code && html`<div class="buttons">
           ${["member", "guest"].map((role) => html`<${Act} key=${role} label=${`Let in as ${role}`} about=${one.name}
             path=${`/bus/v1/requests/${one.code}/approve`} body=${{role}} done=${`${one.name} is in as ${role}.`} />`)}
           <${Act} label="Block" about=${one.name} danger path=${`/bus/v1/people/${encodeURIComponent(one.person)}/role`}
@@ -45,7 +45,7 @@ export function Decisions() {
         ["Died", (one) => html`<${Ago} at=${one.died_at} />`],
         ["Conversation", (one) => html`${one.conversation}<br /><span class="quiet">${one.person}</span>`],
         ["Why", (one) => (words ? html`${one.why}${one.text && html`<br /><q>${one.text.slice(0, 200)}</q>`}` : html`<span class="quiet">for owners</span>`)],
-        ["", (one) => html`<div class="buttons">
+        ["Decision", (one) => html`<div class="buttons">
           <${Act} label="Process again" about=${one.letter} path=${`/bus/v1/dead-letters/${one.letter}/replay`} done="It is processed again." />
           <${Act} label="Drop" about=${one.letter} danger method="DELETE" path=${`/bus/v1/dead-letters/${one.letter}`}
             question="The event is deleted for good." done="It is deleted." />

@@ -19,7 +19,7 @@ export function People() {
       empty="Nobody has a role of their own; the settings decide." columns=${[
         ["Person", (one) => html`${one.name ?? one.person}<br /><span class="quiet">${one.person}</span>`],
         ["Role", (one) => one.role],
-        ["", (one) => html`<div class="buttons">
+        ["Acts", (one) => html`<div class="buttons">
           ${ROLES.filter((role) => role !== one.role).map((role) => html`<${Act} key=${role} label=${role} about=${one.name ?? one.person}
             danger=${role === "blocked"} path=${`/bus/v1/people/${encodeURIComponent(one.person)}/role`} body=${{role}}
             question=${`${one.name ?? one.person} becomes: ${role}.`} done=${`${one.name ?? one.person} is now ${role}.`} />`)}

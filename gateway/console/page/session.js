@@ -9,7 +9,7 @@ import {Strip, momentOf} from "./strip.js";
 import {html, useEffect, useMemo, useRef, useState} from "./ui.js";
 import {ago, bringIntoView, count, exact, plural, time} from "./words.js";
 
-const AT_ONCE = 2000;
+const AT_ONCE = 1000;
 
 export function Session({rest, query}) {
   const id = rest[0] ?? "";
@@ -67,6 +67,12 @@ export function Session({rest, query}) {
     for (const mark of strip?.marks ?? []) if (mark.kind === "agent") found.set(mark.lane, mark.name);
     return found;
   }, [strip?.marks]);
+  const page = query.get("page");
+  const asked = page && strip?.marks.find((mark) => mark.key === `said:${page}`);
+  useEffect(() => {
+    if (asked) moment(momentOf(asked));
+    else if (page && strip?.next && Number(page) < strip.first) void earlier();
+  }, [page, asked?.key, strip?.first]);
   const moment = (seq) => go(`session/${id}?at=${seq}`, {instead: true});
 
   return html`

@@ -62,7 +62,7 @@ function Row({one}) {
   return html`
     <div class="session-row">
       <span class=${`state ${one.state}`}>${one.state}</span>
-      <span class="conversation">${one.conversation}</span>
+      <span class="conversation"><b>${one.conversation}</b>${one.people?.length ? html`<span class="quiet">${one.people.join(", ")}</span>` : ""}</span>
       <span class="program quiet">${one.program}</span>
       <span class="words">${one.last ? html`${one.last.who ? html`<b>${one.last.who}: </b>` : ""}${one.last.text}` : ""}</span>
       <span class="when quiet" title=${exact(one.last_at)}>${ago(one.last_at)} · ${plural(one.facts, "fact")}</span>

@@ -18,7 +18,7 @@ export function Work() {
         ["Ordered by", (one) => `${one.ordered_by}${one.depth > 1 ? `, ${one.depth} deep` : ""}`],
         ["Last active", (one) => html`<${Ago} at=${one.last_at} />`],
         ["Result", (one) => (one.value === undefined ? "" : html`<code>${JSON.stringify(one.value).slice(0, 200)}</code>`)],
-        ["", (one) => html`<div class="buttons">${OVER.has(one.status)
+        ["Acts", (one) => html`<div class="buttons">${OVER.has(one.status)
           ? html`<${Act} label="Retry" about=${one.does} path=${`/bus/v1/tasks/${one.task}/retry`} done="It is ordered again." />`
           : html`<${Act} label="Cancel" about=${one.does} danger path=${`/bus/v1/tasks/${one.task}/cancel`}
               question="The task ends, with all tasks that it has ordered." done="The task is to end." />`}</div>`],
@@ -32,7 +32,7 @@ export function Work() {
           ? html`<ul class="runs">${one.runs.map((run, number) => html`<li key=${number} class=${run.status === "failed" ? "bad" : ""}>
               <${SessionLink} session=${run.session} text=${run.status} />${run.took_s === null ? "" : ` in ${run.took_s.toFixed(1)} s`}${run.why ? `, ${run.why}` : ""}</li>`)}</ul>`
           : html`<span class="quiet">none</span>`],
-        ["", (one) => html`<div class="buttons">
+        ["Acts", (one) => html`<div class="buttons">
           <${Act} label="Run now" about=${one.schedule} path="/bus/v1/schedules/run" body=${{schedule: one.schedule}} done="It runs." />
           ${one.paused
             ? html`<${Act} key="resume" label="Resume" about=${one.schedule} path="/bus/v1/schedules/resume" body=${{schedule: one.schedule}} done="It runs at its times." />`

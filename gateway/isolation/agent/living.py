@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,10 +15,10 @@ from websockets.exceptions import ConnectionClosed
 
 from gateway.isolation.agent.models import door_clients
 from gateway.isolation.agent.outbox import RemoteOutbox
-from gateway.isolation.agent.stores import RemoteInbox, RemoteStore, RemoteTimers
-from gateway.isolation.forms import ENTRIES, ENTRY
+from gateway.isolation.agent.stores import RemoteInbox, RemoteStore, RemoteTimers, RemoteVersions
+from gateway.isolation.forms import ENTRIES, ENTRY, RECORD
 from gateway.isolation.handover import CUT_OFF, FENCED, OVER, PATH, Handover, Manner
-from gateway.isolation.peer import MESSAGE_CHARS, Peer
+from gateway.isolation.peer import MESSAGE_CHARS, Link, Peer
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
 from runtime.bus import Bus
@@ -40,6 +40,10 @@ from runtime.stores.sessions import Lease
 _OPEN_S = 30.0
 
 
+MakeContext = Callable[[Handover, Peer, RemoteOutbox], AbstractAsyncContextManager[NodeContext]]
+"""Makes what a session has around it, for as long as it lives."""
+
+
 async def live(handover: Handover) -> int:
     """Execute the task until nothing is left to do now; the exit code of the process."""
     url = handover.url.replace("http", "ws", 1) + PATH
@@ -52,15 +56,22 @@ async def live(handover: Handover) -> int:
         max_size=MESSAGE_CHARS,
         open_timeout=_OPEN_S,
     )
+    async with opened as socket:
+        return await live_over(_Link(socket), handover, around_of)
+
+
+async def live_over(link: Link, handover: Handover, around: MakeContext) -> int:
+    """Execute the task over a connection to its node; the exit code. `around` makes what its session has around it."""
     code = CUT_OFF
-    async with opened as socket, anyio.create_task_group() as tasks:
+    async with anyio.create_task_group() as tasks:
         outbox = RemoteOutbox(tasks)
         at_work = _AtWork()
-        peer = outbox.peer = Peer(_Link(socket), {**outbox.table(), **at_work.table()})
+        peer = outbox.peer = Peer(link, {**outbox.table(), **at_work.table()})
         tasks.start_soon(_until_cut_off, peer, tasks.cancel_scope)
-        async with _around(handover, peer, outbox) as around:
-            code = await at_work.run(handover, around, peer)
-            await peer.call("over")
+        async with around(handover, peer, outbox) as context:
+            code = await at_work.run(handover, context, peer)
+            if code == OVER:
+                await peer.call("over")
         tasks.cancel_scope.cancel()
     return code
 
@@ -84,13 +95,14 @@ class _AtWork:
     async def run(self, handover: Handover, around: NodeContext, peer: Peer) -> int:
         lease, inbox = Lease(handover.shard, handover.epoch), RemoteInbox(peer)
         made = Conversation(handover.shard, handover.conversation, lambda: lease, around, inbox)
-        for entry in ENTRIES.read(await peer.call("begin")):
+        record, entries = await peer.call("begin")
+        for entry in ENTRIES.read(entries):
             made.put(entry)
         self._conversation = made
         ours = True
         with self._scope:
             try:
-                ours = await made.run(None)
+                ours = await made.run(RECORD.read(record))
                 while ours and made.waiting:
                     ours = await made.run(None)
             except LeaseLost:
@@ -109,7 +121,7 @@ class _AtWork:
 
 
 @asynccontextmanager
-async def _around(handover: Handover, peer: Peer, outbox: RemoteOutbox) -> AsyncIterator[NodeContext]:
+async def around_of(handover: Handover, peer: Peer, outbox: RemoteOutbox) -> AsyncIterator[NodeContext]:
     """What the task's session has around it: of a node, what needs no secret."""
     clock, manner, given = SystemClock(), handover.manner, handover.program
     bus = Bus(clock)
@@ -138,6 +150,7 @@ async def _around(handover: Handover, peer: Peer, outbox: RemoteOutbox) -> Async
             questions_alone=manner.questions_alone,
             tasks=TaskLimits(*manner.limits),
             task_places={name: Address(*place) for name, place in manner.places.items()},  # type: ignore[arg-type]
+            versions=RemoteVersions(peer, given.name),
             seen=manner.seen,
         )
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import anyio
-
 from gateway.isolation.handover import Confinement, Handover
-from gateway.isolation.launch.launcher import PYTHON, Launched, Started
+from gateway.isolation.launch.launcher import PYTHON, Launched, Started, tried
 from gateway.settings.isolation import MIB, IsolationSettings
 from runtime.core.errors import ConfigError
 from runtime.sandbox import landlock
 
-_TRIED = (
-    "import sys; sys.path.insert(0, sys.argv[1]); import landlock; landlock.confine([], [], 1)"  # whether it can be had
-)
-_PROBE_LIMIT_S = 30.0
+JAIL = "Linux 6.12 with Landlock and seccomp"
+_TRY = "import sys; sys.path.insert(0, sys.argv[1]); import landlock; landlock.confine([], [], 1)"
+TRIED = (sys.executable, "-I", "-S", "-c", _TRY, str(Path(landlock.__file__).parent))
+"""A command that fails where a task's process could not confine itself."""
 
 
 class ProcessLauncher:
@@ -35,16 +32,9 @@ class ProcessLauncher:
         return confinement_of(self._settings, jailed=True)
 
     async def check(self) -> None:
-        where = str(Path(landlock.__file__).parent)
-        try:
-            with anyio.fail_after(_PROBE_LIMIT_S):
-                command = [sys.executable, "-I", "-S", "-c", _TRIED, where]
-                tried = await anyio.run_process(command, stdin=subprocess.DEVNULL, check=False)
-        except (OSError, TimeoutError) as error:
-            raise _missing(str(error)) from error
-        if tried.returncode:
-            said = tried.stderr.decode(errors="replace").strip().splitlines()
-            raise _missing(said[-1] if said else f"exit code {tried.returncode}")
+        failure = await tried(TRIED, self._environment)
+        if failure is not None:
+            raise missing("process", failure, JAIL)
 
     async def start(self, name: str, handover: Handover) -> Launched:
         return await Started.of(PYTHON, self._environment, self._folder, handover)
@@ -56,8 +46,9 @@ def confinement_of(settings: IsolationSettings, *, jailed: bool) -> Confinement:
     return Confinement(jailed, readable, settings.memory_mib * MIB, settings.cpu_s, settings.open_files)
 
 
-def _missing(why: str) -> ConfigError:
+def missing(kind: str, why: str, needs: str) -> ConfigError:
+    """The error for an isolation that cannot be had here."""
     return ConfigError(
-        f'tasks.isolation wants "process", which cannot be had here: {why}. It needs Linux 6.12 with Landlock and '
-        'seccomp; use "podman", or "inline" for programs that you trust.'
+        f'tasks.isolation wants "{kind}", which cannot be had here: {why}. It needs {needs}; "inline" is for programs '
+        "that you trust."
     )

@@ -108,7 +108,7 @@ class TaskConversation:
             return await self._run_here(record)
         if kind not in self._isolated.launchers:
             return await self._fail(record, self._around.texts("session.task_isolation_gone", isolation=kind))
-        return await self._run_elsewhere(rights)
+        return await self._run_elsewhere(rights, record)
 
     async def _rights(self, record: SessionRecord | None) -> Rights | None:
         """The rights of the task; None where nothing of a program is to be executed."""
@@ -149,17 +149,19 @@ class TaskConversation:
         """End the task without executing anything of it."""
         return await self._run_here(record, broken=why)
 
-    async def _run_elsewhere(self, rights: Rights) -> bool:
-        """Keep a process alive until nothing is left to do; False where the lease was lost."""
+    async def _run_elsewhere(self, rights: Rights, record: SessionRecord | None) -> bool:
+        """Keep a process alive until nothing is left to do; False where the lease was lost. `record` is the session, if
+        it has begun: one that has ended may owe its result."""
         deaths = 0
         while True:
             began_s = self._around.clock.monotonic()
-            ended, why = await self._one_run(rights)
+            ended, why = await self._one_run(rights, record)
             if self._resting or ended.code == FENCED:
                 return self._resting
             waited, self._entries = self._entries, list(await self._inbox.still_waiting(self._entries))
             if ended.over and why is None and not self._entries:
                 return True
+            record = await self._around.store.session(self._shard, rights.session)
             if ended.over and len(self._entries) < len(waited):
                 continue  # the rest came when it was about to end
             deaths = 1 if self._around.clock.monotonic() - began_s >= STEADY_S else deaths + 1
@@ -168,16 +170,16 @@ class TaskConversation:
             if deaths >= DEATHS:
                 why = self._around.texts("session.task_process_died", times=deaths, code=ended.code)
             if why is not None:
-                return await self._fail(await self._around.store.current(self._shard, self._key), why)
+                return await self._fail(record, why)
             await self._pause(deaths)
 
     async def _pause(self, deaths: int) -> None:
         pause_s = min(FIRST_PAUSE_S * 2 ** (deaths - 1), LONGEST_PAUSE_S)
         await self._around.clock.sleep_until(self._around.clock.monotonic() + pause_s)
 
-    async def _one_run(self, rights: Rights) -> tuple[Ended, str | None]:
+    async def _one_run(self, rights: Rights, record: SessionRecord | None) -> tuple[Ended, str | None]:
         """Have the process live once; how it ended, and why the task cannot go on, if it had to be killed."""
-        run = self._run = TaskRun(rights, self._lease(), self._around, self._inbox, self.listens)
+        run = self._run = TaskRun(rights, self._lease(), self._around, self._inbox, self.listens, record)
         ended, why = Ended(over=False, code=0), list[str]()
         try:
             async with anyio.create_task_group() as tasks:

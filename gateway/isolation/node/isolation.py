@@ -20,7 +20,7 @@ from gateway.socket_link import SocketLink
 from runtime.core.errors import TaskRefused
 from runtime.events.frames import LLMAnswered
 from runtime.llm.client import Usage
-from runtime.stores.inbox import InboxEntry, shard_of
+from runtime.stores.inbox import InboxEntry
 
 _REFUSED = 4401
 _ASK_ALL_MODELS = Scopes(models=("*",))
@@ -53,10 +53,10 @@ class Isolated:
             return Ended(over=False, code=error.errno or 1)
 
     def _handed(self, run: TaskRun, launcher: Launcher) -> Callable[[str], Handover]:
-        key, epoch = run.rights.address.key, run.epoch
+        key, lease = run.rights.address.key, run.lease
         program = program_of(run.around, run.rights)
         return lambda token: Handover(
-            self.url, token, key, shard_of(key), epoch, program, self.manner, launcher.confinement
+            self.url, token, key, lease.shard, lease.token, program, self.manner, launcher.confinement
         )
 
     @property

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
 
-from gateway.isolation.forms import ENTRIES, ENTRY
+from gateway.isolation.forms import ENTRIES, ENTRY, RECORD
 from gateway.isolation.handover import Handover, ProgramHandover
 from gateway.isolation.launch.launcher import Launched, Launcher
 from gateway.isolation.node.own_stores import Own, OwnInbox, OwnStore, OwnTimers
@@ -17,11 +18,12 @@ from gateway.isolation.node.rights import Rights
 from gateway.isolation.node.store_calls import StoreCalls
 from gateway.isolation.peer import Link, Peer
 from gateway.isolation.tokens import TaskTokens
-from runtime.core.errors import TaskRefused
+from runtime.core.errors import StorageUnavailable, TaskRefused
 from runtime.core.signals import Signal
+from runtime.language.program import Program
 from runtime.sessions.node_context import NodeContext
 from runtime.stores.inbox import Inbox, InboxEntry
-from runtime.stores.sessions import Lease
+from runtime.stores.sessions import Lease, SessionRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,21 @@ class Ended:
 class TaskRun:
     """A process of a task, from its start to its end."""
 
-    def __init__(self, rights: Rights, lease: Lease, around: NodeContext, inbox: Inbox, listens: Signal) -> None:
-        """`listens` is sent when the process takes events."""
+    def __init__(
+        self,
+        rights: Rights,
+        lease: Lease,
+        around: NodeContext,
+        inbox: Inbox,
+        listens: Signal,
+        record: SessionRecord | None,
+    ) -> None:
+        """`listens` is sent when the process takes events, `record` the session that it goes on with."""
+        self._record = record
         self.rights = rights
         self.around = around
         own = Own(rights, lease)
-        self.epoch = lease.token
+        self.lease = lease
         self._listens = listens
         self._pages = PageCalls(around.outbox, rights.session, rights.order.place, rights.address)
         alarm = around.alarm
@@ -50,6 +61,7 @@ class TaskRun:
             **calls.table(),
             **self._pages.table(),
             **{call.__name__: call for call in (self.begin, self.over, self.allowance, self.spent)},
+            **{call.__name__: call for call in (self.version, self.is_newer)},
         }
         self._to_give: list[InboxEntry] = []
         self._more = anyio.Event()
@@ -85,10 +97,10 @@ class TaskRun:
         """
         for entry in entries:
             self.give(entry)
-        token = tokens.issue(self.rights.session, self.epoch, self)
+        token = tokens.issue(self.rights.session, self.lease.token, self)
         launched: Launched | None = None
         try:
-            launched = await launcher.start(f"{self.rights.session}-{self.epoch}", handed(token))
+            launched = await launcher.start(f"{self.rights.session}-{self.lease.token}", handed(token))
             code = await launched.ended()
             return Ended(self._over, code)
         finally:
@@ -109,23 +121,25 @@ class TaskRun:
             tasks.cancel_scope.cancel()
 
     async def _tell(self, peer: Peer) -> None:
-        """Bring the process its events, in order, from its `begin` on."""
-        while True:
-            more = self._more
-            while self._begun and self._to_give:
-                await peer.call("entry", ENTRY.write(self._to_give.pop(0)))
-            if self._begun and self._rest is not None:
-                rest, self._rest = self._rest, None
-                await peer.call("come_to_rest", list(rest))
-            await more.wait()
+        """Bring the process its events, in order, from its `begin` on. What one that dies has not taken, the next one
+        is given."""
+        with suppress(StorageUnavailable):
+            while True:
+                more = self._more
+                while self._begun and self._to_give:
+                    await peer.call("entry", ENTRY.write(self._to_give.pop(0)))
+                if self._begun and self._rest is not None:
+                    rest, self._rest = self._rest, None
+                    await peer.call("come_to_rest", list(rest))
+                await more.wait()
 
     async def begin(self, _: Any) -> Any:
-        """The process is ready; the events that wait for it."""
+        """The process is ready; its session, if that has begun, and the events that wait for it."""
         entries, self._to_give = self._to_give, []
         self._begun = True
         self._listens.send()
         self._wake()
-        return ENTRIES.write(entries)
+        return [RECORD.write(self._record), ENTRIES.write(entries)]
 
     async def over(self, _: Any) -> None:
         """Nothing is left to do now: the process ends."""
@@ -145,6 +159,16 @@ class TaskRun:
             if order.dollars and spent.dollars >= order.dollars:
                 return texts("session.task_dollars", limit=f"{order.dollars:g}")
         return await self.allowance(None)
+
+    async def version(self, digest: Any) -> str | None:
+        """A version of the task's program, as its text; None for one that is not kept, or not its program's."""
+        found = await self.around.versions.find(str(digest))
+        return None if found is None or found.name != self.rights.program else found.pbasm
+
+    async def is_newer(self, data: Any) -> bool:
+        """Whether a version of the program was taken up after another."""
+        digest, than = data
+        return await self.around.versions.is_newer(str(digest), Program(self.rights.program, (), "", str(than)))
 
     async def spent(self, _: Any) -> Any:
         """What the task has spent on models, with all that came of its root."""

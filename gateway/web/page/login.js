@@ -1,6 +1,7 @@
 /** Logging in: asks for a name, and for the chat's password if it has one. */
 
 import { toast } from "./look.js";
+import { offerWhy } from "./why.js";
 
 const ASK_AGAIN_MS = 2000;
 const dialog = document.getElementById("login");
@@ -15,6 +16,7 @@ const leave = document.getElementById("log-out");
 /** The person of this browser, or null; asks until the gateway answers. */
 export async function whoAmI() {
   const session = await askSession();
+  await offerWhy(session.console);
   passwordRow.hidden = !session.need_password || Boolean(session.person);
   return session.person;
 }

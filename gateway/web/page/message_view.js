@@ -3,6 +3,7 @@
 import { pieces, render, settledLength } from "./markdown.js";
 import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./message_extras.js";
 import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, lookKey, hueOf, sameDay, timeOf } from "./look.js";
+import { whyLink } from "./why.js";
 
 const TOGETHER_MS = 5 * 60_000;
 const FRAME_MS = 8;
@@ -80,7 +81,8 @@ export class MessageView {
     const react = this.tool("smile", "React", () => this.pick(react));
     const quote = this.tool("reply", "Reply", () => this.actions.quote(this.message));
     this.toolbar = el("div", { class: "tools", "aria-live": "off" }, react, quote);
-    this.toolbar.append(copy);
+    const why = whyLink(this.message);
+    this.toolbar.append(copy, ...(why ? [why] : []));
     if (this.message.kind === "person" && this.message.by === this.actions.me()) {
       const change = this.tool("edit", "Edit", () => this.actions.change(this.message));
       const remove = this.tool("bin", "Delete", () => this.actions.remove(this.message));

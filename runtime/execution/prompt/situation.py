@@ -12,7 +12,8 @@ from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.file_names import file_line
 from runtime.meetings.shared_state import who
 from runtime.tape.frame_state import FrameState
-from runtime.tape.state import AgentState, MeetingState, SessionState
+from runtime.tape.meeting_state import MeetingState
+from runtime.tape.state import AgentState, SessionState
 
 MAX_VALUE_CHARS = 2000
 """A value longer than this is shown to the model by its beginning and its length."""

@@ -19,7 +19,8 @@ from runtime.core.ids import (
     parse_meeting_id,
 )
 from runtime.language.syntax.humans import HumanSpec
-from runtime.tape.state import MeetingState, SessionState
+from runtime.tape.meeting_state import MeetingState
+from runtime.tape.state import SessionState
 
 _PERSON = "person "
 _NOTICE = " notice"

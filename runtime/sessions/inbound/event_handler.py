@@ -25,8 +25,9 @@ from runtime.tape.facts.people import AsideAdded, FeedbackGiven, MessageDeleted,
 from runtime.tape.facts.session import ExchangeBegun, ExchangeJoined
 from runtime.tape.frame_state import takes
 from runtime.tape.journal import Journal
+from runtime.tape.meeting_state import MeetingState
 from runtime.tape.people_state import QuestionState, SaidState, rated
-from runtime.tape.state import MeetingState, SessionState
+from runtime.tape.state import SessionState
 
 _MAX_PRESSES = 200
 """Presses that were answered with words and are remembered, so that pressing on is not."""

@@ -17,7 +17,7 @@ from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.meetings import MeetingBegun
 from runtime.tape.journal import Journal
-from runtime.tape.state import MeetingState
+from runtime.tape.meeting_state import MeetingState
 from runtime.tape.talk import told
 
 MAX_OUTCOME_CHARS = 500

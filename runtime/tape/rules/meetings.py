@@ -20,8 +20,9 @@ from runtime.tape.facts.meetings import (
     StateShared,
 )
 from runtime.tape.frame_state import CallKey
+from runtime.tape.meeting_state import MAX_HISTORY, AskState, MeetingState, SharedValue
 from runtime.tape.rules.registry import rule
-from runtime.tape.state import MAX_HISTORY, AskState, MeetingState, SessionState, SharedValue
+from runtime.tape.state import SessionState
 from runtime.tape.talk import last_of, said_by, speaker_of
 
 

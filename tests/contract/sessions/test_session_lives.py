@@ -321,7 +321,7 @@ async def _live(socket: Path, file: Path, deeds: list[str], rng: random.Random) 
         store, catalog = RedisSessionStore(connection, archive), RedisSessionCatalog(connection, archive)
         leases, timers = RedisLeaseStore(connection), RedisTimers(connection)
         lives = Lives(
-            rng, store, catalog, leases, store=store, cold=catalog, archive=archive, timers=timers, client=client
+            rng, store, store, catalog, leases, store=store, cold=catalog, archive=archive, timers=timers, client=client
         )
         for deed in deeds:
             await getattr(lives, deed)()

@@ -220,6 +220,37 @@ async def test_what_an_agent_does_is_a_task_in_its_stream(adapter: SlackAdapter,
     assert [call.params["status"] for call in platform.calls_of("assistant.threads.setStatus")] == ["waits"]
 
 
+async def test_where_tasks_are_refused_a_text_streams_all_the_same_and_the_status_says_what_is_done(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    platform.streams.refuses_tasks = True
+    to = await _heard(adapter, platform)
+    ts = await _open(adapter, to, "Let me see.")
+    for doing in ("reads the file", "counts words"):
+        await adapter.typing(to, HOST, doing=doing)
+    await adapter.append(to, ts, " It is", speaker=HOST)
+    await adapter.close_stream(to, ts, " long.", speaker=HOST)
+    [posted] = platform.messages()
+    assert (posted.text, posted.tasks, posted.plan) == ("Let me see. It is long.", [], None)
+    statuses = [call.params["status"] for call in platform.calls_of("assistant.threads.setStatus")]
+    assert statuses == ["reads the file", "counts words"]
+    assert [call.status for call in platform.calls_of("chat.appendStream") if call.params.get("chunks")] == [200]
+
+
+async def test_where_a_plan_is_refused_at_the_beginning_the_stream_begins_without_one(
+    adapter: SlackAdapter, platform: SlackPlatform
+) -> None:
+    platform.streams.refuses_tasks = True
+    to = await _heard(adapter, platform)
+    await adapter.typing(to, HOST, doing="writing a report")
+    ts = await _open(adapter, to, "So far")
+    await adapter.close_stream(to, ts, ".", speaker=HOST)
+    later = await _open(adapter, to, "And", nonce="page.1")
+    await adapter.close_stream(to, later, " so on.", speaker=HOST)
+    assert [posted.text for posted in platform.messages()] == ["So far.", "And so on."]
+    assert len(platform.calls_of("chat.startStream")) == 3
+
+
 @pytest.mark.parametrize("kind", ["bad_gateway", "drop", "garbage"])
 @pytest.mark.parametrize("applied", [True, False])
 async def test_stream_with_an_unclear_beginning_is_there_once(

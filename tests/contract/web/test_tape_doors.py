@@ -25,6 +25,7 @@ from gateway.overview.moments import Moments
 from gateway.overview.routes import session_routes
 from gateway.overview.session_views import SessionViews
 from gateway.tapes.journals import Journals
+from gateway.tapes.search import journals as journal_search
 from gateway.tapes.search.search import Search
 from gateway.tapes.service import DOCUMENT, TapeService
 from gateway.tapes.tapes import Tapes
@@ -462,7 +463,6 @@ async def test_notebooks_are_searched_and_the_entries_themselves_come_back() -> 
         for path, params in (("/search", {}), ("/search", {"q": "a", "from": "soon"})):
             assert (await world.ask("GET", path, params=params)).status_code == 422
         assert (await world.ask("GET", "/tapes/none/search", params={"q": "a"})).status_code == 404
-        assert (await world.ask("GET", f"/tapes/{JOURNAL}/search", params={"q": "a"})).status_code == 409
 
 
 # Files.
@@ -544,3 +544,36 @@ async def test_an_upload_that_broke_off_is_finished_by_sending_the_file_again() 
         assert kept.head == 500
         assert (await load(world, content))["last"] == 1_300
         assert (await world.ask("GET", "/tapes/bub/export")).content == content
+
+
+async def test_journals_are_searched_and_raw_facts_come_back_to_who_may_read_words() -> None:
+    clients = {"deaf": ["tapes:read:sessions.*"], "other": ["tapes:read:*", "content"]}
+    async with service(clients) as world:
+        more = facts_of(SESSION, 3, "the databse migration", "数据库迁移", "one more")
+        await world.sessions.commit(Commit(world.lease, SESSION, 2, facts=more))
+        (hit,) = (await world.get(f"/tapes/{JOURNAL}/search", q="migraton"))["hits"]
+        assert (hit["tape"], hit["entry"]["id"]) == (JOURNAL, 3)
+        read = await world.get(f"/tapes/{JOURNAL}/entries", after=2, limit=1)
+        assert hit["entry"] == read["entries"][0]
+        everywhere = await world.get("/search", q="one", scope="sessions.*")
+        assert [hit["entry"]["id"] for hit in everywhere["hits"]] == [5, 1]
+        assert (everywhere["behind"], everywhere["sealed"]) == (False, 0)
+        assert [hit["entry"]["id"] for hit in (await world.get("/search", q="数据", scope="sessions.*"))["hits"]] == [4]
+        assert (await world.get("/search", q="one"))["hits"] == []
+        assert (await world.get("/search", q="one", scope="sessions.other*"))["hits"] == []
+        assert (await world.get("/search", q='"more one"', scope="sessions.*"))["hits"] == []
+        assert (await world.get(f"/tapes/{JOURNAL}/search", q="one", kinds="none"))["hits"] == []
+        assert (await world.ask("GET", "/tapes/sessions.none/search", params={"q": "a"})).status_code == 404
+        for path, params in ((f"/tapes/{JOURNAL}/search", {}), ("/search", {"scope": "sessions.*"})):
+            refused = await world.ask("GET", path, "deaf", params={"q": "one", **params})
+            assert (refused.status_code, "content" in refused.json()["error"]) == (403, True)
+        theirs = await world.ask("GET", "/search", "other", params={"q": "one", "scope": "sessions.*"})
+        assert theirs.json()["hits"] == []
+
+
+async def test_a_search_of_journals_looks_at_a_bounded_number_of_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_search, "LOOKED_AT", 2)
+    async with service() as world:
+        await world.sessions.commit(Commit(world.lease, SESSION, 2, facts=facts_of(SESSION, 3, "three", "one")))
+        found = await world.get(f"/tapes/{JOURNAL}/search", q="one")
+        assert ([hit["entry"]["id"] for hit in found["hits"]], found["behind"]) == ([4], True)

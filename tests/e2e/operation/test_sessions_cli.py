@@ -195,6 +195,8 @@ async def test_a_session_exported_here_and_imported_there_goes_on_with_the_conve
         tape = await done(here, "sessions", "show", session["session"], "--facts")
         assert len(tape.splitlines()) == session["facts"]
         await done(here, "sessions", "export", session["session"], "-o", "talk.jsonl")
+        saved = ("save-test", session["session"], "teller.test.md", "--program", str(TELLER), "--title", "Saved")
+        assert await done(here, "sessions", *saved) == "✓ teller.test.md:8  Saved\n"
     assert (here / "talk.jsonl").stat().st_mode & 0o777 == 0o600
     await done(there, "sessions", "import", str(here / "talk.jsonl"))
     async with running(there, elsewhere):

@@ -43,6 +43,7 @@ async def opened(browser: Browser, running: Gateway, place: str = "") -> Page:
 
 async def test_owners_see_a_conversation_come_and_are_out_when_they_log_out(tmp_path: Path, browser: Browser) -> None:
     async with with_console(tmp_path) as running:
+        assert f"console    {running.url}/console" in running.output
         page = await opened(browser, running)
         await expect(page.get_by_role("row", name="web")).to_contain_text("ago")
         await page.keyboard.press("2")
@@ -82,6 +83,19 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
             await expect(step).to_contain_text('Say "{place}, {letters}"')
             await expect(page.get_by_text("Host said: Oslo, 3")).to_be_visible()
             await expect(page.locator("dl[aria-label=Variables]").first).to_contain_text("Oslo")
+            there = await page.context.new_page()  # the same browser: an owner who talks
+            await there.goto(running.url)
+            await there.get_by_label("Your name").fill("Grace")
+            await there.get_by_role("button", name="Start chatting").click()
+            answer = there.locator(".message.agent .row").filter(has_text="Oslo, 3")
+            await answer.focus()
+            why = answer.get_by_role("link", name="Why?")
+            await there.goto(f"{running.url}{await why.get_attribute('href')}")
+            await expect(there.locator(".program [aria-current=step]")).to_contain_text('Say "{place}, {letters}"')
+            await there.close()
+            await chat.locator(".message.agent .row").last.focus()
+            await expect(chat.get_by_role("link", name="Why?")).to_have_count(0)  # who is no owner
+
             await page.get_by_role("slider", name="Moment").focus()
             await page.keyboard.press("Home")
             await expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", "fact 4: Host began as Host")

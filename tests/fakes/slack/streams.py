@@ -29,6 +29,8 @@ class Streams:
         self._conversations = conversations
         self._clock = clock
         self._ends_at_s: dict[str, float] = {}
+        self.refuses_tasks = False
+        """Whether this workspace takes no task cards and no plans."""
 
     def start(self, params: Mapping[str, Any], *, own_names: bool) -> dict[str, Any]:
         channel = self._conversations.channel(params, to_write=True)
@@ -39,6 +41,7 @@ class Streams:
         if params.get("task_display_mode", "timeline") not in ("timeline", "plan"):
             raise Refusal("invalid_arguments")
         text = _added("", params)
+        self._check_kinds(params)
         posted = self._conversations.add(channel, text, [], params, own_names=own_names)
         posted.pings += markdown_pings(text)
         _show_tasks(posted, params)
@@ -50,6 +53,7 @@ class Streams:
         posted = self._live(params)
         if not (params.get("markdown_text") or params.get("chunks")):
             raise Refusal("no_text")
+        self._check_kinds(params)
         posted.text = _added(posted.text, params)
         posted.pings = markdown_pings(posted.text)
         _show_tasks(posted, params)
@@ -75,6 +79,11 @@ class Streams:
         posted.streaming, posted.blocks = False, blocks
         posted.metadata = params.get("metadata", posted.metadata)
         return {"channel": params["channel"], "ts": posted.ts}
+
+    def _check_kinds(self, params: Mapping[str, Any]) -> None:
+        kinds = {chunk.get("type") for chunk in params.get("chunks") or []}
+        if self.refuses_tasks and kinds & {"task_update", "plan_update"}:
+            raise Refusal("invalid_chunks")
 
     def _live(self, params: Mapping[str, Any]) -> Posted:
         channel = self._conversations.channel(params, to_write=True)

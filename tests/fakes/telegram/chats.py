@@ -49,6 +49,7 @@ class Draft:
     chat_id: int
     draft_id: int
     text: str
+    rich: bool = False
 
 
 class Chats:
@@ -64,6 +65,13 @@ class Chats:
         self.reactions: dict[tuple[int, int], str] = {}
         self.knows_rich = True
         self.mislays = False
+        self.knows_alone: str | None = "ephemeral_message_parameters"
+        """The parameter by which the server takes messages for one person: of Bot API 10.3; `receiver_user_id` of 10.2;
+        None before."""
+        self.administered: set[int] = set()
+        """Groups in which the bots are administrators."""
+        self.alone: list[tuple[int, int, str]] = []
+        """Who was shown what alone, in which group."""
         self.topic_names: dict[tuple[int, int], str] = {}
         self.keeps_topics: set[int] = set()
         self.private_with_topics: set[int] = set()
@@ -166,7 +174,28 @@ class Chats:
     def send(self, params: Mapping[str, Any], bot: Bot) -> dict[str, Any]:
         chat_id = self._admit(params, bot, counted=True)
         text, entities = text_of(params)
+        receiver = self._receiver(params)
+        if receiver is not None:
+            return self._send_alone(chat_id, receiver, text, bot)
         return self._post(params, bot, Posted(next(self.message_ids), chat_id, text, entities))
+
+    def _receiver(self, params: Mapping[str, Any]) -> int | None:
+        """The only person who shall see a message, as this server is told: a parameter that it does not know is passed
+        over."""
+        if self.knows_alone == "ephemeral_message_parameters":
+            given = params.get(self.knows_alone)
+            return None if given is None else int(given["receiver_user_id"])
+        return params.get("receiver_user_id") if self.knows_alone else None
+
+    def _send_alone(self, chat_id: int, receiver: int, text: str, bot: Bot) -> dict[str, Any]:
+        """An ephemeral message, which only an administrator may send unasked (Bot API 10.2); how the server words its
+        refusal is not documented."""
+        if chat_id > 0 or chat_id not in self.administered:
+            raise Refusal(400, "Bad Request: not enough rights to send ephemeral messages to the chat")
+        self.alone.append((chat_id, receiver, text))
+        number, person = len(self.alone), {"id": receiver, "is_bot": False, "first_name": "Ada"}
+        about = {"ephemeral_message_id": number, "receiver_user": person, "message_id": 0, "date": EPOCH}
+        return {**about, "from": bot, "chat": self._known[chat_id], "text": text}
 
     def send_rich(self, params: Mapping[str, Any], bot: Bot) -> dict[str, Any]:
         if not self.knows_rich:
@@ -236,6 +265,16 @@ class Chats:
             raise Refusal(400, "Bad Request: TEXTDRAFT_PEER_INVALID")
         text, _ = text_of(params)
         self.drafts.append(Draft(chat_id, params["draft_id"], text))
+        return True
+
+    def draft_rich(self, params: Mapping[str, Any], bot: Bot) -> bool:
+        """sendRichMessageDraft: in private chats; the only place for a thinking block."""
+        if not self.knows_rich:
+            raise Refusal(404, "Not Found")
+        chat_id = self._admit(params, bot, counted=True)
+        if chat_id < 0 or not params.get("draft_id"):
+            raise Refusal(400, "Bad Request: TEXTDRAFT_PEER_INVALID")
+        self.drafts.append(Draft(chat_id, params["draft_id"], rich_of(params, draft=True), rich=True))
         return True
 
     def react(self, params: Mapping[str, Any], bot: Bot) -> bool:

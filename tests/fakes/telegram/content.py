@@ -74,12 +74,14 @@ def _mentions(text: str, entities: list[dict[str, Any]]) -> list[dict[str, Any]]
     return found
 
 
-def rich_of(params: Mapping[str, Any]) -> str:
-    """The source of a rich message."""
+def rich_of(params: Mapping[str, Any], *, draft: bool = False) -> str:
+    """The source of a rich message; only a draft may have a thinking block."""
     given = params["rich_message"]
     sources = [given[kind] for kind in ("html", "markdown") if kind in given]
     if len(sources) != 1 or not sources[0].strip():
         raise Refusal(400, "Bad Request: exactly one of html and markdown must be used")
+    if "<tg-thinking>" in sources[0] and not draft:
+        raise Refusal(400, "Bad Request: can't parse rich message: tg-thinking is allowed only in drafts")
     if len(sources[0]) > MAX_RICH:
         raise Refusal(400, "Bad Request: rich message is too long")
     return str(sources[0])

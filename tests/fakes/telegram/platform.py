@@ -248,6 +248,7 @@ class TelegramPlatform:
             "sendMessage": self.chats.send,
             "sendRichMessage": self.chats.send_rich,
             "sendMessageDraft": self.chats.draft,
+            "sendRichMessageDraft": self.chats.draft_rich,
             "editMessageText": self.chats.edit,
             "editMessageReplyMarkup": self.chats.edit_buttons,
             "setMessageReaction": self.chats.react,

@@ -38,11 +38,21 @@ from tests.fakes.telegram.refusal import Refusal, too_many_requests
 
 CONTROLS = frozenset({"say", "rewrite", "press", "mark", "again", "block", "delete", "migrate", "fail"})
 _NUMBERS = frozenset(
-    {"chat_id", "message_id", "message_thread_id", "offset", "limit", "timeout", "draft_id", "user_id"}
+    {
+        "chat_id",
+        "message_id",
+        "message_thread_id",
+        "offset",
+        "limit",
+        "timeout",
+        "draft_id",
+        "receiver_user_id",
+        "user_id",
+    }
 )
 _JSON = frozenset(
     {"entities", "caption_entities", "allowed_updates", "commands", "link_preview_options", "scope"}
-    | {"reply_markup", "reply_parameters", "reaction", "rich_message"}
+    | {"reply_markup", "reply_parameters", "reaction", "rich_message", "ephemeral_message_parameters"}
 )
 
 

@@ -111,6 +111,7 @@ class Door:
         tells_alone: bool = False,
         late: LateMessages | None = None,
         takes_feedback: bool = True,
+        answers_alone: bool = False,
     ) -> None:
         clock = clock or FakeClock()
         self.inbox = Kept()
@@ -155,6 +156,7 @@ class Door:
                 "voice": VoiceCommand(MemoryRecords(), speaks=True).take,
             },
             takes_feedback=takes_feedback,
+            answer=self._answer if answers_alone else None,
         )
         shape: dict[str, Any] = {"name": "test", "capabilities": replace(CAN_OPEN, command_mark=command_mark)}
         if tells_alone:
@@ -177,6 +179,9 @@ class Door:
     def kept(self) -> Sequence[tuple[str, str, str]]:
         """Kind, text and program of what is in the inbox."""
         return [(kept.kind, kept.text, kept.program) for kept in self.inbox.events]
+
+    def _answer(self, to: Address, person: str, text: str) -> None:
+        self.alone.append((to.key, person, text))
 
     async def _say(self, to: Address, text: str, choices: Sequence[Choice] = (), /) -> None:
         self.told.append((to.key, text))

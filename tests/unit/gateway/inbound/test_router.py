@@ -94,6 +94,14 @@ async def test_a_thumb_reaches_the_inbox_as_a_rating_unless_the_setting_makes_it
     assert (kept.kind, kept.text, kept.choice) == ("reaction", "👍", choice)
 
 
+@pytest.mark.parametrize("command", ["help", "usage", "memory"])
+async def test_a_command_in_a_group_is_answered_to_who_asked_and_in_private_as_ever(command: str) -> None:
+    door = Door(await opened("open"), answers_alone=True)
+    await door.take(event("", command=command, private=False), event("", command=command, id="b"))
+    assert [(place, person) for place, person, _ in door.alone] == [("test:1", "test:42")]
+    assert len(door.said) == 1
+
+
 async def test_help_lists_what_this_person_may_do_and_reaches_no_session() -> None:
     door = Door(await opened("open"), routes=SEVERAL)
     await door.take(event("", command="help"))

@@ -1,0 +1,171 @@
+"""The folder of a new program: the program with its talks, settings, and what a server needs to serve it."""
+
+from __future__ import annotations
+
+import getpass
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.dev.templates import Template
+
+STATE = ".parley"
+"""The folder for state, beside the program."""
+
+_SETTINGS = """\
+# The settings of this program. `parley init` in another folder writes all keys with their defaults.
+data_dir = "{state}"
+{model}
+[[route]]
+program = "{program}"
+"""
+
+_PLATFORM = """
+[{platform}]
+# Who may talk: "pairing" (whom an owner lets in), "allowlist" or "open". The first owner is who sends the code that
+# `parley run` prints.
+access = "pairing"
+"""
+
+_IGNORED = """\
+{state}/
+.env
+"""
+
+_COMPOSE = """\
+# This program with a Valkey of its own: docker compose up. Secrets are read from .env beside this file.
+# Make the image once, in a checkout of Parley: docker build -t parley .
+services:
+  gateway:
+    image: ${{PARLEY_IMAGE:-parley}}
+    restart: unless-stopped
+    stop_grace_period: 35s
+    working_dir: /program
+    command: ["run"]
+    ports:
+      - "127.0.0.1:8420:8420"
+    env_file:
+      - path: .env
+        required: false
+    environment:
+      PARLEY_REDIS_URL: redis://valkey:6379/0
+      PARLEY_DATA_DIR: /data
+      # It is published on this machine only, so it may be open. To publish it for others, set PARLEY_WEB__PASSWORD in
+      # .env, and in PARLEY_WEB__PUBLIC_HOSTS the names under which browsers come.
+      PARLEY_WEB__OPEN: "true"
+      PARLEY_WEB__PUBLIC_HOSTS: ${{PARLEY_WEB__PUBLIC_HOSTS:-localhost}}
+    volumes:
+      - ./:/program:ro
+      - data:/data
+    read_only: true
+    tmpfs:
+      - /tmp:mode=1777,size=64m,exec # the program that puts workers into their jail
+    cap_drop: [ALL]
+    security_opt: ["no-new-privileges:true"]
+    pids_limit: 512
+    mem_limit: 2g
+    depends_on:
+      valkey:
+        condition: service_healthy
+
+  valkey:
+    image: valkey/valkey:8
+    restart: unless-stopped
+    command:
+      ["valkey-server", "--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy",
+       "noeviction"]
+    volumes:
+      - valkey:/data
+    healthcheck:
+      test: ["CMD", "valkey-cli", "ping"]
+      interval: 5s
+      timeout: 3s
+      retries: 10
+
+volumes:
+  data:
+  valkey:
+"""
+
+_UNIT = """\
+# systemd serves the program in this folder with:
+#   sudo cp {unit} /etc/systemd/system/ && sudo systemctl enable --now {name}
+[Unit]
+Description=Parley: {name}
+After=network-online.target
+Wants=network-online.target
+
+[Service]
+User={user}
+WorkingDirectory={folder}
+ExecStart={parley} run
+ExecReload=/bin/kill -HUP $MAINPID
+Restart=always
+TimeoutStopSec=35
+NoNewPrivileges=true
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody wants of a new folder. `platform` is "" for the browser alone, and `secrets` are the variables that
+    switch it on, perhaps with their values; `model` is "" for that of the environment."""
+
+    template: Template
+    platform: str = ""
+    secrets: Mapping[str, str] | None = None
+    model: str = ""
+
+
+def files_of(wanted: Wanted, folder: Path, secrets_example: str) -> dict[str, str]:
+    """The texts of the files by name. `secrets_example` is what every `.env.example` says. `.env` is there where
+    secrets were given."""
+    name, template = wanted.template.name, wanted.template
+    model = f'model = "{_quoted(wanted.model)}"\n' if wanted.model else ""
+    settings = _SETTINGS.format(state=STATE, model=model, program=f"{name}.pb")
+    if wanted.platform:
+        settings += _PLATFORM.format(platform=wanted.platform)
+    given = {key: value for key, value in (wanted.secrets or {}).items() if value}
+    unit = f"{_unit_name(folder)}.service"
+    files = {
+        f"{name}.pb": template.program.read_text(encoding="utf-8"),
+        f"{name}.test.md": template.talks.read_text(encoding="utf-8"),
+        "parley.toml": settings,
+        ".env.example": secrets_example + _missing(wanted.secrets or {}, secrets_example),
+        ".gitignore": _IGNORED.format(state=STATE),
+        "compose.yaml": _COMPOSE.format(),
+        unit: _UNIT.format(
+            unit=unit, name=unit.removesuffix(".service"), user=getpass.getuser(), folder=folder, parley=_parley()
+        ),
+    }
+    return files | ({".env": "".join(f"{key}={value}\n" for key, value in given.items())} if given else {})
+
+
+def variables_in(switch: str) -> Sequence[str]:
+    """The variables that a platform's switch names."""
+    return re.findall(r"PARLEY_\w+", switch)
+
+
+def _missing(secrets: Mapping[str, str], said: str) -> str:
+    """A place for each secret that the example does not have."""
+    return "".join(f"\n#{name}=\n" for name in secrets if name not in said)
+
+
+def _parley() -> str:
+    """The command that runs this Parley."""
+    beside = Path(sys.executable).with_name("parley")
+    return str(beside) if beside.exists() else f"{sys.executable} -m gateway"
+
+
+def _unit_name(folder: Path) -> str:
+    """The folder's name as that of a unit."""
+    return re.sub(r"[^a-zA-Z0-9-]+", "-", folder.name).strip("-") or "parley"
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,63 @@
+"""Tasks in containers of podman, of an image in which this version of Parley is installed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from gateway.isolation.handover import Confinement, Handover
+from gateway.isolation.launch.launcher import Launched, Started, tried
+from gateway.isolation.launch.process import JAIL, confinement_of, missing
+from gateway.settings.isolation import IsolationSettings
+
+_PROCESSES = 256
+_TRY = "from runtime.sandbox.landlock import confine; confine([], [], 1)"
+
+
+class PodmanLauncher:
+    """Starts a task by `podman run`: nothing of this machine's files, and of its network one port, the gateway's."""
+
+    def __init__(self, settings: IsolationSettings, environment: Mapping[str, str], folder: Path) -> None:
+        """`environment` is what `podman` sees of ours, with the home of whoever runs it: the container sees nothing."""
+        self._settings = settings
+        self._environment = dict(environment)
+        self._folder = folder
+
+    @property
+    def confinement(self) -> Confinement:
+        return confinement_of(self._settings, jailed=True)
+
+    async def check(self) -> None:
+        needs = f"podman with pasta, an image with parley in it, and {JAIL}"
+        if shutil.which("podman", path=self._environment.get("PATH")) is None:
+            raise missing("podman", "podman is not installed", needs)
+        failure = await tried(self.command("check", 1, ("python", "-c", _TRY)), self._environment)
+        if failure is not None:
+            raise missing("podman", failure, needs)
+
+    async def start(self, name: str, handover: Handover) -> Launched:
+        command = self.command(name, urlsplit(handover.url).port or 80, ("parley", "agent"))
+        stop = ["podman", "kill", _container(name)]
+        return await Started.of(command, self._environment, self._folder, handover, stop=stop)
+
+    def command(self, name: str, port: int, what: Sequence[str]) -> list[str]:
+        """The command that runs `what` in a container, which reaches the gateway at `port` of its own loopback."""
+        own = self._settings
+        program, *arguments = what
+        return [
+            *("podman", "run", "--rm", "--interactive", "--pull=never", f"--name={_container(name)}"),
+            *("--read-only", "--tmpfs=/tmp:rw,mode=1777", "--workdir=/tmp", "--env=HOME=/tmp"),
+            *("--cap-drop=all", "--security-opt=no-new-privileges", "--ipc=private", "--pid=private"),
+            *(f"--memory={own.memory_mib}m", f"--memory-swap={own.memory_mib}m", f"--pids-limit={_PROCESSES}"),
+            f"--network=pasta:-t,none,-u,none,-U,none,-T,{port}",
+            *own.podman.options,
+            f"--entrypoint={program}",
+            own.podman.image,
+            *arguments,
+        ]
+
+
+def _container(name: str) -> str:
+    return f"parley-task-{name}"

@@ -1,0 +1,222 @@
+"""What the gateway keeps, out of the database: a function for each part. Imports what it uses when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateway.access.people import PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE, People, Request
+from gateway.jobs.erasure import Erasure
+from gateway.jobs.notebook_retention import NotebookRetention
+from gateway.jobs.retention import Retention
+from gateway.jobs.runner import Job
+from gateway.settings.tree import Settings
+from runtime.bus import Bus
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.files import FileStore
+from runtime.core.ids import SessionId
+from runtime.stores.archive import Archive
+from runtime.stores.catalog import SessionCatalog
+from runtime.stores.dead_letters import DeadLetters
+from runtime.stores.inbox import NOTICE, InboxEvent
+from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.nodes import NodeStore
+from runtime.stores.reports import ReportStore
+from runtime.stores.schedule_runs import RunStore
+from runtime.stores.schedules import ScheduleStore
+from runtime.stores.usage import UsageStore
+from runtime.tape.snapshot import Snapshot
+from runtime.tape.tape import TapeReader
+
+if TYPE_CHECKING:
+    from adapters.records import Records
+    from gateway.clients.feed import Feed
+    from gateway.cluster.node import Node
+    from gateway.inbound.routing import Routes
+    from gateway.observability.gauges import Gauges
+    from gateway.reports.again import Decisions
+    from runtime.language.program import Program
+    from runtime.memories.books import Memories
+    from runtime.sandbox.monty import MontySandbox
+    from runtime.sessions.registry import Registry
+    from runtime.storage.redis.client.connection import RedisConnection
+    from runtime.storage.redis.inbox import RedisInbox
+    from runtime.stores.inbox import Inbox
+
+
+def people_in(connection: RedisConnection, clock: Clock) -> People:
+    """The people and their roles, from the database."""
+    from runtime.storage.redis.records import RedisRecords
+
+    people, requests, told = (RedisRecords(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
+    return People(people, requests, told, clock)
+
+
+def records_in(connection: RedisConnection, table: str) -> Records:
+    """A durable table of texts, from the database."""
+    from runtime.storage.redis.records import RedisRecords
+
+    return RedisRecords(connection, table)
+
+
+def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str], Awaitable[Snapshot | None]]:
+    """The newest snapshot of a session, of a version of the rules, from the database."""
+    from runtime.storage.redis.sessions.store import RedisSessionStore
+
+    return RedisSessionStore(connection).snapshot
+
+
+def shards_in(connection: RedisConnection) -> Shards:
+    """What is known of the shards and nodes, from the database."""
+    from runtime.storage.redis.nodes import RedisNodeStore
+    from runtime.storage.redis.queue_depths import RedisQueueDepths
+    from runtime.storage.redis.shard_view import RedisShardView
+
+    nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
+    view = RedisShardView(connection)
+    return Shards(nodes, fronts, view.holders, view.awake, RedisQueueDepths(connection).waiting)
+
+
+def usage_in(connection: RedisConnection) -> UsageStore:
+    """What models were used, from the database."""
+    from runtime.storage.redis.usage import RedisUsage
+
+    return RedisUsage(connection)
+
+
+async def tell_later(connection: RedisConnection, request: Request, text: str) -> None:
+    """Have the gateway tell somebody, who asked to be let in, what became of it: now, or when it runs again.
+
+    Raises InboxFull and StorageUnavailable.
+    """
+    from runtime.storage.redis.inbox import RedisInbox
+
+    id_, now = f"access.{request.code}", SystemClock().now()
+    notice = InboxEvent(id_, request.address, request.person_id, request.name, text, now, kind=NOTICE)
+    await RedisInbox(connection).add(notice)
+
+
+def inbox_in(connection: RedisConnection) -> Inbox:
+    """The inboxes of conversations, in the database."""
+    from runtime.storage.redis.inbox import RedisInbox
+
+    return RedisInbox(connection)
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """The nodes, who holds which shard, how many sessions are at work, and how many events and pages wait in shards."""
+
+    nodes: NodeStore
+    fronts: NodeStore
+    holders: Callable[[], Awaitable[Mapping[int, str]]]
+    awake: Callable[[], Awaitable[int]]
+    waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """The database as the commands for it need it."""
+
+    letters: DeadLetters
+    catalog: SessionCatalog
+    tapes: TapeReader
+    files: FileStore
+    erasure: Erasure
+    retention: Retention
+    notebooks: NotebookRetention
+    places: PlaceStore
+    schedules: ScheduleStore
+    runs: RunStore
+    inbox: RedisInbox
+    reports: ReportStore
+
+    def jobs(self, bus: Bus) -> Sequence[Job]:
+        """The work that the rules of `[retention]` make."""
+        return self.retention.job(bus), self.notebooks.job(bus)
+
+
+def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive | None) -> Keeping:
+    """Dead letters, sessions, files and schedules, from the database and the archive."""
+    from adapters.web.acts import PLATFORM
+    from runtime.storage.redis.files import RedisFileStore
+    from runtime.storage.redis.inbox import RedisInbox
+    from runtime.storage.redis.notebooks.store import RedisNotebooks
+    from runtime.storage.redis.places import RedisPlaceStore
+    from runtime.storage.redis.reports import RedisReports
+    from runtime.storage.redis.schedule_runs import RedisRuns
+    from runtime.storage.redis.schedules import RedisSchedules
+    from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+    from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
+    from runtime.storage.redis.sessions.store import RedisSessionStore
+    from runtime.storage.redis.sessions.traces import RedisTraces
+
+    catalog, tapes = RedisSessionCatalog(connection, archive), RedisSessionStore(connection, archive)
+    traces, places = RedisTraces(connection), RedisPlaceStore(connection)
+    erasure = Erasure(catalog, tapes, traces, places, lambda address: address.platform == PLATFORM)
+    cold, files = None if archive is None else catalog, RedisFileStore(connection, settings.files.bounds)
+    retention = Retention(catalog, cold, erasure, settings.retention, SystemClock())
+    kept = RedisNotebooks(connection, tapes.news)
+    notebooks = NotebookRetention(kept, settings.retention.notebooks_days, SystemClock())
+    return Keeping(
+        *(RedisDeadLetters(connection), catalog, tapes, files, erasure, retention, notebooks, places),
+        *(RedisSchedules(connection), RedisRuns(connection), RedisInbox(connection), RedisReports(connection)),
+    )
+
+
+def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
+    """The events of all shards for the clients of this process."""
+    from gateway.clients.feed import Feed
+    from gateway.clients.readers import READERS_TABLE, Readers
+    from runtime.storage.redis.event_log import RedisEventLog
+    from runtime.storage.redis.records import RedisRecords
+
+    return Feed(RedisEventLog(connection), Readers(RedisRecords(connection, READERS_TABLE), clock))
+
+
+def decisions_of(keeping: Keeping) -> Decisions:
+    """What owners decide about reports."""
+    from gateway.reports.again import Decisions
+
+    return Decisions(keeping.reports, keeping.catalog, keeping.tapes, keeping.inbox, SystemClock())
+
+
+def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
+    """The sources of the gauges of a node."""
+    from gateway.observability.gauges import Gauges
+    from runtime.storage.redis.queue_depths import RedisQueueDepths
+
+    return Gauges(
+        lambda: node.shards,
+        lambda: len(registry),
+        lambda: sum(registry.loads().values()),
+        lambda: sandbox.busy,
+        lambda: sandbox.workers,
+        lambda: sandbox.wrapping.jailed,
+        RedisQueueDepths(connection).waiting,
+    )
+
+
+def front_gauges(connection: RedisConnection) -> Gauges:
+    """The sources of the gauges of a front, which serves no conversation and has no workers."""
+    from gateway.observability.gauges import Gauges
+    from runtime.storage.redis.queue_depths import RedisQueueDepths
+
+    return Gauges(frozenset, int, int, int, int, bool, RedisQueueDepths(connection).waiting)
+
+
+def memories_in(
+    settings: Settings, programs: Mapping[str, Program], routes: Routes, connection: RedisConnection, clock: Clock
+) -> Memories:
+    """What the programs remember of people. Raises ConfigError for a program that says neither yes nor no."""
+    from gateway.inbound.memory import OFF_TABLE, RecordedSilence, remembers
+    from gateway.programs.served import AsItIsNow
+    from runtime.memories.books import Memories
+    from runtime.storage.redis.memories import RedisMemories
+    from runtime.storage.redis.records import RedisRecords
+
+    own, silence = settings.memory, RecordedSilence(RedisRecords(connection, OFF_TABLE))
+    remembers(programs, routes.memory, otherwise=own.on)
+    on = AsItIsNow(lambda: remembers(programs, routes.memory, otherwise=own.on))
+    return Memories(RedisMemories(connection), clock, on, silence, own.limits)

@@ -1,0 +1,230 @@
+"""A talk out of a stored conversation: what people did, what they saw, and the answers of the model, by the tape."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from itertools import count, zip_longest
+from pathlib import Path
+
+from gateway.talks.answers import Asker, Live, Recording, write_recordings
+from gateway.talks.holding import Holding
+from gateway.talks.reading import Source, read_head
+from gateway.talks.record import BeatRecord, SeenCall
+from gateway.talks.remembered import Memory, Remembering
+from gateway.talks.running import Loaded, Loader
+from gateway.talks.stage import Stage
+from gateway.talks.talk import Act, Beat, Head, Pressed, Said, Talk, Waited
+from runtime.core.errors import ConfigError, ProgramError
+from runtime.core.message import MessageType
+from runtime.core.plain_text import shortened
+from runtime.language.program import Program
+from runtime.tape.facts.agents import MessageQueued
+from runtime.tape.facts.calls import WaitBegun, WaitEnded
+from runtime.tape.facts.pages import PageBegun, PageFinished
+from runtime.tape.facts.people import MessageHeard
+from runtime.tape.facts.registry import content_of
+from runtime.tape.facts.session import ExchangeBegun, SessionBegun, SessionEnded
+from runtime.tape.tape import Fact
+
+_NO_NAME = re.compile(r'[:"\s]+')
+_SHOWN_CHARS = 200
+_LEAST_WAIT_S = 10.0
+"""Shorter pauses pass by themselves in a talk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A talk as Markdown, and its recorded answers."""
+
+    markdown: str
+    recording: Recording
+
+
+def acts_of(facts: Sequence[Fact]) -> list[Act]:
+    """What people did, in order, and the long pauses between."""
+    contents = [content_of(fact.kind, fact.data) for fact in facts]
+    pressed = {
+        one.message.platform_id
+        for one in contents
+        if isinstance(one, MessageQueued) and one.message.type == MessageType.CHOICE
+    }
+    found: list[Act] = []
+    known: set[str | None] = set()
+    waits: dict[tuple[str, str], float] = {}
+    for fact, one in zip(facts, contents, strict=True):
+        match one:
+            case ExchangeBegun() | MessageHeard() if one.platform_id not in known:
+                known.add(one.platform_id)
+                name = _NO_NAME.sub(" ", one.name)
+                if one.platform_id in pressed:
+                    found.append(Pressed(0, name, one.text))
+                else:
+                    found.append(Said(0, name, one.text or "/start"))
+            case WaitBegun() if one.due is not None:
+                waits[one.frame, one.pos] = one.due - fact.at.timestamp()
+            case WaitEnded() if not one.messages and waits.get((one.frame, one.pos), 0.0) > _LEAST_WAIT_S:
+                seconds = waits.pop((one.frame, one.pos))
+                found.append(Waited(0, seconds, words=f"wait {seconds:g} seconds"))
+            case _:
+                pass
+    return found
+
+
+def is_group(facts: Sequence[Fact]) -> bool:
+    """Whether others could read along."""
+    begun = next((content_of(fact.kind, fact.data) for fact in facts if fact.kind == "begin"), None)
+    return isinstance(begun, SessionBegun) and not begun.private
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The talk file that a talk is added to, with its program; `loaded` is what it has, None where there is no file."""
+
+    path: Path
+    head: Head
+    program: Program
+    loaded: Loaded | None
+    beginning: str = ""
+    """What a new file begins with."""
+
+    def free_title(self, title: str) -> str:
+        """A title that no talk of the file has."""
+        taken = {talk.title for talk in self.loaded.file.talks} if self.loaded is not None else set()
+        titles = (title if number == 1 else f"{title} ({number})" for number in count(1))
+        return next(one for one in titles if one not in taken)
+
+
+async def shelf_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> Shelf:
+    """Where the talk of a conversation goes. Raises ProgramError and ConfigError."""
+    loader = Loader()
+    if _there(path):
+        loaded = await loader.load(path)
+        return Shelf(path, loaded.file.head, loaded.program, loaded)
+    text = _head_for(path, program, facts)
+    head = read_head(Source(path, (), text))
+    beginning = f"---\n{text}\n---\n# Talks with {head.programs[0].stem}\n"
+    return Shelf(path, head, await loader.program(head), None, beginning)
+
+
+def _there(path: Path) -> bool:
+    return path.exists()
+
+
+def _head_for(path: Path, program: Path | None, facts: Sequence[Fact]) -> str:
+    """The head of a new file for such a conversation."""
+    keys = [f"program: {os.path.relpath(program, path.parent)}"] if program is not None else []
+    if facts and is_group(facts):
+        keys.append("group: true")
+    people = sorted({act.who for act in acts_of(facts) if isinstance(act, Said | Pressed)})
+    if people:
+        keys.append(f"people: {json.dumps(people, ensure_ascii=False)}")
+    if facts:
+        keys.append(f"start: {facts[0].at.astimezone(UTC):%Y-%m-%d %H:%M}")
+    return "\n".join(keys)
+
+
+def add_talk(shelf: Shelf, title: str, saved: Saved) -> None:
+    """Add a talk to its file, and its answers to those that are recorded. Raises ConfigError."""
+    recordings = {} if shelf.loaded is None else dict(shelf.loaded.recordings)
+    try:
+        before = shelf.path.read_text(encoding="utf-8").rstrip() + "\n" if shelf.loaded is not None else shelf.beginning
+        shelf.path.write_text(f"{before}\n{saved.markdown}", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{shelf.path}: it cannot be written: {error.strerror}") from error
+    if saved.recording.answers:
+        write_recordings(shelf.path, {**recordings, title: saved.recording})
+
+
+async def save(title: str, program: Program, facts: Sequence[Fact], head: Head, stage: Stage) -> Saved:
+    """The conversation of these facts as a talk, by replaying it. Raises ProgramError where that is not possible."""
+    acts = acts_of(facts)
+    if not acts:
+        raise ProgramError("Nobody has said anything in this conversation.")
+    talk = Talk(title, 0, tuple(Beat(act) for act in acts))
+    model = Remembering(Memory(program, facts))
+    answers = _Attached(model)
+    records: list[BeatRecord] = []
+    async with Holding(program, talk, head, stage, answers).open() as holding:
+        for beat in talk.beats:
+            records.append(BeatRecord())
+            await holding.hold(beat, records[-1])
+            if records[-1].fault:
+                break
+        now = [fact async for fact in holding.facts()]
+    if records[-1].fault:
+        raise _gone(f"after “{talk.beats[len(records) - 1].act}”: {records[-1].fault}")
+    for then, here in zip_longest(shown_in(facts), shown_in(now), fillvalue="nothing"):
+        if then != here:
+            raise _gone(f"where it said “{shortened(then, _SHOWN_CHARS)}”: now “{shortened(here, _SHOWN_CHARS)}”.")
+    if _ended(facts) != _ended(now):
+        raise _gone("to its end: it ended then, and now goes on." if _ended(facts) else "as it was: now it ends.")
+    lines = [
+        f"## {title}",
+        "",
+        *(line for beat, one in zip(talk.beats, records, strict=True) for line in _lines(beat, one, program)),
+    ]
+    return Saved("\n".join(lines) + "\n", Recording(tuple(answers.noted)))
+
+
+def _gone(where: str) -> ProgramError:
+    return ProgramError(f"The conversation cannot be replayed {where}\nThe program may have changed since.")
+
+
+def _ended(facts: Sequence[Fact]) -> bool:
+    return any(isinstance(content_of(fact.kind, fact.data), SessionEnded) for fact in facts)
+
+
+def shown_in(facts: Sequence[Fact]) -> list[str]:
+    """What agents have shown people, in the order of the pages."""
+    agents: dict[str, bool] = {}
+    texts: dict[str, str] = {}
+    for fact in facts:
+        content = content_of(fact.kind, fact.data)
+        if isinstance(content, PageBegun):
+            agents[str(fact.seq)] = bool(content.agent)
+        elif isinstance(content, PageFinished):
+            texts[content.page] = content.text
+    return [texts[page] for page, by_agent in agents.items() if by_agent and texts.get(page)]
+
+
+class _Attached(Live):
+    """A model that answers by the tape, whose answers are noted."""
+
+    def __init__(self, model: Remembering) -> None:
+        super().__init__(model)
+        self._model = model
+
+    def attach(self, asker: Asker, on_fault: Callable[[str], None], /) -> None:
+        self._model.asker, self._model.on_fault = asker, on_fault
+
+
+def _lines(beat: Beat, record: BeatRecord, program: Program) -> Iterator[str]:
+    if beat.act is not None:
+        yield f"- {_indented(str(beat.act))}"
+    for seen in record.seen:
+        yield f"- {seen.who}: {_indented(seen.text)}"
+    for call in record.calls:
+        if _is_told(call, program):
+            yield f"- expect: call {call}"
+    for failure in record.failures:
+        yield f"- expect: failure {_indented(failure)}"
+    if record.ended:
+        yield "- expect: the end"
+
+
+def _is_told(call: SeenCall, program: Program) -> bool:
+    """Whether a call is of Python, with arguments that can be written down."""
+    spec = program.agent(call.agent)
+    playbook = None if spec is None else spec.playbook(call.playbook)
+    plain = all(isinstance(value, str | int | float | bool | None) for value in call.arguments.values())
+    return playbook is not None and playbook.kind == "python" and not playbook.triggers and plain
+
+
+def _indented(text: str) -> str:
+    """A text as that of an item: its lines below the first are indented, and blank ones stay within it."""
+    return re.sub(r"\n(?=[^\n])", "\n  ", text.strip())

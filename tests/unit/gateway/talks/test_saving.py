@@ -1,0 +1,109 @@
+"""Talks out of stored conversations: what the tape has passes again, with the answers of then."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from gateway.settings.tree import load
+from gateway.talks.holding import Holding
+from gateway.talks.record import BeatRecord
+from gateway.talks.results import TalkResult
+from gateway.talks.running import Loaded, Loader, hold_talk
+from gateway.talks.saving import add_talk, save, shelf_for
+from gateway.talks.stage import Stage, open_stage
+from gateway.talks.talk import Talk
+from runtime.core.errors import ProgramError
+from runtime.execution.frames.loop import FrameLoop
+from runtime.tape.tape import Fact
+from tests.unit.gateway.talks.rig import ECHO, GREETER, loaded
+from tests.unit.gateway.talks.test_holding import GREETED, SLEEPER
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+
+
+async def lived(file: Loaded, talk: Talk, stage: Stage) -> list[Fact]:
+    """The facts of a conversation that went as a talk does."""
+    async with Holding(file.program, talk, file.file.head, stage, file.answers(talk)).open() as holding:
+        for beat in talk.beats:
+            await holding.hold(beat, BeatRecord())
+        return [fact async for fact in holding.facts()]
+
+
+def saved(file: Loaded, number: int, target: Path, program: Path) -> tuple[str, TalkResult]:
+    """A conversation as a talk, and what came of holding that."""
+
+    async def all_of_it() -> TalkResult:
+        async with open_stage(load(environment={})) as stage:
+            facts = await lived(file, file.file.talks[number], stage)
+            shelf = await shelf_for(target, program, facts)
+            title = shelf.free_title("Saved")
+            add_talk(shelf, title, await save(title, shelf.program, facts, shelf.head, stage))
+            again = await Loader().load(target)
+            return await hold_talk(again, again.file.talks[-1], stage)
+
+    with asyncio.Runner(loop_factory=FrameLoop) as runner:
+        result = runner.run(all_of_it())
+    return target.read_text(encoding="utf-8"), result
+
+
+def test_a_conversation_becomes_a_talk_that_passes(tmp_path: Path) -> None:
+    file = loaded(tmp_path, GREETER, GREETED)
+    text, result = saved(file, 0, tmp_path / "new.test.md", tmp_path / "it.pb")
+    assert text == (
+        '---\nprogram: it.pb\npeople: ["Ada"]\nstart: 2026-01-05 09:00\n---\n# Talks with it\n\n## Saved\n\n'
+        "- Ada: /start\n- Greeter: Hello! What is your name?\n- Ada: I am Ada.\n"
+        "- Greeter: Nice to meet you, Ada!\n- expect: the end\n"
+    )
+    assert result.differences == []
+    text, result = saved(file, 0, tmp_path / "new.test.md", tmp_path / "it.pb")
+    assert text.count("## Saved") == 2
+    assert (result.talk.title, result.differences) == ("Saved (2)", [])
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        *(("order_helper", number) for number in range(3)),
+        ("two_agents", 0),
+        ("flight_booking", 0),
+        ("trip_planning", 0),
+        ("release_vote", 0),
+    ],
+)
+def test_the_conversations_of_the_examples_become_talks_that_pass(tmp_path: Path, name: str, number: int) -> None:
+    program = EXAMPLES / f"{name}.pb"
+
+    async def load_it() -> Loaded:
+        return await Loader().load(EXAMPLES / f"{name}.test.md")
+
+    text, result = saved(asyncio.run(load_it()), number, tmp_path / "new.test.md", program)
+    assert result.differences == [], text
+
+
+def test_long_pauses_are_waited_for_and_calls_are_told(tmp_path: Path) -> None:
+    talk = "## A\n- Ada: Hello\n- wait 59 minutes\n- wait 2 minutes\n"
+    text, result = saved(loaded(tmp_path, SLEEPER, talk), 0, tmp_path / "new.test.md", tmp_path / "it.pb")
+    assert "- Sleeper: three\n- wait 3600 seconds\n- Sleeper: an hour\n" in text
+    assert result.differences == []
+    text, result = saved(
+        loaded(tmp_path, ECHO, "## A\n- Ada: /start\n- Ada: a\n  b\n"), 0, tmp_path / "e.test.md", tmp_path / "it.pb"
+    )
+    assert text.endswith("- Ada: a\n  b\n- Echo: You said a\n  b\n- expect: call Echo.Repeat(text='a\\nb', times=1)\n")
+    assert result.differences == []
+
+
+def test_a_conversation_with_another_program_is_refused_with_the_place(tmp_path: Path) -> None:
+    file = loaded(tmp_path, GREETER, GREETED)
+    (tmp_path / "other.pb").write_text(GREETER.replace("- Greet", "- Ask the user for their $age:int\n- Greet"))
+    with pytest.raises(ProgramError, match=r"to its end: it ended then, and now goes on\.\n.* may have changed"):
+        saved(file, 0, tmp_path / "new.test.md", tmp_path / "other.pb")
+    (tmp_path / "said.pb").write_text(GREETER.replace("- Ask the user", '- Say "Hi!"\n- Ask the user'))
+    with pytest.raises(ProgramError, match=r"where it said “Hello! What is your name\?”: now “Hi!”\."):
+        saved(file, 0, tmp_path / "new.test.md", tmp_path / "said.pb")
+    (tmp_path / "more.pb").write_text(GREETER.replace("- Greet", "- If they seem happy\n  - Wish them luck\n- Greet"))
+    with pytest.raises(ProgramError, match=r"cannot be replayed after “Ada: I am Ada\.”: the tape has no answer"):
+        saved(file, 0, tmp_path / "new.test.md", tmp_path / "more.pb")
+    assert not (tmp_path / "new.test.md").exists()
