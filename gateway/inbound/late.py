@@ -51,10 +51,14 @@ class LateMessages:
 
     async def run(self) -> None:
         """Tell conversations once it is quiet in them, until cancelled; at first those left by an earlier process."""
-        async with anyio.create_task_group() as self._tasks:
-            for text in (await self._records.all()).values():
-                self._expect(Address(*json.loads(text)["at"]))
-            await anyio.sleep_forever()
+        try:
+            async with anyio.create_task_group() as self._tasks:
+                for text in (await self._records.all()).values():
+                    self._expect(Address(*json.loads(text)["at"]))
+                await anyio.sleep_forever()
+        finally:  # the bot may come back to this process, and be heard before this runs again
+            self._tasks = None
+            self._waiting.clear()
 
     async def takes(self, event: Inbound) -> bool:
         """Whether the event came too late; then it is counted, and needs no answer."""

@@ -39,6 +39,8 @@ _CONNECTED_LIMIT_S = 120.0
 _SLACK_PATIENCE_S = (3.0, 4.0, 8.0, 16.0)
 """As often as Slack, but sooner: nobody waits six minutes for a round to end."""
 _RESTART_PAUSE_S = 0.5
+_PATIENT_MINUTES = "10080"
+"""By a clock that is put forward, what people write is old at once: docs/recovery.md."""
 _MOST_STARTS = 10
 _MISBEHAVES = 0.2
 
@@ -248,6 +250,7 @@ def _environment(platforms: Platforms, wires: Sequence[Wire], clock: FakeTime) -
         "PARLEY_DISCORD__BASE_URL": f"{discord}/api/v10",
         "PARLEY_DISCORD__ACCESS": "open",
         "PARLEY_LOGS__FORMAT": "json",
+        **{f"PARLEY_{name}__MAX_AGE_MINUTES": _PATIENT_MINUTES for name in ("TELEGRAM", "SLACK", "DISCORD")},
         **clock.environment,
     }
 

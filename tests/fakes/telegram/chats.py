@@ -194,7 +194,7 @@ class Chats:
             raise Refusal(400, "Bad Request: not enough rights to send ephemeral messages to the chat")
         self.alone.append((chat_id, receiver, text))
         number, person = len(self.alone), {"id": receiver, "is_bot": False, "first_name": "Ada"}
-        about = {"ephemeral_message_id": number, "receiver_user": person, "message_id": 0, "date": EPOCH}
+        about = {"ephemeral_message_id": number, "receiver_user": person, "message_id": 0, "date": self.date}
         return {**about, "from": bot, "chat": self._known[chat_id], "text": text}
 
     def send_rich(self, params: Mapping[str, Any], bot: Bot) -> dict[str, Any]:

@@ -61,6 +61,18 @@ async def test_seven_messages_of_three_people_are_one_sentence() -> None:
     assert late.records.records == {}
 
 
+async def test_what_is_heard_before_it_runs_again_is_told_as_well() -> None:
+    late = Late()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(late.late.run)
+        await late.clock.settle()
+        await late.takes(_old("a"))
+        tasks.cancel_scope.cancel()  # another node has the bot
+    assert await late.takes(_old("b")) == [True]  # and gives it back
+    await late.quiet()
+    assert late.told == [("test:1", TEXTS("late.of_one", messages=2))]
+
+
 async def test_messages_of_one_person_and_a_single_one_are_told_in_their_own_words() -> None:
     late = Late()
     await late.takes(_old("a"), _old("b"), _old("c", chat="2"))
