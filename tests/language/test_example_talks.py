@@ -26,7 +26,7 @@ def test_the_talks_of_an_example_pass(file: Path) -> None:
     found: list[str] = []
 
     async def hold(loaded: Loaded, talk: Talk, stage: Stage) -> None:
-        result = await hold_talk(loaded, talk, stage)
+        result = await hold_talk(loaded, talk, stage, limit_s=110)
         found.extend(f"{one.line}: {one.expected}: {one.seen}" for one in result.differences if not one.fits)
 
     async def hold_all() -> None:
