@@ -21,17 +21,19 @@ def test_every_example_has_talks() -> None:
     assert [one.name for one in EXAMPLES.glob("*.pb") if not one.with_suffix(".test.md").exists()] == []
 
 
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize("file", talk_files([EXAMPLES]), ids=lambda file: file.name)
 def test_the_talks_of_an_example_pass(file: Path) -> None:
     found: list[str] = []
 
     async def hold(loaded: Loaded, talk: Talk, stage: Stage) -> None:
-        result = await hold_talk(loaded, talk, stage)
+        result = await hold_talk(loaded, talk, stage, limit_s=110)
         found.extend(f"{one.line}: {one.expected}: {one.seen}" for one in result.differences if not one.fits)
 
     async def hold_all() -> None:
         loaded = await Loader().load(file)
-        settings = load(environment={}, directory=EXAMPLES)
+        patient = {"remote.connect_s": 100}  # a server of tools begins with an interpreter of its own
+        settings = load(environment={}, directory=EXAMPLES, flags=patient)
         async with open_stage(settings) as stage, anyio.create_task_group() as tasks:
             for talk in loaded.file.talks:
                 tasks.start_soon(hold, loaded, talk, stage)

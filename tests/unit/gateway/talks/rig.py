@@ -58,7 +58,7 @@ def refused(folder: Path, talks: str | bytes, program: str = GREETER) -> str:
     raise AssertionError("the talks were taken")
 
 
-def held(folder: Path, program: str, talks: str | bytes, limit_s: float = 20.0) -> list[TalkResult]:
+def held(folder: Path, program: str, talks: str | bytes, limit_s: float = 100.0) -> list[TalkResult]:
     """What came of the talks in a file beside a program."""
     file = loaded(folder, program, talks)
 
