@@ -351,6 +351,17 @@ class CanShowTyping(Protocol):
 
 
 @runtime_checkable
+class CanShowTask(Protocol):
+    """What a speaker does for long can be shown as a card of its own, beside the typing sign's text."""
+
+    async def show_task(
+        self, to: Address, doing: str, /, *, speaker: Speaker, nonce: str, card: str | None = None
+    ) -> str:
+        """Show a message that is a card, or change this `card`; its id. Raises as `send`, also where there are none."""
+        ...
+
+
+@runtime_checkable
 class CanEndTyping(Protocol):
     """The platform can remove that indicator early."""
 

@@ -81,6 +81,7 @@ from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
 from runtime.core.texts import load_texts
+from runtime.language.first_prompts import first_prompts
 from runtime.sessions.registry import Registry
 from runtime.sessions.schedules.schedules import Attend
 from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
@@ -280,7 +281,7 @@ def _web_adapter(
 
 def _prompts(foundation: Foundation, platform: str) -> Sequence[str]:
     program = foundation.programs.get(foundation.routes.first_on(platform) or "")
-    return () if program is None else [prompt for agent in program.agents for prompt in agent.prompts]
+    return () if program is None else [prompt for agent in program.agents for prompt in first_prompts(agent)]
 
 
 async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | None:

@@ -11,7 +11,7 @@ from functools import partial
 import anyio
 from anyio.abc import TaskGroup
 
-from adapters.adapter import Adapter, Call, CanDelete, CanEdit, CanEndTyping, CanShowTyping, CountsByMethod
+from adapters.adapter import Adapter, Call, CanDelete, CanEdit, CanEndTyping, CanShowTask, CanShowTyping, CountsByMethod
 from adapters.capabilities import Budget
 from adapters.pacing.constants import TYPING_EARLY_S, TYPING_LINGERS_S
 from adapters.pacing.edit_scheduler import EditScheduler
@@ -46,8 +46,9 @@ class _Work:
 class TypingIndicator:
     """Keeps the typing sign up while somebody works on an answer. Draws from the conversation's bucket, after text.
 
-    Where the sign cannot say what is done, a small message of its own does, if messages can be deleted: it goes as soon
-    as something of the answer is visible (`seen`) or the work stops; `open` takes away those that a crash left.
+    Where the sign cannot say what is done, or the platform has cards for it, a small message of its own does, if
+    messages can be deleted: it goes as soon as something of the answer is visible (`seen`) or the work stops; `open`
+    takes away those that a crash left.
     """
 
     def __init__(
@@ -60,7 +61,8 @@ class TypingIndicator:
         self._notes = notes
         self._active: dict[tuple[str, str], _Work] = {}
         able = adapter.capabilities
-        explains = able.deletes and able.edits and not able.status_text
+        self._cards = adapter if isinstance(adapter, CanShowTask) else None
+        explains = able.deletes and able.edits and (self._cards is not None or not able.status_text)
         self._editor = adapter if explains and isinstance(adapter, CanEdit) else None
         self._deleter = adapter if explains and isinstance(adapter, CanDelete) else None
 
@@ -139,22 +141,29 @@ class TypingIndicator:
     async def _note(self, work: _Work, editor: CanEdit, doing: str) -> None:
         text = f"*{doing}*"
         if work.note is not None:
-            call = partial(
-                editor.edit, work.address, work.note, text, speaker=work.speaker, nonce=work.nonce, final=False
-            )
+            call = partial(self._change, work, editor, work.note, text, doing)
             if await self._spare(work, call, "edit"):
                 work.noted = doing
             return
         work.nonce = work.nonce or f"note-{uuid.uuid4().hex}"
         await self._spare(work, partial(self._begin, work, text, doing), "send")
 
+    async def _change(self, work: _Work, editor: CanEdit, note: str, text: str, doing: str) -> None:
+        if self._cards is not None:
+            await self._cards.show_task(work.address, doing, speaker=work.speaker, nonce=work.nonce, card=note)
+        else:
+            await editor.edit(work.address, note, text, speaker=work.speaker, nonce=work.nonce, final=False)
+
     async def _begin(self, work: _Work, text: str, doing: str) -> None:
         """Post the status message. It is removed at once if the answer is visible by then."""
         began_at = work.quiet_since
         with anyio.CancelScope(shield=True):
-            note = await self._adapter.send(
-                work.address, text, speaker=work.speaker, nonce=work.nonce, final=False, reply_to=None
-            )
+            if self._cards is not None:
+                note = await self._cards.show_task(work.address, doing, speaker=work.speaker, nonce=work.nonce)
+            else:
+                note = await self._adapter.send(
+                    work.address, text, speaker=work.speaker, nonce=work.nonce, final=False, reply_to=None
+                )
         work.nonce = ""
         self._tasks.start_soon(self._notes.keep, work.standing(note))
         if work.quiet_since == began_at:

@@ -17,10 +17,12 @@ from gateway.cli.debug import app as debug
 from gateway.cli.dev import dev
 from gateway.cli.discord import app as discord
 from gateway.cli.dlq import app as dlq
+from gateway.cli.doctor import doctor
 from gateway.cli.exec import exec_program
 from gateway.cli.feedback import feedback
 from gateway.cli.init import init
 from gateway.cli.keys import app as keys
+from gateway.cli.lsp import lsp
 from gateway.cli.new import new
 from gateway.cli.run import run
 from gateway.cli.sessions import app as sessions
@@ -69,8 +71,10 @@ app.command("compile", short_help="Show PROGRAM as PBAsm, or what is wrong with 
 app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)
 app.command("test", short_help="Hold talks with programs, and say what differs.")(hold_talks)
 app.command(short_help="Check the installation, or the files of a program.")(check)
+app.command(short_help="Find what is wrong here, and mend it with --fix.")(doctor)
 app.command(short_help="Write a folder with a program that works.")(new)
 app.command(short_help="Write parley.toml, .env.example and a first program.")(init)
+app.command(short_help="Serve an editor: complaints, meanings, renaming.")(lsp)
 app.command(short_help="Show what models were used and what they cost.")(usage)
 app.command(short_help="Show what people think of the answers.")(feedback)
 app.command(short_help="Write everything that a gateway keeps into FILE.")(backup)

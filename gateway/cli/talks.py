@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from gateway.talks.workers import Job, Plan
 
 _LIMIT_S, _LIVE_LIMIT_S = 30.0, 600.0
+_INTERRUPTED = 130
 
 
 def hold_talks(  # noqa: PLR0913 - options of a command
     talks: Annotated[
         list[Path] | None,
-        typer.Argument(help="Talk files, or folders with them (default: this folder)."),
+        typer.Argument(help="Talk files, programs with talks beside them, or folders (default: this folder)."),
     ] = None,
     config: ConfigOption = None,
     only: Annotated[str | None, typer.Option(help="Hold the talks alone whose titles contain this.")] = None,
@@ -48,7 +49,7 @@ def hold_talks(  # noqa: PLR0913 - options of a command
 ) -> None:
     """Hold the talks in files such as support.test.md, and say what differs from what they expect.
 
-    Exit codes: 0 all passed, 1 some failed, 2 a talk, a program or an option is wrong.
+    Exit codes: 0 all passed, 1 some failed, 2 a talk, a program or an option is wrong, 130 Ctrl-C.
     """
     from gateway.talks.running import talk_files
     from gateway.talks.workers import Plan
@@ -68,7 +69,10 @@ def hold_talks(  # noqa: PLR0913 - options of a command
         raise typer.Exit(BAD_INPUT)
     asked = frozenset(number for number, (_, talk) in enumerate(jobs) if live or (record and not talk.scripted))
     plan = Plan(settings, jobs, limit_s or (_LIVE_LIMIT_S if asked else _LIMIT_S), asked)
-    results = _held(plan, jobs_at_once or os.cpu_count() or 1)
+    try:
+        results = _held(plan, jobs_at_once or os.cpu_count() or 1)
+    except KeyboardInterrupt:
+        raise typer.Exit(_INTERRUPTED) from None
     _tell(jobs, results, every=coverage)
     with plain_errors():
         if record:
@@ -88,7 +92,7 @@ def _tell(jobs: Sequence[Job], results: Sequence[TalkResult], *, every: bool) ->
     for result in results:
         for line in result_lines(result, width):
             say(line)
-    for line in summary_lines(results, _coverages(jobs, results), every=every):
+    for line in summary_lines(results, _coverages(jobs, results), every=every) if results else ():
         say(line)
 
 

@@ -91,14 +91,16 @@ class Holding:
         lease = Lease(self._shard, token)
         async with anyio.create_task_group() as self._tasks:
             self._screen = Screen(self._tasks, self._note_message)
-            around = self._stage.context(
-                self._program,
-                Ports(
-                    *(self._store, self._screen, self._answers.client, self._clock, self._bus, self._seats),
-                    self._tasks,
-                ),
-                alone=self._answers.alone,
+            ports = Ports(
+                store=self._store,
+                outbox=self._screen,
+                llm=self._answers.client,
+                clock=self._clock,
+                bus=self._bus,
+                mailboxes=self._seats,
+                tasks=self._tasks,
             )
+            around = self._stage.context(self._program, ports, alone=self._answers.alone)
             self._conversation = Conversation(self._shard, HERE.key, lambda: lease, around, self._inbox)
             self._lives = False
             yield self

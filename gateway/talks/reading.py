@@ -17,9 +17,7 @@ from gateway.talks.talk import START, Act, Beat, Fact, Gap, Head, Played, Presse
 from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
 from runtime.language.problems import Problems, SourceLine
 from runtime.language.program import Program
-
-ENDING = ".test.md"
-"""How the names of talk files end."""
+from runtime.language.syntax.source import TALKS
 
 _PROGRAMS = (".pb", ".md", ".pbasm")
 """The endings of a program beside its talks, in the order in which they are looked for."""
@@ -106,7 +104,7 @@ def _programs(source: Source, data: Mapping[str, Any]) -> tuple[Path, ...]:
     folder, name = source.path.parent, source.path.name
     given = data.get("program")
     if given is None:
-        stem = name.removesuffix(ENDING) if name.endswith(ENDING) else source.path.stem
+        stem = name.removesuffix(TALKS) if name.endswith(TALKS) else source.path.stem
         beside = [folder / f"{stem}{ending}" for ending in _PROGRAMS]
         found = [path for path in beside if path.is_file() and path != source.path]
         if not found:
@@ -159,7 +157,7 @@ def read_talks(source: Source, head: Head, program: Program) -> tuple[Talk, ...]
     problems = TalkProblems()
     reader = ItemReader(program, head, problems)
     drafts: list[_Draft] = []
-    heading = SourceLine(source.path.name.removesuffix(ENDING), str(source.path), 1)
+    heading = SourceLine(source.path.name.removesuffix(TALKS), str(source.path), 1)
     for one in _blocks(source.lines):
         if isinstance(one, _Heading):
             heading = one.line

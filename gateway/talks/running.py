@@ -13,7 +13,7 @@ import anyio
 from gateway.talks.answers import Answers, Live, Recorded, Recording, read_recordings
 from gateway.talks.checks import Difference, differences
 from gateway.talks.holding import SILENCE_S, Holding
-from gateway.talks.reading import ENDING, read_head, read_source, read_talks
+from gateway.talks.reading import read_head, read_source, read_talks
 from gateway.talks.record import BeatRecord
 from gateway.talks.results import TalkResult
 from gateway.talks.script import Script
@@ -23,7 +23,9 @@ from runtime.core.errors import ConfigError
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import AgentKind, Program
+from runtime.language.syntax.source import TALKS
 
+_PROGRAMS = (".pb", ".pbasm")
 LIMIT_S = 30.0
 """How long a talk may take by the machine's clock."""
 
@@ -67,15 +69,20 @@ class Loader:
 
 
 def talk_files(paths: Sequence[Path]) -> list[Path]:
-    """The talk files that are named, and those in the folders that are named, by name. Raises ConfigError."""
+    """The talk files that are named, those beside programs and in folders that are named. Raises ConfigError."""
     found: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            found |= dict.fromkeys(sorted(one for one in path.rglob(f"*{ENDING}") if not _hidden(one, path)))
-        elif path.exists():
-            found[path] = None
-        else:
+            found |= dict.fromkeys(sorted(one for one in path.rglob(f"*{TALKS}") if not _hidden(one, path)))
+        elif not path.exists():
             raise ConfigError(f"{path}: there is no such file or folder.")
+        elif path.suffix in _PROGRAMS:
+            talks = path.with_suffix(TALKS)
+            if not talks.exists():
+                raise ConfigError(f"{path}: it has no talks; write some in {talks}.")
+            found[talks] = None
+        else:
+            found[path] = None
     return list(found)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from itertools import count, zip_longest
 from pathlib import Path
 
-from gateway.talks.answers import Live, Recording, write_recordings
+from gateway.talks.answers import Asker, Live, Recording, write_recordings
 from gateway.talks.holding import Holding
 from gateway.talks.reading import Source, read_head
 from gateway.talks.record import BeatRecord, SeenCall
@@ -199,8 +199,8 @@ class _Attached(Live):
         super().__init__(model)
         self._model = model
 
-    def attach(self, asker: object, on_fault: object, /) -> None:
-        self._model.asker, self._model.on_fault = asker, on_fault  # type: ignore[assignment]
+    def attach(self, asker: Asker, on_fault: Callable[[str], None], /) -> None:
+        self._model.asker, self._model.on_fault = asker, on_fault
 
 
 def _lines(beat: Beat, record: BeatRecord, program: Program) -> Iterator[str]:

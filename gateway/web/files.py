@@ -30,6 +30,9 @@ AT_ONCE = 4
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """Types that are served as themselves, so that the page can show them. None of them can hold a script."""
 
+SOUNDS = frozenset({"audio/ogg", "audio/mpeg", "audio/mp4", "audio/wav", "audio/webm"})
+"""Types that are served as themselves, so that the page can play them."""
+
 UNKNOWN_TYPE = "application/octet-stream"
 _TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}/[a-z0-9][a-z0-9.+-]{0,90}")
 _FILE_ID = re.compile(r"[0-9a-f]{64}")
@@ -83,7 +86,7 @@ class FileRoutes:
         if found is None:
             return _refusal("This file no longer exists.", 404)
         name = clean_file_name(request.query_params.get("name", "file"))
-        shown_type = found.media_type if found.media_type in PICTURES else UNKNOWN_TYPE
+        shown_type = found.media_type if found.media_type in PICTURES | SOUNDS else UNKNOWN_TYPE
         headers = {**_HEADERS, "content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
         return Response(found.data, media_type=shown_type, headers=headers)
 

@@ -34,7 +34,7 @@ from runtime.core.errors import LLMError, LLMProcessLost
 from runtime.events.happening import Tell, unheard
 from runtime.events.service import ModelLost, ModelReady
 from runtime.llm.client import CompletionRequest, Provider, Usage
-from runtime.llm.frames import Frame, FrameReader, error_from, packed, usage_from
+from runtime.llm.frames import Frame, FrameReader, error_from, packed, packed_request, usage_from
 from runtime.llm.options import ModelOptions
 
 _ROOT = Path(__file__).parents[2]
@@ -242,7 +242,7 @@ class _Link:
     async def ask(self, model: int, request: CompletionRequest) -> AsyncGenerator[str | Usage, None]:
         """The parts of an answer of one of the models. Leaving the iteration also stops the process's request."""
         number, answer = next(self._numbers), _Arriving()
-        frame = packed({"ask": number, "model": model, "request": asdict(request)})
+        frame = packed_request(number, model, request)
         self._answers[number] = answer
         try:
             with suppress(*_GONE):  # then the answer fails

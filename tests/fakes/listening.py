@@ -66,7 +66,7 @@ class ScriptedSpeaker:
         return self.wants.get(person)
 
     async def spoken(self, text: str, payer: Payer, /) -> bytes | None:
-        assert payer.person in self.wants
+        assert payer.person is not None
         self._point()
         if self._gate is not None:
             await self._gate.wait()

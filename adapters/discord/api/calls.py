@@ -43,6 +43,10 @@ _UNREADABLE: Final = (TypeError, ValueError, AttributeError, LookupError)
 """The exceptions of an unexpected answer."""
 
 
+class NoVoiceHere(NotDelivered):
+    """The bot may send no voice messages in this channel."""
+
+
 class HookGone(NotDelivered):
     """The webhook was deleted: make another."""
 
@@ -69,6 +73,7 @@ _KINDS: Final[Mapping[int, type[AdapterError]]] = {
     40060: AlreadyDone,
     160004: AlreadyDone,
     OLD_EDITS: TooOld,
+    50173: NoVoiceHere,
     **dict.fromkeys(_GONE, MessageGone),
 }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adapters.adapter import File
+from adapters.discord.codec.voice_notes import IS_VOICE_MESSAGE, VoiceNote
 from adapters.discord.limits import MAX_BUTTON_LABEL, MAX_BUTTONS, MAX_OPTIONS
 from runtime.core.message import Choice
 
@@ -41,13 +42,15 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A new message. `reply_to` and `nonce` are for the bot's own, `name` is for a webhook's."""
+    """A new message. `reply_to` and `nonce` are for the bot's own, `name` is for a webhook's. With `voice`, the file is
+    a voice message and has no text beside it."""
 
     words: Words
     nonce: str = ""
     reply_to: str | None = None
     name: Name | None = None
     file: File | None = None
+    voice: VoiceNote | None = None
 
     @property
     def trace(self) -> str:
@@ -74,6 +77,9 @@ def post_data(post: Post) -> dict[str, Any]:
         data["message_reference"] = {"message_id": post.reply_to, "fail_if_not_exists": False}
     if post.file is not None:
         data["attachments"] = [{"id": 0, "filename": post.file.name}]
+    if post.file is not None and post.voice is not None:
+        data |= {"flags": IS_VOICE_MESSAGE, "attachments": [post.voice.attachment(post.file.name)]}
+        del data["content"]
     return data
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from adapters.adapter import File
 from adapters.discord.api.bot import BotApi
-from adapters.discord.api.calls import HookGone, PlaceGone, TooOld
+from adapters.discord.api.calls import HookGone, NoVoiceHere, PlaceGone, TooOld
 from adapters.discord.api.webhooks import Spot
 from adapters.discord.codec.addresses import (
     answer_line,
@@ -26,6 +26,7 @@ from adapters.discord.codec.addresses import (
     page_of,
 )
 from adapters.discord.codec.payload import Post, Words
+from adapters.discord.codec.voice_notes import voice_note
 from adapters.discord.limits import CAPABILITIES
 from adapters.discord.outbound.threads import Threads
 from adapters.discord.outbound.webhooks import Webhooks, is_hooked
@@ -89,7 +90,8 @@ class Sender:
         message = await self._threads.within(said.to, lambda: self._posted(said))
         known_as = str(message["id"])
         words = self._words(said.to, known_as, said.text, said.speaker)
-        if final and not _shows(message, words, channel_id_of(said.to)):
+        silent = said.file is not None and not said.text  # a voice message cannot be edited
+        if final and not silent and not _shows(message, words, channel_id_of(said.to)):
             await self.change(said.to, known_as, said.text, said.speaker, final=True)
         return known_as
 
@@ -154,6 +156,8 @@ class Sender:
 
     async def _posted(self, said: Utterance) -> dict[str, Any]:
         to, speaker = said.to, said.speaker
+        if (spoken := await self._voiced(said)) is not None:
+            return spoken
         if self.through_hooks(to, speaker):
             line = await self._answer_line(said)
             words = page_of(said.text, speaker, named=False)
@@ -167,6 +171,17 @@ class Sender:
         page = self._page(to, said.text, speaker)
         own = Post(page, nonce=nonce_of(said.nonce), reply_to=said.answered, file=said.file)
         return await self._api.send(channel_id_of(to), own)
+
+    async def _voiced(self, said: Utterance) -> dict[str, Any] | None:
+        """A voice message, by the bot itself; None for what is none, and where none is allowed: it is a file then."""
+        voice = None if said.file is None or said.text.strip() else voice_note(said.file)
+        if voice is None:
+            return None
+        post = Post(Words(""), nonce_of(said.nonce), said.answered, file=said.file, voice=voice)
+        try:
+            return await self._api.send(channel_id_of(said.to), post)
+        except NoVoiceHere:
+            return None
 
     async def _answer_line(self, said: Utterance) -> str | None:
         if said.answered is None:

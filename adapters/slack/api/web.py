@@ -221,5 +221,5 @@ def nonce_of(message: Mapping[str, Any]) -> str | None:
 
 def _fallback(blocks: Blocks) -> str:
     """The text of notifications: the start, within the limit of chat.update."""
-    first = blocks[0]["text"]["text"]
+    first = blocks[0]["text"]["text"] if "text" in blocks[0] else blocks[0]["title"]
     return str(first).encode()[: MAX_FALLBACK_BYTES // 8].decode(errors="ignore")

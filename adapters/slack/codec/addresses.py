@@ -20,6 +20,9 @@ CHOICE_ACTION = "choice:"
 """The prefix of the id of a choice's button."""
 ANSWER_ACTION = "answer:"
 """The prefix of the id of a button that opens a form for an answer."""
+MAX_BLOCK_ID = 255
+MAX_TASK_TITLE = 100
+"""The number of characters shown of what is being done; Slack names no limit."""
 MAX_NAME = 64
 """The number of characters shown of a speaker's name."""
 
@@ -100,6 +103,12 @@ def blocks_of(text: str, heading: str | None, choices: Sequence[Choice] = ()) ->
         blocks.append({"type": "section", "expand": True, "text": text_object})
         line = ""
     return [*blocks, _buttons(choices)] if choices else blocks
+
+
+def task_card(task: str, doing: str) -> dict[str, Any]:
+    """What is being done (Block Kit reference, task card block)."""
+    title = doing[:MAX_TASK_TITLE]
+    return {"type": "task_card", "task_id": task[:MAX_BLOCK_ID], "title": title, "status": "in_progress"}
 
 
 def _buttons(choices: Sequence[Choice]) -> dict[str, Any]:

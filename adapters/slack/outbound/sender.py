@@ -15,7 +15,7 @@ from adapters.recent import Recent
 from adapters.slack.api.calls import MissingScope, StillStreaming
 from adapters.slack.api.web import nonce_of
 from adapters.slack.api.workspaces import Workspace, Workspaces
-from adapters.slack.codec.addresses import Face, blocks_of, channel_of, shown_name, team_of
+from adapters.slack.codec.addresses import Face, blocks_of, channel_of, shown_name, task_card, team_of
 from adapters.slack.codec.events import FILE_URL
 from adapters.slack.codec.feedback import feedback_block
 from adapters.slack.manifest import OWN_NAMES
@@ -166,6 +166,30 @@ class Sender:
         except StreamOver:
             _log.debug("A stream ended before what its speaker does was shown in it")
         await self._signs.status(to, doing, self._face(to, speaker, workspace), workspace)
+
+    async def show_task(
+        self, to: Address, doing: str, /, *, speaker: Speaker, nonce: str, card: str | None = None
+    ) -> str:
+        """A task card, under the speaker's name; none beside an open stream of theirs, which shows it itself."""
+        workspace = await self._workspaces.of(team_of(to))
+        if not workspace.has_tasks or self._streams.grows(to, speaker):
+            raise NotDelivered("Slack shows no task card here")
+        blocks = [task_card(card or nonce, doing)]
+        if card is None:
+            card = await self._posted_before(to, doing, speaker, nonce, workspace)
+        try:
+            if card is not None:
+                await workspace.api.edit(channel_of(to), card, blocks)
+                return card
+            self._doubtful.keep(nonce, True)
+            face = self._face(to, speaker, workspace)
+            answer = await workspace.api.send(channel_of(to), to.thread, blocks, face, nonce)
+        except BadMarkup as error:
+            workspace.has_tasks = False
+            raise NotDelivered(f"Slack has no task cards here: {error}") from error
+        self._doubtful.forget(nonce)
+        self._threads.spoke(to, str(answer["ts"]))
+        return str(answer["ts"])
 
     async def open_stream(
         self, to: Address, text: str, /, *, speaker: Speaker, nonce: str, reply_to: str | None = None

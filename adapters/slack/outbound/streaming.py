@@ -144,6 +144,10 @@ class Streams:
             workspace.has_tasks = False
         return await start(())
 
+    def grows(self, to: Address, speaker: Speaker) -> bool:
+        """Whether a stream of the speaker is open here."""
+        return any((one.conversation, one.speaker) == (to.key, speaker.id) for one in self._open.values())
+
     def answered(self, to: Address, speaker: Speaker) -> None:
         """The speaker has answered: the next activity starts something new."""
         self._plans.forget(_who(to, speaker))

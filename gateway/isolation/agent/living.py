@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed
 
 from gateway.isolation.agent.models import door_clients
 from gateway.isolation.agent.outbox import RemoteOutbox
-from gateway.isolation.agent.stores import RemoteInbox, RemoteStore, RemoteTimers
+from gateway.isolation.agent.stores import RemoteInbox, RemoteStore, RemoteTimers, RemoteVersions
 from gateway.isolation.forms import ENTRIES, ENTRY, RECORD
 from gateway.isolation.handover import CUT_OFF, FENCED, OVER, PATH, Handover, Manner
 from gateway.isolation.peer import MESSAGE_CHARS, Link, Peer
@@ -150,6 +150,7 @@ async def around_of(handover: Handover, peer: Peer, outbox: RemoteOutbox) -> Asy
             questions_alone=manner.questions_alone,
             tasks=TaskLimits(*manner.limits),
             task_places={name: Address(*place) for name, place in manner.places.items()},  # type: ignore[arg-type]
+            versions=RemoteVersions(peer, given.name),
             seen=manner.seen,
         )
 

@@ -28,10 +28,7 @@ _SYSTEM = ("/usr/share/zoneinfo", "/etc/localtime", "/bin/sh", "/usr/bin", "/dev
 
 def main() -> None:
     """Execute the task that standard input says, then exit. The working directory is for this task alone."""
-    handed = json.loads(_handed())
-    if handed.get("version") != VERSION:
-        sys.exit(f"parley agent {VERSION}: its gateway is {handed.get('version')}. Both have to be of one version.")
-    handover = HANDOVER.read(handed)
+    handover = read_handover(_handed())
     folder = tempfile.tempdir = str(Path.cwd())
     _limit(handover.confinement)
     if handover.confinement.jailed:
@@ -41,6 +38,14 @@ def main() -> None:
     with asyncio.Runner(loop_factory=FrameLoop) as runner:
         ended = runner.run(live(handover))
     sys.exit(ended)
+
+
+def read_handover(line: bytes) -> Handover:
+    """What was handed over. Ends the process where its gateway is of another version."""
+    handed = json.loads(line)
+    if handed.get("version") != VERSION:
+        sys.exit(f"parley agent {VERSION}: its gateway is {handed.get('version')}. Both have to be of one version.")
+    return HANDOVER.read(handed)
 
 
 def _handed() -> bytes:

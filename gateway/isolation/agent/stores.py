@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from gateway.isolation.forms import COMMIT, ENTRIES, ENTRY, EVENT, FACTS, LEASE, RECORD, SNAPSHOT, TIMER, UNFINISHED
 from gateway.isolation.peer import Peer
 from runtime.core.ids import SessionId, TapeId
+from runtime.language.pbasm.notation import read
+from runtime.language.program import Program
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.stores.timers import Timer
@@ -79,6 +81,22 @@ class RemoteInbox:
 
     async def dismiss(self, entry: InboxEntry, token: int, /) -> None:
         await self._peer.call("dismiss", [ENTRY.write(entry), token])
+
+
+class RemoteVersions:
+    """Implements `runtime.sessions.versions.Versions` for the program of a task."""
+
+    def __init__(self, peer: Peer, name: str) -> None:
+        """`name` is the program's."""
+        self._peer = peer
+        self._name = name
+
+    async def find(self, digest: str, /) -> Program | None:
+        text: str | None = await self._peer.call("version", digest)
+        return None if text is None else read(text, self._name)
+
+    async def is_newer(self, digest: str, than: Program, /) -> bool:
+        return bool(await self._peer.call("is_newer", [digest, than.digest]))
 
 
 class RemoteTimers:

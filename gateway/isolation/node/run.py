@@ -20,6 +20,7 @@ from gateway.isolation.peer import Link, Peer
 from gateway.isolation.tokens import TaskTokens
 from runtime.core.errors import StorageUnavailable, TaskRefused
 from runtime.core.signals import Signal
+from runtime.language.program import Program
 from runtime.sessions.node_context import NodeContext
 from runtime.stores.inbox import Inbox, InboxEntry
 from runtime.stores.sessions import Lease, SessionRecord
@@ -60,6 +61,7 @@ class TaskRun:
             **calls.table(),
             **self._pages.table(),
             **{call.__name__: call for call in (self.begin, self.over, self.allowance, self.spent)},
+            **{call.__name__: call for call in (self.version, self.is_newer)},
         }
         self._to_give: list[InboxEntry] = []
         self._more = anyio.Event()
@@ -157,6 +159,16 @@ class TaskRun:
             if order.dollars and spent.dollars >= order.dollars:
                 return texts("session.task_dollars", limit=f"{order.dollars:g}")
         return await self.allowance(None)
+
+    async def version(self, digest: Any) -> str | None:
+        """A version of the task's program, as its text; None for one that is not kept, or not its program's."""
+        found = await self.around.versions.find(str(digest))
+        return None if found is None or found.name != self.rights.program else found.pbasm
+
+    async def is_newer(self, data: Any) -> bool:
+        """Whether a version of the program was taken up after another."""
+        digest, than = data
+        return await self.around.versions.is_newer(str(digest), Program(self.rights.program, (), "", str(than)))
 
     async def spent(self, _: Any) -> Any:
         """What the task has spent on models, with all that came of its root."""

@@ -5,6 +5,7 @@ import { plainText } from "./markdown.js";
 import { showPicture } from "./viewer.js";
 
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+const SOUNDS = new Set(["audio/ogg", "audio/mpeg", "audio/mp4", "audio/wav", "audio/webm"]);
 const UNITS = ["bytes", "KB", "MB", "GB"];
 
 /** A size for people: 1.4 MB. */
@@ -25,7 +26,7 @@ export function drawQuote(quote, jump) {
   return button;
 }
 
-/** The message's files: links that save them, and visible pictures. */
+/** The message's files: links that save them, visible pictures, and players for sounds. */
 export function drawFiles(files) {
   const items = files.filter((file) => /^[0-9a-f]{64}$/.test(file.id)).map(drawFile);
   return el("ul", { class: "files", "aria-label": "Files" }, ...items);
@@ -47,7 +48,8 @@ function drawFile({ id, name, type, size, alt }) {
     const words = el("span", { class: "file-name" }, name);
     link.append(icon(ICONS.file), words, el("span", { class: "file-size" }, sizeText(size)));
   }
-  return el("li", {}, link);
+  if (!SOUNDS.has(type)) return el("li", {}, link);
+  return el("li", {}, el("audio", { src: href, controls: true, preload: "none", "aria-label": name }), link);
 }
 
 /** The choices of a question. */

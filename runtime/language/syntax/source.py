@@ -16,6 +16,8 @@ from runtime.language.syntax.yaml_text import load_mapping
 MAX_FILE_BYTES = 1 << 20
 MAX_TOTAL_BYTES = 8 << 20
 MAX_IMPORT_DEPTH = 10
+TALKS = ".test.md"
+"""How the names of files with talks end, which are beside programs and match no glob."""
 _KEY = re.compile(r"[A-Za-z][\w-]*:(?:\s|$)")
 _IMPORT = re.compile(r"^(\s*)!import(?:\s+(?!#)(.+?))?(?:\s+#.*)?\s*$")
 _LISTED_IMPORT = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])\s+(!import\s.*)$")
@@ -218,7 +220,8 @@ class _Reader:
 def _expand(given: str) -> list[Path]:
     if _exists(Path(given)) or not glob.has_magic(given):
         return [Path(given)] if _exists(Path(given)) else []
-    return [Path(match) for match in sorted(glob.glob(given, recursive=True)) if Path(match).is_file()]  # noqa: PTH207 - a glob may be absolute
+    matches = sorted(glob.glob(given, recursive=True))  # noqa: PTH207 - a glob may be absolute
+    return [Path(match) for match in matches if Path(match).is_file() and not match.endswith(TALKS)]
 
 
 def _read(path: Path, *, regular: bool) -> tuple[bytes, int]:

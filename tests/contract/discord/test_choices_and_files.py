@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
@@ -16,6 +17,7 @@ from runtime.core.errors import NotDelivered, OutcomeUncertain
 from runtime.core.message import Choice
 from tests.contract.discord.speaking import HOST, general, listening, new_adapter, private, send
 from tests.fakes.discord.wire import DiscordPlatform, FaultKind
+from tests.fakes.sounds import opus
 
 pytestmark = pytest.mark.anyio
 
@@ -169,6 +171,28 @@ async def test_picture_has_words_in_its_place(adapter: DiscordAdapter, platform:
     await adapter.upload(private(platform), chart, "", speaker=HOST, nonce="page.0")
     (sent,) = [call.body for call in platform.calls if call.operation == "send"]
     assert sent["attachments"] == [{"id": 0, "description": "Sales go up"}]
+
+
+@pytest.mark.parametrize("place", [private, general])
+async def test_a_spoken_answer_is_a_voice_message_and_a_file_where_none_is_allowed(
+    adapter: DiscordAdapter, platform: DiscordPlatform, place: Callable[[DiscordPlatform], Address]
+) -> None:
+    to, note = place(platform), File("voice.ogg", "audio/ogg", opus(12.5))
+    await adapter.upload(to, note, "", speaker=HOST, nonce="page.0")
+    (sent,) = [call.body for call in platform.calls if call.operation == "send"]
+    (told,) = sent["attachments"]
+    assert (sent["flags"], told["duration_secs"], "content" in sent) == (8192, 12.5, False)
+    assert len(base64.b64decode(told["waveform"])) == 13
+    platform.world.takes_voice = False
+    await adapter.upload(to, note, "", speaker=HOST, nonce="page.1")
+    said = platform.world.messages(to.conversation.removeprefix("dm:"))
+    assert [each.files for each in said] == [("voice.ogg",), ("voice.ogg",)]
+
+
+async def test_sound_that_is_no_voice_note_is_a_file(adapter: DiscordAdapter, platform: DiscordPlatform) -> None:
+    await adapter.upload(private(platform), File("a.ogg", "audio/ogg", b"OggS"), "", speaker=HOST, nonce="page.0")
+    await adapter.upload(private(platform), File("v.ogg", "audio/ogg", opus(2.0)), "Hear", speaker=HOST, nonce="page.1")
+    assert [call.body["flags"] for call in platform.calls if call.operation == "send"] == [4, 4]
 
 
 @pytest.mark.parametrize("applied", [True, False])

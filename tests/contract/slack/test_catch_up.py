@@ -250,3 +250,18 @@ async def test_history_is_read_after_a_long_break_of_the_connection(
                 while not asking:
                     await anyio.lowlevel.checkpoint()
         assert [each.text for each in asking] == ["missed"]
+
+
+async def test_two_nodes_that_read_the_same_history_tell_the_same_events_at_the_same_places(
+    options: SlackOptions, platform: SlackPlatform, clock: FakeClock, marks: MemoryRecords
+) -> None:
+    talk = platform.say("hello", channel=DIRECT)
+    await _listens(options, marks, clock, "hello")
+    await _away(platform, clock)
+    platform.say("in our thread", channel=DIRECT, thread=talk)
+    platform.mention("another", person=FRIEND)
+    other = MemoryRecords(marks.records)  # what the second node reads before the first has put anything
+    texts = ("in our thread", "another")
+    first = await _listens(options, marks, clock, *texts)
+    second = await _listens(options, other, clock, *texts)
+    assert [(each.event_id, each.address) for each in first] == [(each.event_id, each.address) for each in second]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from tests.fakes.voice_server import Heard, VoiceServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
+ON = "From now on I also speak my answers to you"
 SAID, SAID_LATER = "It is forty-two fifty", "and this one seven"
 
 
@@ -32,11 +35,18 @@ def answered(request: Mapping[str, Any]) -> Reply:
 class VoicePlatforms(Platforms):
     """The places of `Platforms`, where people send voice notes."""
 
+    def places(self) -> list[Place]:
+        telegram, *others = super().places()
+        return [replace(telegram, say=self._in_telegram), *others]
+
+    def _in_telegram(self, text: str | None, **more: Any) -> None:
+        self.telegram.say(text, date=int(datetime.now(UTC).timestamp()), **more)
+
     def _by_telegram(self, data: bytes) -> None:
         file_id = f"voice{len(self.telegram.files)}"
         self.telegram.files[file_id] = data
         voice = {"file_id": file_id, "file_unique_id": file_id, "duration": 3, "mime_type": "audio/ogg"}
-        self.telegram.say(None, voice=voice)
+        self._in_telegram(None, voice=voice)
 
     def _by_slack(self, data: bytes) -> None:
         given = self.slack.files.given("audio_message.m4a", data) | {"subtype": "slack_audio"}
@@ -86,6 +96,8 @@ async def test_what_is_said_is_heard_once_on_every_platform_also_when_the_gatewa
             "PARLEY_MODELS__MAIN__BASE_URL": model.base_url,
             "PARLEY_MODELS__TRANSCRIPTION__MODEL": "whisper-1",
             "PARLEY_MODELS__TRANSCRIPTION__BASE_URL": voices.base_url,
+            "PARLEY_MODELS__SPEECH__MODEL": "tts-1",
+            "PARLEY_MODELS__SPEECH__BASE_URL": voices.base_url,
             **told_by,
         }
         places = platforms.places()
@@ -104,6 +116,8 @@ async def test_what_is_said_is_heard_once_on_every_platform_also_when_the_gatewa
                     await told(place, ASKS)
                     place.send(opus(3.0))
                     await told(place, ASKS, SAID, FIRST)
+                places[0].say("/voice on")
+                await told(places[0], ASKS, SAID, FIRST, ON)
                 voices.hears(Heard(SAID_LATER, hold=True))
                 voices.forget_first()
                 await page.say("", files=[{"id": await uploaded(running, opus(4.0)), "name": "later.ogg"}])
@@ -120,7 +134,10 @@ async def test_what_is_said_is_heard_once_on_every_platform_also_when_the_gatewa
                 room = Room(page)
                 await room.join()
                 await seen(room, ASKS, SAID, FIRST, SAID_LATER, SECOND)
-            for place in places:
+            await told(places[0], ASKS, SAID, FIRST, ON, SAID_LATER, SECOND, "")
+            for place in places[1:]:
                 await told(place, ASKS, SAID, FIRST, SAID_LATER, SECOND)
     assert {given["model"] for given in voices.recordings} == {"whisper-1"}
     assert len(voices.recordings) == 12
+    assert [asked["input"] for asked in voices.spoken] == [SECOND]
+    assert len(platforms.telegram.calls_of("sendVoice")) == 1

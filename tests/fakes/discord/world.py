@@ -71,6 +71,7 @@ class DiscordWorld:
         self.reads_messages = True
         self.typing: list[str] = []
         self.files_at = CDN_BASE.removesuffix("/files")
+        self.takes_voice = True
         self.files_valid = "1"
         self.files_moved_to: str | None = None
         self._nonces: dict[str, tuple[float, dict[str, Any]]] = {}
@@ -177,6 +178,7 @@ class DiscordWorld:
         """The result of a call; `call` hands it to simcord. Raises BackendError."""
         match operation:
             case "send":
+                self._hear(body)
                 return self._once(body, lambda: self._sent(call(body, query)))
             case "hook_send" | "hook_edit" | "hook_delete" if path.split("/")[2] != str(self.backend.application_id):
                 return self._by_hook(path, body, query, call)
@@ -191,6 +193,18 @@ class DiscordWorld:
             case "typing":
                 self.typing.append(path.split("/")[2])
         return call(body, query)
+
+    def _hear(self, body: Any) -> None:
+        """Refuse a voice message that is none (discord-api-docs, Message Flags: IS_VOICE_MESSAGE)."""
+        if not body.get("flags", 0) & 1 << 13:
+            return
+        if not self.takes_voice:
+            raise BackendError(403, 50173, "Cannot send voice messages in this channel")
+        files = body.get("attachments", ())
+        if body.get("content") or body.get("embeds") or len(files) != 1:
+            raise BackendError(400, 50160, "Voice messages do not support additional content.")
+        if not files[0].get("duration_secs") or not files[0].get("waveform"):
+            raise BackendError(400, 50035, "Invalid Form Body: attachments: duration_secs and waveform are required")
 
     def as_told(self, event: str, data: Any) -> Any:
         """simcord's answer or event with what Discord says beyond it, and without what it does not say."""

@@ -71,6 +71,10 @@ def check_blocks(blocks: Any) -> None:
         text = block.get("text", {}).get("text", "")
         if block.get("type") == "actions":
             _check_buttons(block["elements"])
+        if block.get("type") == "task_card":
+            known = block.get("status", "pending") in ("pending", "in_progress", "complete", "error")
+            if not block.get("task_id") or not block.get("title") or not known:
+                raise Refusal("invalid_blocks")
         if block.get("type") == "context_actions":
             _check_thumbs(block["elements"])
         if block.get("type") == "section" and not 1 <= units(text) <= MAX_SECTION_CHARS:

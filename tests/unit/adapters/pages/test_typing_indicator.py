@@ -86,6 +86,35 @@ async def test_the_sign_is_taken_away_when_the_work_stops_but_not_in_its_pauses(
         tasks.cancel_scope.cancel()
 
 
+async def test_where_there_are_cards_long_work_is_one_that_changes_and_goes_beside_a_sign_with_a_text() -> None:
+    class Carding(RichPlatform):
+        cards: ClassVar[list[tuple[str, str | None]]] = []
+
+        async def show_task(
+            self, to: Address, doing: str, /, *, speaker: Speaker, nonce: str, card: str | None = None
+        ) -> str:
+            self.cards.append((doing, card))
+            return card or await self.send(to, f"[{doing}]", speaker=speaker, nonce=nonce, final=False)
+
+    clock = FakeClock()
+    async with anyio.create_task_group() as tasks:
+        platform = Carding(clock, replace(PLAIN, status_text=True))
+        show = Show[RichPlatform](clock, platform, tasks)
+        typing = typing_of(show)
+        typing.set(ROOM, HOST, True, doing="reading the report")
+        await clock.advance(12)
+        assert show.shown == ["[reading the report]"]
+        typing.set(ROOM, HOST, True, doing="comparing figures")
+        await clock.advance(20)
+        (first, begun), (second, changed) = platform.cards
+        assert (first, begun, second) == ("reading the report", None, "comparing figures")
+        assert changed is not None
+        typing.set(ROOM, HOST, False)
+        await clock.advance(10)
+        assert show.shown == []
+        tasks.cancel_scope.cancel()
+
+
 async def test_work_with_visible_text_has_no_note() -> None:
     async with shown_on(PLAIN) as show:
         typing = typing_of(show)

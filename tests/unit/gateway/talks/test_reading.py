@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import anyio
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from gateway.talks.reading import Source, read_talks
+from gateway.talks.talk import Head, Talk
+from runtime.language.compiler import compile_parsed
+from runtime.language.diagnostics import Diagnostic, ProgramRejected
+from runtime.language.lowering.rules import RulesLowerer
+from runtime.language.problems import SourceLine
+from runtime.language.program import Program
+from runtime.language.syntax.parser import parse
+from runtime.language.syntax.source import read_text
 from tests.unit.gateway.talks.rig import GREETER, loaded, refused
 
 
@@ -61,6 +74,97 @@ from tests.unit.gateway.talks.rig import GREETER, loaded, refused
 )
 def test_a_mistake_is_told_with_its_line_and_what_to_do(tmp_path: Path, talk: str, told: str) -> None:
     assert told in refused(tmp_path, talk)
+
+
+async def _compiled() -> Program:
+    return (await compile_parsed(parse(read_text(GREETER, "it.pb")), lowerer=RulesLowerer())).program
+
+
+PROGRAM = anyio.run(_compiled)
+PIECES = st.sampled_from(
+    [
+        *(
+            "## A",
+            "# B",
+            "-",
+            "- ",
+            "* ",
+            "1. ",
+            "  ",
+            "```",
+            "~~~",
+            "---",
+            "<!--",
+            "-->",
+            "…",
+            "**",
+            ":",
+            ", at once",
+            '"',
+            "/",
+        ),
+        *(
+            "Ada",
+            "Greeter",
+            "Greeter writes:",
+            "Ada presses",
+            "model",
+            " as ",
+            " to ",
+            " after ",
+            " always",
+            "wait ",
+            "until ",
+        ),
+        *(
+            "10 minutes",
+            "09:30",
+            "expect: ",
+            "never: ",
+            "judge: ",
+            "step ",
+            "call ",
+            "Main",
+            ":02",
+            "(",
+            ")",
+            "$name",
+            " is ",
+            "=",
+        ),
+        *(
+            "failure",
+            "choices ",
+            "the end",
+            "hears ",
+            "\r\n",
+            "\n",
+            "\n",
+            "\x00",
+            "\u2028",
+            "é",
+            "🙂",
+            "program: it.pb",
+        ),
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=25).map("".join))
+@settings(max_examples=150)
+def test_any_text_is_talks_or_told_what_is_wrong_in_it(text: str) -> None:
+    source = Source(
+        Path("it.test.md"), tuple(SourceLine(one, "it.test.md", n) for n, one in enumerate(text.split("\n"), 1)), ""
+    )
+    told: Sequence[Diagnostic] = ()
+    talks: Sequence[Talk] = ()
+    try:
+        talks = read_talks(source, Head((Path("it.pb"),)), PROGRAM)
+    except ProgramRejected as rejected:
+        told = rejected.diagnostics
+    assert bool(talks) != bool(told)
+    assert all(talk.beats for talk in talks)
+    assert all(one.message and one.span.line for one in told)
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:

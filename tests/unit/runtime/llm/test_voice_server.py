@@ -11,6 +11,7 @@ import pytest
 
 from runtime.core.errors import LLMError, LLMRefused, LLMUnavailable
 from runtime.llm.client import SPEAK, TRANSCRIBE, ChatMessage, CompletionRequest, Recording
+from runtime.llm.frames import packed_request, request_from
 from runtime.llm.options import ModelOptions, Voice
 from runtime.llm.worker.voice_server import MAX_SPEECH_BYTES
 from runtime.llm.worker.voice_server import VoiceServer as Asked
@@ -89,3 +90,10 @@ async def test_what_is_no_voice_note_is_refused(speech: bytes) -> None:
         server.speech = speech
         with pytest.raises(LLMRefused):
             await answer(asked, TEXT)
+
+
+def test_a_recording_is_packed_as_any_request() -> None:
+    recording = Recording('a "data":"" name.ogg', "audio/ogg", base64.b64encode(bytes(range(256))).decode())
+    request = CompletionRequest((), TRANSCRIBE, recording=recording)
+    frame = json.loads(packed_request(7, 1, request)[4:])
+    assert (frame["ask"], frame["model"], request_from(frame["request"])) == (7, 1, request)

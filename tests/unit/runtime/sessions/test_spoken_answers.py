@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -56,6 +57,17 @@ async def test_nobody_else_has_to_listen(sandbox: MontySandbox) -> None:
         assert await talk.say("hi", name="Bob") == ["Hello."]
         assert await talk.say("hi", private=False) == ["Hello all."]
     assert speaker.spoke == []
+
+
+async def test_a_program_speaks_to_all_who_have_not_said_otherwise(sandbox: MontySandbox) -> None:
+    model, speaker = Model(Reply("Hello."), Reply("Hello all."), Reply("Good.")), ScriptedSpeaker()
+    loud = replace(CLERK, metadata={**CLERK.metadata, "voice": True})
+    async with talking(loud, model, sandbox, speaker=speaker, files=FilesAtHand()) as talk:
+        await told(talk, "hi")
+        await talk.say("hi", private=False)
+        speaker.wants[ADA] = False
+        await told(talk, "quiet, please")
+    assert speaker.spoke == ["Hello.", "Hello all."]
 
 
 async def test_a_table_alone_is_not_spoken_and_a_long_answer_is_cut(sandbox: MontySandbox) -> None:

@@ -25,6 +25,13 @@ def rejected(paths: Sequence[str | Path]) -> str:
     return str(caught.value)
 
 
+def test_a_glob_matches_no_talks(tmp_path: Path) -> None:
+    for name in ("b.md", "b.test.md"):
+        (tmp_path / name).write_text("# B\n", encoding="utf-8")
+    assert read_paths([tmp_path / "*.md"]).files == (str(tmp_path / "b.md"),)
+    assert read_paths([tmp_path / "b.test.md"]).files == (str(tmp_path / "b.test.md"),)
+
+
 def test_globs_are_sorted_and_each_file_is_read_once(tmp_path: Path) -> None:
     write(tmp_path, b="# B", a="# A")
     source = read_paths([tmp_path / "b.pb", f"{tmp_path}/*.pb", f"{tmp_path}/../{tmp_path.name}/a.pb"])

@@ -1,0 +1,1 @@
+"""Programs in an editor: what a language server knows of a text."""

@@ -1,0 +1,27 @@
+"""Messages that people are offered to begin with: those that a program names, else what its triggers are about."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from runtime.language.program import AgentSpec
+
+_ASKED: Final = re.compile(
+    r"(?:when|if|whenever)\s+(?:(?:the\s+|a\s+)?user\s+(?:asks|wants|requests|would\s+like)|asked)"
+    r"(?:\s+(?:for|to|about|you\s+to))?\s+(?P<what>\S.*)",
+    re.IGNORECASE,
+)
+
+
+def first_prompts(agent: AgentSpec) -> tuple[str, ...]:
+    """The agent's `prompts`; without any, "Book a flight" of a trigger "When the user asks to book a flight"."""
+    if agent.prompts:
+        return agent.prompts
+    triggers = (trigger.text for playbook in agent.playbooks for trigger in playbook.triggers)
+    asked = (_ASKED.fullmatch(text.strip().rstrip(".")) for text in triggers)
+    return tuple(dict.fromkeys(_begun(found["what"]) for found in asked if found is not None))
+
+
+def _begun(text: str) -> str:
+    return text[:1].upper() + text[1:]

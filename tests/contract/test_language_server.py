@@ -1,0 +1,119 @@
+"""The language server as editors meet it: a process, spoken to over its standard input and output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import anyio
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.client import LanguageClient
+
+from tests.e2e.gateway_process import environment_of
+
+pytestmark = pytest.mark.anyio
+
+TEXT = """# Shop
+You sell things.
+
+## Main
+### Triggers
+- When program starts
+### Steps
+- Ask the user for the $thing:str
+- Say "One {$thing}."
+- End program
+"""
+LIMIT_S = 60
+
+
+class Editor(LanguageClient):
+    """An editor that keeps the newest complaints about each text."""
+
+    def __init__(self) -> None:
+        super().__init__("editor", "1")
+        self.complaints: dict[str, list[types.Diagnostic]] = {}
+        self.news = anyio.Event()
+
+        @self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)  # type: ignore[untyped-decorator]
+        def published(params: types.PublishDiagnosticsParams) -> None:
+            self.complaints[params.uri] = list(params.diagnostics)
+            self.news.set()
+            self.news = anyio.Event()
+
+    async def open(self, file: Path, text: str) -> str:
+        """Open a text and wait for what is said of it; its address."""
+        document = types.TextDocumentItem(file.as_uri(), "parley", 1, text)
+        return await self._told(
+            document.uri, lambda: self.text_document_did_open(types.DidOpenTextDocumentParams(document))
+        )
+
+    async def change(self, uri: str, version: int, text: str) -> None:
+        """Replace a text and wait for what is said of it."""
+        changed = types.VersionedTextDocumentIdentifier(version, uri)
+        whole = types.TextDocumentContentChangeWholeDocument(text)
+        await self._told(
+            uri, lambda: self.text_document_did_change(types.DidChangeTextDocumentParams(changed, [whole]))
+        )
+
+    async def _told(self, uri: str, act: object) -> str:
+        news = self.news
+        act()  # type: ignore[operator]
+        with anyio.fail_after(LIMIT_S):
+            await news.wait()
+        return uri
+
+
+@pytest.fixture
+async def editor(tmp_path: Path) -> AsyncGenerator[Editor]:
+    client = Editor()
+    await client.start_io(sys.executable, "-m", "gateway", "lsp", env=environment_of(tmp_path, {}), cwd=str(tmp_path))
+    with anyio.fail_after(LIMIT_S):
+        await client.initialize_async(types.InitializeParams(capabilities=types.ClientCapabilities()))
+    client.initialized(types.InitializedParams())
+    yield client
+    with anyio.fail_after(LIMIT_S):
+        await client.shutdown_async(None)
+        client.exit(None)
+        await client.stop()  # type: ignore[no-untyped-call]
+
+
+async def test_a_session_from_the_first_complaint_to_a_new_name(editor: Editor, tmp_path: Path) -> None:
+    uri = await editor.open(tmp_path / "shop.pb", TEXT.replace("### Steps", "### Stesp"))
+    assert editor.complaints[uri]
+    await editor.change(uri, 2, TEXT)
+    assert editor.complaints[uri] == []
+    document = types.TextDocumentIdentifier(uri)
+    variable = types.Position(7, 25)
+    with anyio.fail_after(LIMIT_S):
+        said = await editor.text_document_hover_async(types.HoverParams(document, types.Position(7, 0)))
+        assert said is not None
+        assert isinstance(said.contents, types.MarkupContent)
+        assert "01:QUE" in said.contents.value
+        outline = await editor.text_document_document_symbol_async(types.DocumentSymbolParams(document))
+        assert [one.name for one in outline or []] == ["Shop"]
+        edit = await editor.text_document_rename_async(types.RenameParams(document, variable, "item"))
+        assert edit is not None
+        assert [change.range.start.line for change in (edit.changes or {})[uri]] == [7, 8]
+        lenses = await editor.text_document_code_lens_async(types.CodeLensParams(document))
+        assert [one.command.title for one in lenses or [] if one.command] == ["Run", "Debug", "Run tests"]
+        whole = types.Range(types.Position(0, 0), types.Position(20, 0))
+        hints = await editor.text_document_inlay_hint_async(types.InlayHintParams(document, whole))
+        assert ("02", 8) in [(one.label, one.position.line) for one in hints or []]
+        with pytest.raises(JsonRpcException, match="Only variables"):
+            await editor.text_document_rename_async(types.RenameParams(document, types.Position(0, 3), "x"))
+
+
+async def test_names_are_known_while_a_text_has_an_error(editor: Editor, tmp_path: Path) -> None:
+    uri = await editor.open(tmp_path / "shop.pb", TEXT)
+    await editor.change(uri, 2, TEXT.replace("- End program", "- End program\n## Other($)\n"))
+    assert editor.complaints[uri]
+    with anyio.fail_after(LIMIT_S):
+        found = await editor.text_document_completion_async(
+            types.CompletionParams(types.TextDocumentIdentifier(uri), types.Position(9, 2))
+        )
+    assert isinstance(found, list)
+    assert "Main" in [one.label for one in found]
