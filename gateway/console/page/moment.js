@@ -5,7 +5,9 @@ import {momentOf, sentence} from "./strip.js";
 import {html, useEffect, useRef, useState} from "./ui.js";
 import {bringIntoView, plural, time} from "./words.js";
 
+/** The texts of programs by name, and when they were fetched: a program may be loaded again. */
 const texts = new Map();
+const FRESH_MS = 30_000;
 
 export function Moment({tape, at, marks, classes, onMoment}) {
   const [state, setState] = useState(null);
@@ -108,18 +110,17 @@ function Values({values, title}) {
 
 /** The program as its author wrote it, with the step that runs. */
 function Program({name, here, same}) {
-  const [program, setProgram] = useState(texts.get(name) ?? null);
+  const [program, setProgram] = useState(texts.get(name)?.program ?? null);
   const box = useRef(null);
   useEffect(() => {
-    if (texts.has(name)) {
-      setProgram(texts.get(name));
-      return;
-    }
+    const kept = texts.get(name);
+    setProgram(kept?.program ?? null);
+    if (kept && Date.now() - kept.at < FRESH_MS) return;
     get(`/bus/v1/programs/${encodeURIComponent(name)}`).then((found) => {
-      texts.set(name, found);
+      texts.set(name, {program: found, at: Date.now()});
       setProgram(found);
     }, () => setProgram(null));
-  }, [name]);
+  }, [name, same]);
   useEffect(() => {
     bringIntoView(box.current, box.current?.querySelector(".step-here"));
   }, [program, here?.file, here?.line]);
