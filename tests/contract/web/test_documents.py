@@ -21,7 +21,7 @@ from gateway.clients import admission
 from tests.contract.web import test_bus_doors as buses
 from tests.contract.web import test_tape_doors as tapes
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(400)]
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 SERIALIZERS = "tests.contract.web.serializers"
