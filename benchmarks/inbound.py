@@ -14,9 +14,9 @@ import anyio
 
 from benchmarks.nobody import Nobody
 from benchmarks.table import Row
+from gateway.assembly.foundation import renewal_of
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
-from gateway.foundation import renewal_of
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock

@@ -250,8 +250,8 @@ def run() -> list[Row]:
         Row("pieces through it with litellm", library.pieces_per_s, "/s", quick.pieces_per_s, "our reader"),
         Row("a piece in the gateway with litellm there", library.cpu_us, "µs"),
         *rows,
-        Row("memory of the gateway's imports", memory_mib("import gateway.app, runtime.llm.process"), "MiB"),
-        Row("the same with litellm", memory_mib("import gateway.app, litellm"), "MiB"),
+        Row("memory of the gateway's imports", memory_mib("import gateway.assembly.app, runtime.llm.process"), "MiB"),
+        Row("the same with litellm", memory_mib("import gateway.assembly.app, litellm"), "MiB"),
     ]
 
 

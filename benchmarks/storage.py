@@ -16,9 +16,9 @@ import anyio
 from redis.asyncio import BlockingConnectionPool, Redis, UnixDomainSocketConnection
 
 from benchmarks.table import Row, show
+from gateway.assembly.foundation import renewal_of
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
-from gateway.foundation import renewal_of
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock

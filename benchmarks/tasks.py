@@ -18,9 +18,9 @@ import anyio
 
 from benchmarks.nobody import Awaiting
 from benchmarks.table import Row, show
+from gateway.assembly.foundation import renewal_of
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
-from gateway.foundation import renewal_of
 from runtime.bus import Bus
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.clock import SystemClock

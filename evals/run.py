@@ -19,8 +19,8 @@ from evals.models import Scripted
 from evals.results import ResultFile, Run
 from evals.table import Result, show
 from evals.talks import Case, TalkRejected, cases
+from gateway.assembly.parts import open_sandbox
 from gateway.models.opening import open_model
-from gateway.parts import open_sandbox
 from gateway.settings.tree import Settings, load
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ParleyError

@@ -6,32 +6,32 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.access import app as access
-from gateway.cli.agent import agent
-from gateway.cli.backup import backup, restore
-from gateway.cli.bus import bus
-from gateway.cli.check import check
-from gateway.cli.compile import compile_programs
-from gateway.cli.cron import app as cron
-from gateway.cli.debug import app as debug
-from gateway.cli.dev import dev
+from gateway.cli.author.check import check
+from gateway.cli.author.compile import compile_programs
+from gateway.cli.author.dev import dev
+from gateway.cli.author.doctor import doctor
+from gateway.cli.author.exec import exec_program
+from gateway.cli.author.init import init
+from gateway.cli.author.lsp import lsp
+from gateway.cli.author.new import new
+from gateway.cli.author.talks import hold_talks
 from gateway.cli.discord import app as discord
-from gateway.cli.dlq import app as dlq
-from gateway.cli.doctor import doctor
-from gateway.cli.exec import exec_program
-from gateway.cli.feedback import feedback
-from gateway.cli.init import init
-from gateway.cli.keys import app as keys
-from gateway.cli.lsp import lsp
-from gateway.cli.new import new
-from gateway.cli.run import run
-from gateway.cli.sessions import app as sessions
+from gateway.cli.operate.access import app as access
+from gateway.cli.operate.backup import backup, restore
+from gateway.cli.operate.cron import app as cron
+from gateway.cli.operate.debug import app as debug
+from gateway.cli.operate.dlq import app as dlq
+from gateway.cli.operate.feedback import feedback
+from gateway.cli.operate.keys import app as keys
+from gateway.cli.operate.sessions import app as sessions
+from gateway.cli.operate.tasks import app as tasks
+from gateway.cli.operate.usage import usage
+from gateway.cli.serve.agent import agent
+from gateway.cli.serve.bus import bus
+from gateway.cli.serve.run import run
+from gateway.cli.serve.standby import standby
+from gateway.cli.serve.tape import tape
 from gateway.cli.slack import app as slack
-from gateway.cli.standby import standby
-from gateway.cli.talks import hold_talks
-from gateway.cli.tape import tape
-from gateway.cli.tasks import app as tasks
-from gateway.cli.usage import usage
 from gateway.version import VERSION
 
 app = typer.Typer(

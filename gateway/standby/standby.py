@@ -11,9 +11,9 @@ from pathlib import Path
 import anyio
 from anyio.abc import TaskGroup
 
+from gateway.assembly.parts import shared_storage
 from gateway.observability.logs import LogOptions, Logs
 from gateway.observability.masking import Masking
-from gateway.parts import shared_storage
 from gateway.service import Ready
 from gateway.settings.hidden_keys import own_environment
 from gateway.settings.tree import Settings, secrets

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import anyio
 from anyio.abc import TaskGroup
 
+from gateway.assembly.parts import open_sandbox
 from gateway.extensions.loading import Extensions, load_extensions
 from gateway.inbound.memory import remembers
-from gateway.parts import open_sandbox
 from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings
 from runtime.bus import Bus

@@ -21,11 +21,11 @@ AT_HOME = {
     "gateway/settings/platforms.py": "has the sections",
     "gateway/settings/sources.py": "knows the tables whose values are files with secrets",
     "gateway/cli/commands.py": "puts the platforms' own commands on the command line",
-    "gateway/cli/init.py": "writes a place for every secret",
+    "gateway/cli/author/init.py": "writes a place for every secret",
 }
 IN_WORDS = {
     "adapters/adapter.py": "an example of an id",
-    "gateway/cli/access.py": "an example of an id",
+    "gateway/cli/operate/access.py": "an example of an id",
     "runtime/core/ids.py": "an example of an id",
     "runtime/storage/redis/client/keys.py": "examples of keys",
     "runtime/storage/redis/records.py": "an example of a table's name",

@@ -100,5 +100,5 @@ def test_the_grammar_includes_only_what_it_has() -> None:
 
 def test_commands_of_the_code_lenses_are_commands_of_the_extension() -> None:
     known = {one["command"] for one in json.loads((EXTENSION / "package.json").read_text())["contributes"]["commands"]}
-    server = (ROOT / "gateway" / "cli" / "editor" / "server.py").read_text()
+    server = (ROOT / "gateway" / "cli" / "author" / "editor" / "server.py").read_text()
     assert {name for name in known if f'"{name}"' in server} == known

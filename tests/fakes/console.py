@@ -13,6 +13,8 @@ import httpx
 from starlette.middleware import Middleware
 
 from adapters.web.adapter import WebAdapter
+from gateway.assembly.console_parts import bus_views, tape_views
+from gateway.assembly.stores import feed_in
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
@@ -20,10 +22,8 @@ from gateway.clients.scopes import scopes_from
 from gateway.clients.task_service import TaskDoor, TaskService
 from gateway.console.door import ASKS, ConsoleDoor
 from gateway.console.logins import Logins
-from gateway.console_parts import bus_views, tape_views
 from gateway.jobs.schedules import Schedule
 from gateway.settings.tree import Settings
-from gateway.stores import feed_in
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
 from gateway.tapes.service import TapeService

@@ -13,9 +13,9 @@ import anyio.to_thread
 import pytest
 from redis.crc import key_slot
 
+from gateway.assembly.foundation import renewal_of
 from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
-from gateway.foundation import renewal_of
 from runtime.bus import Bus
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock

@@ -21,6 +21,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from adapters.web.adapter import WebAdapter
+from gateway.assembly.console_parts import bus_views
 from gateway.clients import bus as bus_module
 from gateway.clients import socket as bus_socket
 from gateway.clients.admission import Admission
@@ -30,7 +31,6 @@ from gateway.clients.feed import Feed
 from gateway.clients.readers import Reader, Readers
 from gateway.clients.scopes import scopes_from
 from gateway.clients.task_service import TaskDoor, TaskService
-from gateway.console_parts import bus_views
 from gateway.web.app import WebOptions, build_web
 from gateway.web.server import serve
 from runtime.core.clock import SystemClock

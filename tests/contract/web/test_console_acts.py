@@ -11,7 +11,7 @@ import pytest
 
 from gateway.access.people import Person
 from gateway.access.roles import Role
-from gateway.stores import people_in, usage_in
+from gateway.assembly.stores import people_in, usage_in
 from runtime.storage.redis.reports import RedisReports
 from runtime.stores.inbox import NOTICE
 from runtime.stores.reports import Report

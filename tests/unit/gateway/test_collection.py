@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from gateway.cli import until_stopped
+from gateway.cli.serve import until_stopped
 from gateway.collection import YOUNG, collect_rarely
 from gateway.service import Ready
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from gateway.assembly.standalone import Terminal, execute
 from gateway.extensions.loading import load_extensions, sections
 from gateway.programs.arguments import begun_by
 from gateway.settings.tree import load
-from gateway.standalone import Terminal, execute
 from runtime.execution.frames.loop import FrameLoop
 from runtime.execution.frames.signatures import own_type
 from runtime.language.compiler import compile_program

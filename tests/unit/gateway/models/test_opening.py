@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.assembly.probes import probes
 from gateway.models.opening import check_programs, named_clients, open_model, open_models
-from gateway.probes import probes
 from gateway.settings.routes import RouteSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError, LLMUnavailable

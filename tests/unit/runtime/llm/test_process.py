@@ -219,7 +219,7 @@ async def test_killing_the_gateway_ends_the_process_also_while_it_imports(server
 
 async def test_the_gateway_has_no_library_of_a_provider() -> None:
     code = (
-        "import sys, gateway.app, gateway.parts, runtime.llm.process, runtime.llm.answering; "
+        "import sys, gateway.assembly.app, gateway.assembly.parts, runtime.llm.process, runtime.llm.answering; "
         "print(sorted({'litellm', 'openai', 'tiktoken'} & set(sys.modules)))"
     )
     done = await anyio.run_process([sys.executable, "-c", code])

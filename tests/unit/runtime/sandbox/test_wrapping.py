@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from gateway.assembly.parts import open_sandbox
 from gateway.observability.gauges import Gauges
 from gateway.observability.metrics import Metrics
-from gateway.parts import open_sandbox
 from gateway.settings.execution import SandboxSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError

@@ -206,6 +206,6 @@ def test_our_settings_go_before_the_standard_variables() -> None:
 
 def test_what_tracing_and_metrics_need_is_imported_only_when_they_are_switched_on() -> None:
     ours = ("gateway.observability.tracing.sdk", "opentelemetry.exporter", "prometheus_client")
-    program = f"import sys, gateway.app; print([name for name in {ours!r} if name in sys.modules])"
+    program = f"import sys, gateway.assembly.app; print([name for name in {ours!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -1,0 +1,112 @@
+"""`/bus/v1` or `/tape/v1` alone: served by a process that holds no shard, no bot and no page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import anyio
+from anyio.abc import TaskGroup
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute, Mount
+
+from gateway.assembly.announcement import host_for_people, listed_under
+from gateway.assembly.foundation import Foundation, bus_of, tapes_of
+from gateway.assembly.parts import open_archive, open_storage, own_folder
+from gateway.clients.bus import PREFIX as BUS
+from gateway.observability.logs import LogOptions, Logs
+from gateway.observability.masking import Masking
+from gateway.programs.loading import compile_routes, routes_of
+from gateway.service import Ready
+from gateway.settings.tree import Settings, secrets
+from gateway.tapes.service import PREFIX as TAPES
+from gateway.web.guard import Guard, allowed_hosts
+from gateway.web.health import health_routes
+from gateway.web.server import serve as serve_web
+from runtime.bus import Bus
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.errors import ConfigError
+from runtime.core.texts import load_texts
+from runtime.language.lowering.rules import RulesLowerer
+
+Announce = Callable[[Ready], None]
+
+
+async def serve_bus(settings: Settings, programs: Sequence[Path], host: str, port: int, *, on_ready: Announce) -> None:
+    """Serve the bus until cancelled. Raises ConfigError, also where there is no client, and ProgramError."""
+    clock, bus, masking = _begun(settings, "bus")
+    async with (
+        open_storage(settings, on_event=bus.publish) as connection,
+        open_archive(settings, on_event=bus.publish) as archive,
+        AsyncExitStack() as stack,
+        anyio.create_task_group() as tasks,
+    ):
+        routes, folder = routes_of(settings, programs), stack.enter_context(own_folder(settings, "bus"))
+        foundation = Foundation(
+            settings,
+            routes,
+            schedules=(),
+            programs=await compile_routes(settings, routes, RulesLowerer()),
+            engine=None,
+            connection=connection,
+            archive=archive,
+            clock=clock,
+            bus=bus,
+            data_dir=folder,
+            texts=load_texts(settings.language, settings.texts_dir),
+            debugger=None,
+            masking=masking,
+        )
+        clients = bus_of(foundation, tasks)
+        assert clients is not None  # there are clients
+        await _serve(settings, "bus", (Mount(BUS, clients.app()), clients.doors), tasks, (host, port), on_ready)
+
+
+async def serve_tapes(settings: Settings, host: str, port: int, *, on_ready: Announce) -> None:
+    """Serve tapes until cancelled. Raises ConfigError, also where there is no client."""
+    clock, bus, _ = _begun(settings, "tape service")
+    async with (
+        open_storage(settings, on_event=bus.publish) as connection,
+        open_archive(settings, on_event=bus.publish) as archive,
+        AsyncExitStack() as stack,
+        anyio.create_task_group() as tasks,
+    ):
+        made = tapes_of(settings, connection, archive, clock, stack)
+        assert made is not None  # there are clients
+        await _serve(settings, "tape", (Mount(TAPES, made.app()), ()), tasks, (host, port), on_ready)
+
+
+def _begun(settings: Settings, what: str) -> tuple[Clock, Bus, Masking]:
+    """The clock, the bus with the logs, and what they leave out. Raises ConfigError where there is no client."""
+    if not settings.clients:
+        raise ConfigError(f"There is no client whom the {what} would serve. Write one under [clients.<name>].")
+    clock = SystemClock()
+    bus, masking = Bus(clock), Masking(secrets(settings))
+    Logs(LogOptions(settings.logs.level, settings.logs.format), masking).attach(bus)
+    return clock, bus, masking
+
+
+async def _serve(
+    settings: Settings,
+    role: str,
+    doors: tuple[Mount, Sequence[BaseRoute]],
+    tasks: TaskGroup,
+    place: tuple[str, int],
+    on_ready: Announce,
+) -> None:
+    """Serve doors; people are told of the first of them."""
+    (host, port), (first, others) = place, doors
+    app = Starlette(
+        routes=[first, *others, *health_routes(lambda: (), None)],
+        middleware=[Middleware(Guard, hosts=allowed_hosts(host, settings.web.public_hosts))],
+    )
+    listens_at: int = await tasks.start(serve_web, app, host, port, settings.web.trusted_proxies)
+    url = f"http://{host_for_people(host)}:{listens_at}{first.path}"
+    lines = [*listed_under(role, [url]), *listed_under("clients", list(settings.clients))]
+    on_ready(Ready(lines, _nothing_to_drain))
+
+
+async def _nothing_to_drain(_within_s: float | None) -> None:
+    """Clients come again, and read on from where they were."""

@@ -1,0 +1,98 @@
+"""The announcement that the gateway prints when it has started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from gateway.assembly.foundation import Foundation
+from gateway.catalog import is_web
+from gateway.inbound.routing import Routes
+from gateway.jobs.schedules import Schedule
+from gateway.programs.tool_servers import remote_lines
+from gateway.service import Platform
+from gateway.settings.nodes import NodeRole
+from gateway.settings.platforms import WebSettings
+from runtime.language.program import Program
+from runtime.sandbox.wrapping import Wrapping
+
+_WIDTH = 10
+_ASKED_ELSEWHERE = "asked by agent nodes"
+
+
+def all_lines(foundation: Foundation, port: int, agents: int, platforms: Mapping[str, Platform]) -> list[str]:
+    """What a process says when it serves, at this port. `agents` is the number of nodes that serve conversations."""
+    settings, engine = foundation.settings, foundation.engine
+    people_come, url = settings.nodes.people_come, f"http://{host_for_people(settings.web.host)}:{port}"
+    return [
+        *listed_under("web chat" if people_come else "health", [url]),
+        *listed_under("console", [f"{url}/console"] if people_come and settings.console.on else []),
+        *role_lines(settings.nodes.role, agents),
+        *door_lines(settings.web if people_come else None, None if engine is None else engine.sandbox.wrapping),
+        *start_lines(
+            foundation.routes,
+            foundation.programs.values(),
+            _ASKED_ELSEWHERE if engine is None else engine.model_line,
+            foundation.schedules,
+            platforms if people_come else {},
+            foundation.clock.now(),
+        ),
+        *([] if foundation.debugger is None else listed_under(foundation.debugger.head, [foundation.debugger.line])),
+    ]
+
+
+def start_lines(
+    routes: Routes,
+    programs: Iterable[Program],
+    model_line: str,
+    schedules: Sequence[Schedule],
+    platforms: Mapping[str, Platform],
+    now: datetime,
+) -> list[str]:
+    """Programs, remote agents, model, schedules, and every platform with its code."""
+    lines = [*_program_lines(routes), *remote_lines(programs), f"{'model':<{_WIDTH}} {model_line}"]
+    lines += listed_under("schedules", [schedule.line(now) for schedule in schedules])
+    for name, platform in platforms.items():
+        if platform.access.code is not None:
+            where = (
+                "send this code to the bot to become its" if not is_web(name) else "say this code in a room to be an"
+            )
+            lines.append(f"{name:<{_WIDTH}} {where} owner: {platform.access.code}")
+        elif not is_web(name):
+            lines.append(
+                f"{name:<{_WIDTH}} connecting (the log says `adapter.connected` when it listens); "
+                f"open to {platform.access.open_to}"
+            )
+    return lines
+
+
+def role_lines(role: NodeRole, agents: int) -> list[str]:
+    """Lines about a process that does not do everything. `agents` is the number of nodes that serve conversations."""
+    if role == "all":
+        return []
+    if role == "agents":
+        return listed_under("role", ["agents: it serves conversations, and fronts take in what people write"])
+    here = f"{agents} serve them now" if agents else "none is there yet: what people write is kept"
+    return listed_under("role", [f"front: agent nodes serve conversations; {here}"])
+
+
+def door_lines(web: WebSettings | None, wrapping: Wrapping | None) -> list[str]:
+    """Lines about access to the web chat, and about a missing jail, as far as this process has either."""
+    jail = [] if wrapping is None or wrapping.jailed else listed_under("no jail", [wrapping.reason])
+    return [*([] if web is None else listed_under("open to", [web.open_to])), *jail]
+
+
+def listed_under(head: str, lines: Sequence[str]) -> list[str]:
+    """Lines with a heading in front of the first."""
+    return [f"{head if number == 0 else '':<{_WIDTH}} {line}" for number, line in enumerate(lines)]
+
+
+def _program_lines(routes: Routes) -> list[str]:
+    if routes.single is not None:
+        return [f"{'program':<{_WIDTH}} {routes.single}"]
+    return listed_under("routes", routes.lines())
+
+
+def host_for_people(host: str) -> str:
+    """The address under which a browser on this machine finds the gateway."""
+    return "127.0.0.1" if host in ("0.0.0.0", "::") else host

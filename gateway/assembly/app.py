@@ -1,0 +1,373 @@
+"""The composition root: with `foundation` beside it the only place that names concrete classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import anyio
+from anyio.abc import TaskGroup
+from starlette.applications import Starlette
+
+from adapters.adapter import AnswersHttp, CanShowTyping, HoldsConnections, Inbound
+from adapters.pages.platform_context import FileSource
+from adapters.pages.presenter import Presenter
+from adapters.pages.reactions import Reactions
+from adapters.pages.status_messages import StatusMessages
+from adapters.pages.typing_indicator import TypingIndicator
+from adapters.records import Records
+from adapters.web.acts import PLATFORM
+from adapters.web.adapter import RoomRules, WebAdapter
+from gateway.access.admission import Access, Owners
+from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
+from gateway.access.people import People
+from gateway.assembly.announcement import all_lines, host_for_people
+from gateway.assembly.foundation import (
+    Cluster,
+    Foundation,
+    Reporting,
+    bus_of,
+    cluster_of,
+    jobs_of,
+    limits_of,
+    node_context_of,
+    reporting_of,
+    schedules_of,
+    tapes_of,
+    web_options_of,
+)
+from gateway.assembly.model_doors import node_doors_of
+from gateway.assembly.parts import open_archive, open_engine, open_storage
+from gateway.assembly.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
+from gateway.assembly.stores import front_gauges, gauges_of, people_in, usage_in
+from gateway.assembly.voices import personal_commands, voiced
+from gateway.catalog import Ground, Listed, is_web, listed, platform_names
+from gateway.cluster.bot_leases import BotLeases
+from gateway.cluster.front import Front
+from gateway.dev.board import Board
+from gateway.inbound.absence import Absence
+from gateway.inbound.commands import menu, translated_menus
+from gateway.inbound.hooks import Kept, unheard
+from gateway.inbound.late import late_messages
+from gateway.inbound.origins import CHOSEN_TABLE, ORIGINS_TABLE, Origins
+from gateway.inbound.router import Entrance, InboundRouter
+from gateway.inbound.scheduled import ScheduledMessages
+from gateway.inbound.usage_limits import Limits
+from gateway.isolation.opening import open_isolation
+from gateway.jobs.schedules import build_schedules, check_places
+from gateway.models.opening import COOLDOWNS_TABLE, check_programs
+from gateway.models.usage import Ledger
+from gateway.observability.debugger.server import DebugAddress, Debugger
+from gateway.observability.gauges import Gauges
+from gateway.observability.logs import LogOptions, Logs
+from gateway.observability.masking import Masking
+from gateway.observability.tracing.setup import counting, telling_spans
+from gateway.outbound.file_source import Files
+from gateway.outbound.pages import Outbound
+from gateway.outbound.schedulers import Schedulers
+from gateway.programs.loading import compile_routes, routes_of
+from gateway.programs.reloading import Programs, Source
+from gateway.programs.served import ServedPrograms
+from gateway.programs.tool_servers import remote_secrets
+from gateway.service import Member, Platform, Ready, Service, ServingNode
+from gateway.settings.tree import Settings, secrets
+from gateway.web.app import build_web
+from gateway.web.health import build_health
+from gateway.web.names import ReservedNames, names_of_agents
+from gateway.web.server import serve as serve_web
+from runtime.bus import Bus
+from runtime.core.clock import Clock, SystemClock
+from runtime.core.texts import load_texts
+from runtime.language.first_prompts import first_prompts
+from runtime.sessions.registry import Registry
+from runtime.sessions.schedules.schedules import Attend
+from runtime.storage.embedded.data_directory import exclusive_use, node_id, prepare
+from runtime.storage.redis.files import RedisFileStore
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.places import RedisPlaceStore
+from runtime.storage.redis.records import RedisRecords
+from runtime.storage.redis.room_news import RedisRoomNews
+from runtime.storage.redis.rooms import RedisRoomStore
+from runtime.stores.sessions import LeaseHolder
+
+_CLOSE_LIMIT_S = 0.3
+"""The time for an adapter to close its connections: people wait for a stop to end."""
+
+
+async def serve(
+    settings: Settings,
+    programs: Sequence[Path],
+    *,
+    on_ready: Callable[[Ready], None],
+    debug: DebugAddress | None = None,
+    read: Callable[[], Settings] | None = None,
+    board: Board | None = None,
+) -> None:
+    """Run the gateway until cancelled, with a `board` beside the chat, or a debug server if `debug` asks for one. A
+    reload gets the settings from `read`. Raises ConfigError and ProgramError before anything is shown to people.
+    """
+    clock = SystemClock()
+    bus = Bus(clock)
+    texts = load_texts(settings.language, settings.texts_dir)
+    routes = routes_of(settings, programs)
+    settings.nodes.check_role(settings.redis_url, debugs=debug is not None)
+    schedules = build_schedules(settings.cron, routes, platforms=platform_names(settings))
+    masking = Masking(secrets(settings))
+    Logs(_log_options(settings), masking).attach(bus)
+    data_dir = prepare(settings.data_dir)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(exclusive_use(data_dir))
+        await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, node_id(data_dir)))
+        engine = None
+        if settings.nodes.role != "front":
+            engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish))
+        source = Source(read or (lambda: settings), programs, lowerer_of(settings, engine))
+        compiled = ServedPrograms(await compile_routes(settings, routes, source.lowerer))
+        if engine is not None:
+            masking.hide(remote_secrets(settings, compiled.values()))
+        settings.participants.check(compiled.values())
+        check_programs(settings, compiled.values())
+        connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
+        if engine is not None and engine.llm.cooldowns is not None:
+            engine.llm.cooldowns.keep_in(RedisRecords(connection, COOLDOWNS_TABLE))
+        versions = await versions_of(settings, partial(RedisRecords, connection), compiled, serves=engine is not None)
+        archive = await stack.enter_async_context(open_archive(settings, on_event=bus.publish))
+        llm = None if engine is None else engine.llm
+        isolated = await stack.enter_async_context(open_isolation(settings, compiled, llm, texts))
+        foundation = Foundation(
+            settings,
+            routes,
+            schedules,
+            compiled,
+            engine,
+            connection,
+            archive,
+            clock,
+            bus,
+            data_dir,
+            texts,
+            board or (None if debug is None or engine is None else Debugger(debug, compiled, engine.sandbox, bus)),
+            masking,
+            versions,
+            isolated,
+        )
+        async with anyio.create_task_group() as tasks:
+            if foundation.debugger is not None:
+                await tasks.start(foundation.debugger.serve)
+            await _start(foundation, Programs(source, compiled, versions), stack, tasks, on_ready)
+
+
+async def _start(
+    foundation: Foundation,
+    programs: Programs,
+    stack: AsyncExitStack,
+    tasks: TaskGroup,
+    on_ready: Callable[[Ready], None],
+) -> None:
+    clock, bus, settings, connection = foundation.clock, foundation.bus, foundation.settings, foundation.connection
+    commands, kept = (
+        menu(foundation.texts, foundation.routes.commands),
+        RedisFileStore(connection, settings.files.bounds),
+    )
+    holder = LeaseHolder(node_id(foundation.data_dir), settings.nodes.lease_s)
+    web = _web_adapter(foundation, holder, kept, commands)
+    inbox, records = RedisInbox(connection), partial(RedisRecords, connection)
+    platforms: dict[str, Platform] = {}
+    made_from = Ground(
+        settings,
+        clock,
+        records,
+        commands=commands,
+        texts=foundation.texts,
+        translations=translated_menus(foundation.texts, settings.texts_dir, foundation.routes.commands),
+        programs=foundation.routes.choosable,
+        admits=partial(_admits, platforms),
+        prompts=partial(_prompts, foundation),
+    )
+    chosen = list(listed(made_from, web))
+    check_places(foundation.schedules, [one.adapter.name for one in chosen])
+    cluster = await cluster_of(foundation, holder, inbox, tasks)
+    files = Files({one.adapter.name: one.adapter for one in chosen}, kept)
+    file_source = FileSource(files.load, foundation.texts)
+    outbound = await _outbound(chosen, cluster.schedulers, file_source, foundation, tasks, stack)
+    people = people_in(connection, clock)
+    owners = Owners(people, {one.adapter.name: one.rules for one in chosen})
+    limits = limits_of(foundation, owners, tasks)
+    notices = OwnerNotices(records(OWNER_PLACES_TABLE), owners.has, inbox, outbound.texts, clock)
+    reporting = reporting_of(foundation, notices, tasks)
+    entrance = _entrance(foundation, inbox, outbound, people, limits, reporting)
+    attend = ScheduledMessages(platforms, records(CHOSEN_TABLE), foundation.routes, outbound.texts).attend
+    member, gauges, heard_of = _member(foundation, cluster, inbox, outbound, files, limits, attend, reporting, tasks)
+    affected, news = Affected(platforms, owners, limits), RedisRoomNews(connection, holder.node, PROGRAM_NEWS)
+    reloads = reloading_of(foundation, programs, affected, notices.tell, news, tasks)
+    platforms |= await _platforms(
+        chosen, people, records, clock, replace(entrance, kept=heard_of, reload=reloads.answer)
+    )
+    # An agent node has no pages, and hears in the web chat only which nodes do.
+    heard = {name: one for name, one in platforms.items() if settings.nodes.people_come or is_web(name)}
+    service = Service(member, BotLeases(cluster.leases, cluster.roster, cluster.renewal), heard, bus)
+    scrape, doors = counting(settings.metrics, bus, gauges), node_doors_of(foundation)
+    if not settings.nodes.people_come:
+        app = build_health(service.not_ready, scrape, settings.web.host, settings.web.public_hosts, doors)
+    else:
+        tapes = tapes_of(settings, connection, foundation.archive, clock, stack)
+        options = replace(await web_options_of(web, foundation, scrape, bus_of(foundation, tasks), tapes), doors=doors)
+        app = build_web(web, service.not_ready, options, clock, receivers=_receivers(chosen), files=kept)
+    port = await _open_web(web, app, foundation, tasks)
+    await service.start(tasks, None if foundation.engine is None else foundation.engine.llm)
+    if foundation.engine is not None:
+        tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
+
+    lines = all_lines(foundation, port, cluster.roster.nodes, heard)
+    on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers), reloads.reloading.reload))
+
+
+def _member(  # noqa: PLR0913 - the parts of a node
+    foundation: Foundation,
+    cluster: Cluster,
+    inbox: RedisInbox,
+    outbound: Outbound,
+    files: Files,
+    limits: Limits,
+    attend: Attend,
+    reporting: Reporting,
+    tasks: TaskGroup,
+) -> tuple[Member, Gauges, Kept]:
+    """What this process is to the others, its gauges, and who hears of each event that is kept."""
+    connection, engine = foundation.connection, foundation.engine
+    if engine is None:
+        absence = Absence(cluster.roster, foundation.clock, outbound.say, foundation.texts, foundation.bus)
+        front = Front(cluster.roster, cluster.renewal, cluster.fronts, absence.run)
+        return front, front_gauges(connection), absence.note
+    schedules = schedules_of(foundation, inbox, attend, reporting.runs, tasks)
+    around = node_context_of(foundation, engine, inbox, outbound, files, limits, schedules, reporting, tasks)
+    registry = Registry(voiced(around, engine.llm, foundation.settings, connection), inbox, tasks)
+    return ServingNode(cluster.node, registry), gauges_of(cluster.node, registry, engine.sandbox, connection), unheard
+
+
+def _receivers(chosen: Sequence[Listed]) -> dict[str, AnswersHttp]:
+    return {one.adapter.name: one.adapter for one in chosen if isinstance(one.adapter, AnswersHttp)}
+
+
+async def _drain(foundation: Foundation, service: Service, schedulers: Schedulers, within_s: float | None) -> None:
+    if foundation.debugger is not None:
+        foundation.debugger.close()
+    await service.drain(foundation.settings.nodes.drain_s if within_s is None else within_s)
+    await schedulers.drain()
+
+
+async def _open_web(web: WebAdapter, app: Starlette, foundation: Foundation, tasks: TaskGroup) -> int:
+    """Start serving pages; returns the port."""
+    settings = foundation.settings.web
+    tasks.start_soon(web.tell_pages)
+    port: int = await tasks.start(serve_web, app, settings.host, settings.port, settings.trusted_proxies)
+    if foundation.isolated is not None:
+        foundation.isolated.url = f"http://{host_for_people(settings.host)}:{port}"
+    return port
+
+
+def _web_adapter(
+    foundation: Foundation, holder: LeaseHolder, files: RedisFileStore, commands: Mapping[str, str]
+) -> WebAdapter:
+    rooms = RedisRoomStore(foundation.connection, platform=PLATFORM)
+    news = RedisRoomNews(foundation.connection, holder.node)
+    settings, names = foundation.settings, ReservedNames(names_of_agents(foundation.programs.values()))
+    rules = RoomRules(settings.encryption.keys is None, names.__contains__, settings.web.mentions_only)
+    return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, rules=rules)
+
+
+def _prompts(foundation: Foundation, platform: str) -> Sequence[str]:
+    program = foundation.programs.get(foundation.routes.first_on(platform) or "")
+    return () if program is None else [prompt for agent in program.agents for prompt in first_prompts(agent)]
+
+
+async def _admits(platforms: Mapping[str, Platform], event: Inbound) -> str | None:
+    return await platforms[event.address.platform].router.admits(event)
+
+
+def _entrance(
+    foundation: Foundation, inbox: RedisInbox, outbound: Outbound, people: People, limits: Limits, reporting: Reporting
+) -> Entrance:
+    own, connection = foundation.settings, foundation.connection
+    return Entrance(
+        inbox=inbox,
+        say=outbound.say,
+        tell_alone=outbound.tell_alone,
+        answer=outbound.answer,
+        mark=outbound.mark,
+        bus=foundation.bus,
+        texts=foundation.texts,
+        routes=foundation.routes,
+        chosen=RedisRecords(foundation.connection, CHOSEN_TABLE),
+        origins=_origins(foundation),
+        limits=limits,
+        ledger=Ledger(usage_in(foundation.connection), foundation.clock),
+        people=people,
+        owners=reporting.owners,
+        decisions=reporting.decisions,
+        message_chars=foundation.settings.limits.message_chars,
+        takes_feedback=foundation.settings.feedback,
+        places=RedisPlaceStore(foundation.connection),
+        personal=personal_commands(own, foundation.programs, foundation.routes, connection, foundation.clock),
+    )
+
+
+def _origins(foundation: Foundation) -> Origins:
+    records = RedisRecords(foundation.connection, ORIGINS_TABLE)
+    return Origins(records, RedisRecords(foundation.connection, CHOSEN_TABLE))
+
+
+async def _platforms(
+    chosen: Sequence[Listed], people: People, records: Callable[[str], Records], clock: Clock, entrance: Entrance
+) -> dict[str, Platform]:
+    platforms: dict[str, Platform] = {}
+    for one in chosen:
+        access = Access(one.adapter.name, one.rules, people, clock)
+        await access.open()
+        late = late_messages(one.adapter.name, one.max_age_s, records, entrance.inbox, clock, entrance.texts)
+        router = InboundRouter(one.adapter, access, entrance, late)
+        platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
+    return platforms
+
+
+async def _outbound(
+    chosen: Sequence[Listed],
+    schedulers: Schedulers,
+    file_source: FileSource,
+    foundation: Foundation,
+    tasks: TaskGroup,
+    stack: AsyncExitStack,
+) -> Outbound:
+    clock, tell = foundation.clock, foundation.bus.publish
+    presenters: dict[str, Presenter] = {}
+    typing: dict[str, TypingIndicator] = {}
+    marks: dict[str, Reactions] = {}
+    for one in chosen:
+        adapter = one.adapter
+        scheduler = await schedulers.open(adapter)
+        presenters[adapter.name] = Presenter(
+            adapter, scheduler, clock, on_event=tell, tasks=tasks, file_source=file_source
+        )
+        marks[adapter.name] = Reactions(adapter, scheduler, tasks)
+        if isinstance(adapter, CanShowTyping):
+            notes = StatusMessages(
+                RedisRecords(foundation.connection, f"notes:{adapter.name}"), node_id(foundation.data_dir)
+            )
+            typing[adapter.name] = sign = TypingIndicator(adapter, scheduler, clock, tasks, notes)
+            await sign.open()
+        if isinstance(adapter, HoldsConnections):
+            stack.push_async_callback(_closed, adapter)
+    texts = {one.adapter.name: foundation.texts.marked(one.adapter.capabilities.command_mark) for one in chosen}
+    return Outbound(presenters, typing, marks, texts, tasks, _origins(foundation))
+
+
+async def _closed(adapter: HoldsConnections) -> None:
+    with anyio.move_on_after(_CLOSE_LIMIT_S, shield=True):
+        await adapter.aclose()
+
+
+def _log_options(settings: Settings) -> LogOptions:
+    return LogOptions(settings.logs.level, settings.logs.format)

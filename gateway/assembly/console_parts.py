@@ -1,0 +1,164 @@
+"""The console and the views of the gateway, made from what the gateway stands on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
+
+from gateway.access.people import Request
+from gateway.assembly.stores import (
+    Keeping,
+    decisions_of,
+    keeping_of,
+    people_in,
+    records_in,
+    shards_in,
+    snapshots_in,
+    tell_later,
+    usage_in,
+)
+from gateway.clients.admission import Admission
+from gateway.console.door import ConsoleDoor
+from gateway.console.logins import LOGINS_TABLE, Logins
+from gateway.jobs.cron_view import CronEntry, all_schedules
+from gateway.jobs.schedules import Schedule
+from gateway.jobs.task_register import TaskRegister
+from gateway.models.usage import Ledger
+from gateway.overview.moments import Moments
+from gateway.overview.platforms import SeenPlatforms
+from gateway.overview.routes import overview_routes, session_routes
+from gateway.overview.session_views import SessionViews
+from gateway.overview.sources import Sources
+from gateway.settings.tree import Settings
+from gateway.tapes.journals import Journals
+from gateway.web.app import WebOptions
+from runtime.bus import Bus
+from runtime.core.clock import Clock
+from runtime.core.ids import SessionId
+from runtime.core.texts import Texts
+from runtime.language.program import Program
+from runtime.stores.archive import Archive
+from runtime.stores.inbox import InboxEvent
+from runtime.stores.session_file import end_line, file_line, files_of, header_line, session_lines
+
+if TYPE_CHECKING:
+    from runtime.storage.redis.client.connection import RedisConnection
+
+
+class Ground(Protocol):
+    """What the gateway stands on, as far as it is needed here."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def connection(self) -> RedisConnection: ...
+
+    @property
+    def archive(self) -> Archive | None: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def bus(self) -> Bus: ...
+
+    @property
+    def programs(self) -> Mapping[str, Program]: ...
+
+    @property
+    def schedules(self) -> Sequence[Schedule]: ...
+
+    @property
+    def texts(self) -> Texts: ...
+
+
+def with_views(options: WebOptions, ground: Ground) -> WebOptions:
+    """The options of the web server, with what there is to see of the whole gateway, and with the console where the
+    settings have one."""
+    bus, tapes, own = options.bus, options.tapes, ground.settings.console
+    if bus is not None:
+        options = replace(options, bus=replace(bus, views=bus_views(ground, bus.admission)))
+    if tapes is not None:
+        options = replace(options, tapes=replace(tapes, views=tape_views(ground, tapes.admission)))
+    if not own.on:
+        return options
+    logins = Logins(own.passwords(), records_in(ground.connection, LOGINS_TABLE), ground.clock)
+    door = ConsoleDoor(logins, ground.clock, ground.bus.publish, own.acts)
+    return replace(options, console=door.routes(), around=[Middleware(door.around)])
+
+
+def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
+    """The routes of the bus that show the whole gateway."""
+    connection, clock = ground.connection, ground.clock
+    keeping, shards = keeping_of(ground.settings, connection, ground.archive), shards_in(connection)
+
+    async def delete(session: SessionId) -> bool:
+        return bool(await keeping.erasure.sessions([session]))
+
+    async def schedules() -> Sequence[CronEntry]:
+        return await all_schedules(ground.settings.cron, keeping.schedules, keeping.runs, clock.now())
+
+    def event_of(entry: CronEntry) -> InboxEvent | None:
+        made = next((one for one in ground.schedules if one.name == entry.name), None)
+        return None if made is None else made.event(clock.now())
+
+    async def tell_approved(request: Request) -> None:
+        await tell_later(connection, request, ground.texts("access.approved"))
+
+    sources = Sources(
+        admission=admission,
+        catalog=keeping.catalog,
+        tapes=keeping.tapes,
+        letters=keeping.letters,
+        reports=keeping.reports,
+        decisions=decisions_of(keeping),
+        people=people_in(connection, clock),
+        ledger=Ledger(usage_in(connection), clock),
+        living=shards.nodes.living,
+        fronts=shards.fronts.living,
+        holders=shards.holders,
+        waiting=shards.waiting,
+        at_work=shards.awake,
+        platforms=SeenPlatforms(ground.bus).data,
+        delete=delete,
+        export=partial(_file_of, keeping, clock),
+        journals=Journals(keeping.catalog, keeping.inbox, keeping.inbox.knows, clock),
+        tasks=TaskRegister(keeping.catalog, keeping.tapes, keeping.inbox, clock),
+        schedules=schedules,
+        event_of=event_of,
+        runs=keeping.runs,
+        inbox=keeping.inbox,
+        tell_approved=tell_approved,
+        clock=clock,
+    )
+    return overview_routes(sources, ground.programs)
+
+
+async def _file_of(keeping: Keeping, clock: Clock, session: SessionId) -> AsyncIterator[str]:
+    """The lines of a session's file; one without its end is not taken by an import."""
+    whole = await keeping.catalog.whole(session)
+    if whole is None:
+        return
+    yield header_line(clock.now())
+    for line in session_lines(whole):
+        yield line
+    count = 0
+    for id_ in files_of(whole.facts):
+        content = await keeping.files.content(id_)
+        if content is not None:
+            yield file_line(id_, content)
+            count += 1
+    yield end_line(len(whole.facts), count)
+
+
+def tape_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
+    """The routes of the tape service that show what went on in a session."""
+    keeping = keeping_of(ground.settings, ground.connection, ground.archive)
+    moments = Moments(keeping.tapes, snapshots_in(ground.connection))
+    return session_routes(SessionViews(admission, keeping.catalog, keeping.tapes, moments, ground.programs))

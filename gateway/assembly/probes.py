@@ -1,0 +1,211 @@
+"""The checks of `parley check`: whether each part of the settings works."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+
+from adapters.adapter import HoldsConnections
+from gateway.assembly.encryption import ask_keys
+from gateway.assembly.parts import open_archive, open_sandbox
+from gateway.catalog import Ground, Kind, catalog, platform_names
+from gateway.inbound.commands import menu
+from gateway.models.checking import question_for
+from gateway.models.opening import check_programs, default_model, named_clients, open_model, open_models
+from gateway.settings.tree import Settings
+from runtime.core.clock import SystemClock
+from runtime.core.errors import ConfigError, LLMError, LLMUnavailable
+from runtime.core.texts import english
+from runtime.events.happening import Happening
+from runtime.llm.choice import NoModel
+from runtime.llm.client import CompletionRequest, LLMClient
+
+if TYPE_CHECKING:
+    from gateway.inbound.routing import Routes
+    from runtime.language.program import Program
+
+_MODEL_LIMIT_S = 60.0
+_PLATFORM_LIMIT_S = 20.0
+_STORAGE_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Something to ask. `ask` returns one line for a person; it raises a ParleyError when the answer is bad and
+    TimeoutError when there is none. Where it is None or returns None, it is not set up, and `note` says how to."""
+
+    name: str
+    ask: Callable[[], Awaitable[str | None]] | None
+    note: str = ""
+
+
+async def probes(settings: Settings) -> list[Probe]:
+    """Everything that `parley check` asks, in order. A missing model is no error, because programs in Python
+    need none.
+    """
+    choice = await default_model(settings)
+    absent = isinstance(choice, NoModel) and settings.model_base_url is None and not settings.models
+    return [
+        Probe("model", None, choice.reason) if absent else Probe("model", lambda: _ask_models(settings)),
+        Probe("valkey", lambda: _ask_valkey(settings)),
+        Probe("archive", lambda: _ask_archive(settings), "set retention.archive_url"),
+        Probe("encryption", lambda: ask_keys(settings), "content is stored unencrypted; set encryption.keys_file"),
+        *(
+            Probe(name, partial(_ask_platform, kind, settings), f"set {kind.switch}")
+            for name, kind in catalog(settings).items()
+        ),
+        Probe("extended", lambda: _ask_extensions(settings), "no extension is installed or named in [extensions]"),
+        Probe("programs", lambda: _ask_programs(settings)),
+        Probe("remote", lambda: _ask_remote(settings), "no program has an agent with `remote:`"),
+        Probe("seats", lambda: _ask_seats(settings), "no one has a token in [participants.tokens]"),
+        Probe("schedules", lambda: _ask_schedules(settings), "none in the settings"),
+        Probe("sandbox", lambda: _ask_sandbox(settings)),
+    ]
+
+
+async def _ask_models(settings: Settings) -> str:
+    """Ask each model once. Raises LLMUnavailable, with a line for each, when one does not answer."""
+    lines: list[str] = []
+    failed = False
+    async with open_models(settings) as (models, _):
+        for client, names in named_clients(models).items():
+            try:
+                line = f"{await _ask_model(client, question_for(names))} ({', '.join(names)})"
+            except (LLMError, TimeoutError) as error:
+                failed = True
+                line = f"{', '.join(names)}: {error or f'no answer within {_MODEL_LIMIT_S:g} s'}"
+            lines.append(line)
+    if failed:
+        raise LLMUnavailable("\n".join(lines))
+    return "\n".join(lines)
+
+
+async def _ask_model(model: LLMClient, request: CompletionRequest) -> str:
+    with anyio.fail_after(_MODEL_LIMIT_S):
+        async with model.stream(request) as answer:
+            text = "".join([piece async for piece in answer])
+    if not text.strip():
+        raise LLMUnavailable(f"{model.model} gave an empty answer; check its name and its server.")
+    return f"{model.model} answers"
+
+
+async def _ask_extensions(settings: Settings) -> str | None:
+    from gateway.extensions.loading import load_extensions
+
+    return ", ".join(one.name for one in load_extensions(settings.extensions.modules).loaded) or None
+
+
+async def _ask_programs(settings: Settings) -> str:
+    from gateway.programs.loading import routes_of
+
+    routes = routes_of(settings)
+    programs = await _programs(settings, routes)
+    check_programs(settings, programs.values())
+    shown = [f"{', '.join(programs)} {'compiles' if len(programs) == 1 else 'compile'}"]
+    return "\n".join(shown + ([] if routes.single else routes.lines()))
+
+
+async def _ask_remote(settings: Settings) -> str | None:
+    from gateway.programs.loading import routes_of
+    from gateway.programs.tool_servers import ask_servers
+
+    programs = await _programs(settings, routes_of(settings))
+    return await ask_servers(settings, programs.values(), SystemClock())
+
+
+async def _ask_seats(settings: Settings) -> str | None:
+    """The participants that may play agents. Raises ConfigError for an agent that no configured participant can
+    play.
+    """
+    from gateway.programs.loading import routes_of
+
+    settings.participants.check((await _programs(settings, routes_of(settings))).values())
+    return ", ".join(settings.participants.known()) or None
+
+
+async def _programs(settings: Settings, routes: Routes) -> dict[str, Program]:
+    from gateway.programs.loading import compile_routes
+
+    async with AsyncExitStack() as stack:
+        if settings.compiler != "llm":
+            from runtime.language.lowering.rules import RulesLowerer
+
+            return await compile_routes(settings, routes, RulesLowerer())
+        from runtime.language.lowering.model import ModelLowerer
+
+        models = await stack.enter_async_context(open_model(settings))
+        return await compile_routes(settings, routes, ModelLowerer(models.client_for("compile") or models))
+
+
+async def _ask_schedules(settings: Settings) -> str | None:
+    from gateway.jobs.schedules import build_schedules
+    from gateway.programs.loading import routes_of
+
+    schedules = build_schedules(settings.cron, routes_of(settings), platforms=platform_names(settings))
+    now = SystemClock().now()
+    return "\n".join(schedule.line(now) for schedule in schedules) or None
+
+
+def _refused(what: Happening) -> None:
+    raise ConfigError(str(what.data()["error"]))
+
+
+async def _ask_archive(settings: Settings) -> str | None:
+    with anyio.fail_after(_STORAGE_LIMIT_S):
+        async with open_archive(settings, on_event=_refused) as archive:
+            if archive is None:
+                return None
+            kept = [session async for session in archive.sessions()]
+            return f"{len(kept)} sessions"
+
+
+async def _ask_valkey(settings: Settings) -> str:
+    from runtime.storage.redis.client.server_check import ping
+
+    with anyio.fail_after(_STORAGE_LIMIT_S):
+        if settings.redis_url is not None:
+            return await ping(settings.redis_url)
+        from runtime.storage.embedded.valkey import EmbeddedValkey
+
+        async with EmbeddedValkey(settings.data_dir) as socket:
+            return f"embedded {await ping(f'unix://{socket}')}"
+
+
+async def _ask_platform(kind: Kind, settings: Settings) -> str | None:
+    ground = Ground(settings, SystemClock(), lambda _: _Unread(), commands=menu(english()), texts=english())
+    listed = kind.factory(ground)
+    if listed is None:
+        return None
+    try:
+        with anyio.fail_after(_PLATFORM_LIMIT_S):
+            return await listed.adapter.check()
+    finally:
+        if isinstance(listed.adapter, HoldsConnections):
+            with anyio.move_on_after(1, shield=True):
+                await listed.adapter.aclose()
+
+
+class _Unread:
+    """Records that remember nothing, because a check stores nothing."""
+
+    async def all(self) -> Mapping[str, str]:
+        return {}
+
+    async def get(self, name: str, /) -> str | None:
+        return None
+
+    async def put(self, name: str, value: str, /) -> None:
+        """Nothing: a check stores nothing."""
+
+    async def remove(self, name: str, /) -> None:
+        """Nothing: a check stores nothing."""
+
+
+async def _ask_sandbox(settings: Settings) -> str:
+    async with open_sandbox(settings) as sandbox:
+        return sandbox.wrapping.reason

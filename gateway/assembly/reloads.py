@@ -1,0 +1,129 @@
+"""What a running gateway takes up anew: its programs, its routes, who may do what, and how much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from anyio.abc import TaskGroup
+
+from adapters.records import Records
+from adapters.web.news import RoomNews
+from gateway.access.admission import Owners
+from gateway.assembly.foundation import Foundation
+from gateway.assembly.parts import Engine
+from gateway.assembly.stores import inbox_in
+from gateway.catalog import platform_names, rules_of
+from gateway.dev.board import Board
+from gateway.inbound.memory import remembers
+from gateway.inbound.routing import Routes
+from gateway.inbound.usage_limits import Limits
+from gateway.jobs.schedules import build_schedules
+from gateway.models.opening import check_programs
+from gateway.programs.loading import completed
+from gateway.programs.reloading import Programs, Reloading, TellOwners
+from gateway.programs.served import ServedPrograms
+from gateway.programs.tool_servers import check_servers
+from gateway.programs.versions import TEXTS_TABLE, VERSIONS_TABLE, KeptVersions
+from gateway.programs.watching import watch
+from gateway.service import Platform
+from gateway.settings.tree import Settings
+from runtime.core.clock import SystemClock
+from runtime.core.texts import Texts
+from runtime.language.auto_lowering import AutoLowerer
+from runtime.language.lowering.lowerer import Lowerer
+from runtime.language.lowering.model import ModelLowerer
+from runtime.language.lowering.rules import RulesLowerer
+from runtime.language.program import Program
+
+PROGRAM_NEWS = "{parley:programs}:news"
+"""The channel on which a node tells the others that an owner wants a reload."""
+
+
+def lowerer_of(settings: Settings, engine: Engine | None) -> Lowerer:
+    """What compiles programs. A front asks no model: it needs to know what they offer, and not their steps."""
+    if engine is None or settings.compiler == "rules":
+        return RulesLowerer()
+    model = engine.llm.client_for("compile")
+    return AutoLowerer(model) if settings.compiler == "auto" else ModelLowerer(model or engine.llm)
+
+
+async def versions_of(
+    settings: Settings, records: Callable[[str], Records], programs: ServedPrograms, *, serves: bool
+) -> KeptVersions | None:
+    """The versions of programs, of which these are served from now on; None on a front."""
+    if not serves:
+        return None
+    taken, texts = records(VERSIONS_TABLE), records(TEXTS_TABLE)
+    versions = KeptVersions(taken, texts, SystemClock(), partial(completed, settings))
+    await versions.take_up(programs.values())
+    return versions
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """The parts that work by settings which a reload can change."""
+
+    platforms: Mapping[str, Platform]
+    owners: Owners
+    limits: Limits
+
+    def apply(self, settings: Settings) -> None:
+        """Put what can change into force."""
+        for name, platform in self.platforms.items():
+            rules = rules_of(settings, name)
+            platform.access.take(rules)
+            self.owners.take(name, rules)
+        self.limits.set(settings.limits)
+
+
+class NodeReloads:
+    """The reloads of this node, and those that an owner wants of all nodes."""
+
+    def __init__(self, reloading: Reloading, news: RoomNews) -> None:
+        self.reloading = reloading
+        self._news = news
+
+    async def answer(self, texts: Texts, private: bool) -> str:
+        """The answer to /reload, of which every node hears."""
+        await self._news.tell(self._news.node)
+        return (await self.reloading.reload()).told(texts, private=private)
+
+    async def follow(self) -> None:
+        """Reload when another node was asked to. What was asked for while nobody listened is not made up for."""
+        await self._news.listen(_opened, self._heard)
+
+    async def _heard(self, by: str) -> None:
+        if by != self._news.node:
+            await self.reloading.reload()
+
+
+async def _opened() -> None:
+    """Nothing is missed."""
+
+
+def reloading_of(
+    foundation: Foundation, programs: Programs, affected: Affected, tell: TellOwners, news: RoomNews, tasks: TaskGroup
+) -> NodeReloads:
+    """What reloads this process. In `tasks` it follows the other nodes, and watches files if the settings want it."""
+    own = foundation.settings
+    before = list(programs.served.values())
+
+    def check(settings: Settings, routes: Routes, found: Mapping[str, Program]) -> None:
+        settings.participants.check(found.values())
+        check_programs(settings, found.values())
+        check_servers(before, found.values())
+        remembers(found, routes.memory, otherwise=settings.memory.on)
+        build_schedules(settings.cron, routes, platforms=platform_names(settings))
+
+    made = Reloading(programs, own, foundation.routes, foundation.clock, foundation.bus, tell)
+    made.check, made.apply = check, affected.apply
+    reloads = NodeReloads(made, news)
+    tasks.start_soon(reloads.follow)
+    if isinstance(foundation.debugger, Board):
+        foundation.debugger.attach(made, inbox_in(foundation.connection), foundation.clock)
+    if own.programs.reload:
+        tasks.start_soon(watch, made, foundation.bus, Path.cwd())
+    return reloads

@@ -1,0 +1,52 @@
+"""Voices, as the composition root opens them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gateway.assembly.stores import memories_in
+from gateway.inbound.memory import MemoryCommand
+from gateway.inbound.personal import PersonalCommand
+from gateway.inbound.routing import Routes
+from gateway.settings.tree import Settings
+from gateway.voice.listening import ModelListener
+from gateway.voice.speaking import VOICE_TABLE, ModelSpeaker, VoiceCommand
+from runtime.core.clock import Clock
+from runtime.language.program import Program
+from runtime.llm.client import SPEAK, TRANSCRIBE
+from runtime.llm.models import VOICE, Models
+from runtime.sessions.node_context import NodeContext
+from runtime.storage.redis.counters import RedisCounters
+from runtime.storage.redis.records import RedisRecords
+
+if TYPE_CHECKING:
+    from runtime.storage.redis.client.connection import RedisConnection
+
+
+def personal_commands(
+    settings: Settings, programs: Mapping[str, Program], routes: Routes, connection: RedisConnection, clock: Clock
+) -> Mapping[str, PersonalCommand]:
+    """The commands about who gives them."""
+    memories = memories_in(settings, programs, routes, connection, clock)
+    voice = VoiceCommand(RedisRecords(connection, VOICE_TABLE), speaks=VOICE[SPEAK] in settings.models)
+    return {"memory": MemoryCommand(memories).take, "voice": voice.take}
+
+
+def voiced(around: NodeContext, models: Models, settings: Settings, connection: RedisConnection) -> NodeContext:
+    """The context with who puts recordings into words, and who speaks, where models do."""
+    ear, mouth, own, tell = models.voice(TRANSCRIBE), models.voice(SPEAK), settings.voice, around.bus.publish
+    if ear is not None and around.intake is not None:
+        listener = ModelListener(
+            *(ear, around.intake, RedisCounters(connection), own.limits, around.allowance),
+            lambda platform: around.on(platform).texts,
+            tell,
+            around.clock,
+        )
+        around = replace(around, listener=listener)
+    if mouth is not None:
+        records = RedisRecords(connection, VOICE_TABLE)
+        speaker = ModelSpeaker(mouth, records, own.spoken_chars, around.allowance, tell, around.clock)
+        around = replace(around, speaker=speaker)
+    return around

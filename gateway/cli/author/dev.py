@@ -1,0 +1,153 @@
+"""`parley dev`: the gateway for who writes a program, with state beside it, a watch, and a board beside the chat."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
+from gateway.cli.serve.until_stopped import serve_until_stopped
+
+if TYPE_CHECKING:
+    from gateway.service import Ready
+    from gateway.settings.tree import Settings
+
+STATE = ".parley"
+"""The folder for state, in the folder of the program."""
+
+_PROGRAMS = (".pb", ".pbasm")
+
+
+def dev(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[FOLDER|FILE]", help="The folder of a program, or its file.")
+    ] = Path(),
+    config: ConfigOption = None,
+    model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port of the web chat. [default: that of the settings if free]")
+    ] = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the chat in the browser.")] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Begin rooms anew when a file is saved.")] = False,
+) -> None:
+    """Run a program while you write it: a saved file is read at once, and the step that runs stands beside the chat."""
+    from gateway.cli.output.diagnosis import checked
+    from gateway.dev.board import Board
+
+    config = None if config is None else config.absolute()
+    files = _entered(folder)
+    with plain_errors():
+        flags = _flags(config, model, port)
+        settings = load_settings(config, flags)
+        files = files or _alone(settings)
+        board = Board(checked, say)
+        board.anew = anew
+        _until_right(files, settings)
+
+        async def serve(on_ready: Callable[[Ready], None]) -> None:
+            from gateway.assembly.app import serve as serve_gateway
+
+            def read() -> Settings:
+                return load_settings(config, flags)
+
+            def ready(now: Ready) -> None:
+                on_ready(now)
+                if open_page:
+                    _open(now.lines)
+
+            await serve_gateway(settings, files, on_ready=ready, read=read, board=board)
+
+        serve_until_stopped(serve)
+
+
+def _entered(folder: Path) -> list[Path]:
+    """Go into the folder; the file that was named."""
+    if not folder.exists():
+        note(f"parley: there is no {folder}; name the folder of a program, or write one with parley new {folder}.")
+        raise typer.Exit(BAD_INPUT)
+    os.chdir(folder if folder.is_dir() else folder.parent)
+    return [] if folder.is_dir() else [Path(folder.name)]
+
+
+def _alone(settings: Settings) -> list[Path]:
+    """The one program of this folder; none where the settings have routes."""
+    if settings.route:
+        return []
+    found = sorted(path for path in Path().iterdir() if path.suffix in _PROGRAMS and path.is_file())
+    if len(found) == 1:
+        return found
+    if not found:
+        note("parley: there is no program (.pb) in this folder; write one with parley new.")
+    else:
+        names = ", ".join(map(str, found))
+        note(f"parley: there are several programs here ({names}); name one, or write [[route]] into parley.toml.")
+    raise typer.Exit(BAD_INPUT)
+
+
+def _flags(config: Path | None, model: str | None, port: int | None) -> dict[str, Any]:
+    """What holds while one writes, in place of what the settings say."""
+    from gateway.settings.tree import changed
+
+    flags: dict[str, Any] = {"model": model, "web.port": port, "programs.reload": True}
+    plain = load_settings(config, flags)
+    if "data_dir" not in changed(plain):
+        flags["data_dir"] = Path(STATE).absolute()
+        _hidden(Path(STATE))
+    if "logs.level" not in changed(plain):
+        flags["logs.level"] = "warning"
+    if port is None and not _is_free(plain.web.host, plain.web.port):
+        flags["web.port"] = 0
+    return flags
+
+
+def _hidden(state: Path) -> None:
+    """State belongs into no repository."""
+    state.mkdir(exist_ok=True)
+    ignored = state / ".gitignore"
+    if not ignored.exists():
+        ignored.write_text("*\n", encoding="utf-8")
+
+
+def _is_free(host: str, port: int) -> bool:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def _until_right(files: Sequence[Path], settings: Settings) -> None:
+    """Return when the programs can be used. Until then their errors are shown, and a saved file is tried again."""
+    from watchfiles import watch
+
+    from gateway.cli.output.diagnosis import checked
+    from gateway.programs.loading import routes_of
+
+    programs = routes_of(settings, files).files.values()
+    while True:
+        wrong = False
+        for program in programs:
+            found, result = checked(program)
+            wrong = wrong or result is None
+            for one in found if result is None else []:
+                say(one.render())
+        if not wrong:
+            return
+        say("\nCorrect the file and save it; Parley waits for that. Ctrl-C ends it.")
+        for _ in watch(*{file.absolute().parent for program in programs for file in program}, recursive=False):
+            break
+
+
+def _open(lines: Sequence[str]) -> None:
+    import webbrowser
+
+    url = next((word for line in lines for word in line.split() if word.startswith("http://")), None)
+    if url is not None:
+        webbrowser.open(url)

@@ -1,0 +1,190 @@
+"""The language server: an editor's requests over standard input and output, answered from analyses of its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+from pygls.uris import from_fs_path, to_fs_path
+from pygls.workspace import TextDocument
+
+from gateway.cli.author.editor.analysis import Analysis, Entry, NotRenamed, analyse
+from gateway.cli.author.editor.places import Place
+from gateway.version import VERSION
+from runtime.language.diagnostics import Diagnostic, Span
+
+_KINDS = {
+    "variable": types.CompletionItemKind.Variable,
+    "call": types.CompletionItemKind.Function,
+    "agent": types.CompletionItemKind.Class,
+    "step": types.CompletionItemKind.Snippet,
+}
+
+
+class ProgramServer(LanguageServer):
+    """Keeps an analysis of each open text, and the last one that had a program."""
+
+    def __init__(self, calls: Collection[str] = ()) -> None:
+        super().__init__("parley", VERSION, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self._calls = calls
+        self._analyses: dict[str, Analysis] = {}
+        self._versions: dict[str, int | None] = {}
+
+    async def analysis(self, uri: str) -> Analysis:
+        """The analysis of a text as it is now; while it has errors, names are those of the last program."""
+        document = self.workspace.get_text_document(uri)
+        if uri in self._analyses and self._versions.get(uri) == document.version:
+            return self._analyses[uri]
+        found = await analyse(document.source, _path(document), self._calls)
+        before = self._analyses.get(uri)
+        if found.result is None and before is not None:
+            found = Analysis(found.file, found.rows, found.complaints, before.result, {})
+        self._analyses[uri], self._versions[uri] = found, document.version
+        return found
+
+    def forget(self, uri: str) -> None:
+        """Forget a text that was closed."""
+        self._analyses.pop(uri, None)
+        self._versions.pop(uri, None)
+
+
+def build_server(calls: Collection[str] = ()) -> ProgramServer:
+    """The server with all it can do; start it with `start_io`. `calls` are those of extensions."""
+    server = ProgramServer(calls)
+    for offer in (_texts, _names, _lists):
+        offer(server)
+    return server
+
+
+def _texts(server: ProgramServer) -> None:
+    """Complaints, as texts are opened and changed."""
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    async def opened(params: types.DidOpenTextDocumentParams) -> None:
+        await _publish(server, params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    async def changed(params: types.DidChangeTextDocumentParams) -> None:
+        await _publish(server, params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        server.forget(params.text_document.uri)
+
+
+def _names(server: ProgramServer) -> None:
+    """What is under the cursor."""
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hover(params: types.HoverParams) -> types.Hover | None:
+        at, analysis = params.position, await server.analysis(params.text_document.uri)
+        said = analysis.meaning(at.line, at.character)
+        return None if said is None else types.Hover(types.MarkupContent(types.MarkupKind.Markdown, said))
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    async def definition(params: types.DefinitionParams) -> types.Location | None:
+        at, uri = params.position, params.text_document.uri
+        found = (await server.analysis(uri)).definition(at.line, at.character)
+        if found is None:
+            return None
+        if isinstance(found, Place):
+            return types.Location(uri, _range(found))
+        where = types.Position(found.line - 1, found.column - 1)
+        return types.Location(from_fs_path(str(Path.cwd() / found.file)) or uri, types.Range(where, where))
+
+    @server.feature(types.TEXT_DOCUMENT_REFERENCES)
+    async def references(params: types.ReferenceParams) -> list[types.Location]:
+        at, uri = params.position, params.text_document.uri
+        return [
+            types.Location(uri, _range(one)) for one in (await server.analysis(uri)).references(at.line, at.character)
+        ]
+
+    @server.feature(types.TEXT_DOCUMENT_RENAME)
+    async def rename(params: types.RenameParams) -> types.WorkspaceEdit:
+        at, uri = params.position, params.text_document.uri
+        try:
+            places = (await server.analysis(uri)).renamed(at.line, at.character, params.new_name)
+        except NotRenamed as error:
+            raise JsonRpcInvalidParams(str(error)) from error
+        new = params.new_name.removeprefix("$")
+        return types.WorkspaceEdit(changes={uri: [types.TextEdit(_range(place), new) for place in places]})
+
+
+def _lists(server: ProgramServer) -> None:
+    """What there is in a text, and what may come next."""
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def outline(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        return [
+            _symbol(one, types.SymbolKind.Class) for one in (await server.analysis(params.text_document.uri)).outline()
+        ]
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["$", "."]))
+    async def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
+        at = params.position
+        found = (await server.analysis(params.text_document.uri)).suggestions(at.line, at.character)
+        return [types.CompletionItem(one.text, kind=_KINDS[one.kind], detail=one.detail or None) for one in found]
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
+        document = server.workspace.get_text_document(params.text_document.uri)
+        top = types.Range(types.Position(0, 0), types.Position(0, 0))
+        commands = [("Run", "parley.run"), ("Debug", "parley.debug"), ("Run tests", "parley.test")]
+        program = [str(_path(document))]
+        return [types.CodeLens(top, types.Command(title, name, arguments=program)) for title, name in commands]
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    async def hints(params: types.InlayHintParams) -> list[types.InlayHint]:
+        analysis = await server.analysis(params.text_document.uri)
+        shown = range(params.range.start.line, params.range.end.line + 1)
+        return [
+            types.InlayHint(
+                types.Position(line, len(analysis.rows[line])),
+                " ".join(number.partition(":")[0] for number, _ in steps),
+                padding_left=True,
+            )
+            for line, steps in analysis.meanings.items()
+            if line in shown and line < len(analysis.rows)
+        ]
+
+
+async def _publish(server: ProgramServer, uri: str) -> None:
+    analysis = await server.analysis(uri)
+    here = [_complaint(one) for one in analysis.complaints if one.span.file == analysis.file]
+    elsewhere = [one for one in analysis.complaints if one.span.file != analysis.file]
+    here += [_of_another_file(one) for one in elsewhere[:1]]
+    server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, here))
+
+
+def _complaint(one: Diagnostic) -> types.Diagnostic:
+    severity = types.DiagnosticSeverity.Error if one.severity == "error" else types.DiagnosticSeverity.Warning
+    flat = one.as_json()
+    start = types.Position(one.span.line - 1, one.span.column - 1)
+    end = types.Position(one.span.line - 1, flat["end_column"] - 1)
+    text = f"{one.message}\n{one.hint}" if one.hint else one.message
+    return types.Diagnostic(types.Range(start, end), text, severity, source="parley")
+
+
+def _of_another_file(one: Diagnostic) -> types.Diagnostic:
+    """A complaint about an imported file, at the top of the one that is open."""
+    moved = Diagnostic(f"{one.span}: {one.message}", Span("", 1), hint=one.hint, severity=one.severity)
+    return _complaint(moved)
+
+
+def _symbol(entry: Entry, kind: types.SymbolKind) -> types.DocumentSymbol:
+    whole = types.Range(types.Position(entry.line, 0), types.Position(entry.last_line + 1, 0))
+    heading = types.Range(types.Position(entry.line, 0), types.Position(entry.line, 0))
+    inner = [_symbol(one, types.SymbolKind.Method) for one in entry.inner]
+    return types.DocumentSymbol(entry.name, kind, whole, heading, detail=entry.detail, children=inner)
+
+
+def _range(place: Place) -> types.Range:
+    return types.Range(types.Position(place.line, place.start), types.Position(place.line, place.end))
+
+
+def _path(document: TextDocument) -> Path:
+    """The file of a text; one that was never saved counts as a file of its name in the working directory."""
+    return Path(to_fs_path(document.uri) or document.filename or "untitled.pb")

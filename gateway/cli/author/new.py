@@ -1,0 +1,181 @@
+"""`parley new`: a folder with a program that works, asked for step by step or by options."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.author.init import ENV_EXAMPLE, write_new
+from gateway.cli.output.terminal import BAD_INPUT, FAILED, load_settings, note, plain_errors, say
+
+if TYPE_CHECKING:
+    from gateway.dev.templates import Template
+    from gateway.talks.results import TalkResult
+
+_BROWSER = "browser"
+_LIMIT_S = 30.0
+
+
+def new(
+    folder: Annotated[Path | None, typer.Argument(help="The folder to write; created if it does not exist.")] = None,
+    template: Annotated[
+        str | None, typer.Option(help="support, meeting, standup, approval, reminder, game or triage.")
+    ] = None,
+    platform: Annotated[str | None, typer.Option(help="Where people talk: browser, or a platform's name.")] = None,
+    model: Annotated[str | None, typer.Option(help="Language model, by litellm's name.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: what is left out has its default.")] = False,
+) -> None:
+    """Write a folder with a program, its tests and settings, and what a server needs; then talk with it once."""
+    from gateway.dev.folder import Wanted, files_of, variables_in
+
+    asks = not yes and sys.stdin is not None and sys.stdin.isatty()
+    switches = _switches()
+    chosen = _template(template, asks=asks)
+    place = _platform(platform, switches, asks=asks)
+    names = variables_in(switches.get(place, ""))
+    secrets = {name: _secret(name) if asks else "" for name in names}
+    if model is None:
+        model = _asked_model() if asks else ""
+    where = folder or Path(typer.prompt("Folder", default=chosen.name) if asks else chosen.name)
+    wanted = Wanted(chosen, place, secrets, model)
+    written = _written(where, files_of(wanted, where.absolute(), ENV_EXAMPLE))
+    if ".env" not in written:
+        secrets = {}
+    _prove(where / f"{chosen.name}.test.md", proves=f"{chosen.name}.pb" in written)
+    _next(where, place, names, secrets)
+
+
+def _switches() -> Mapping[str, str]:
+    """What switches each platform on."""
+    from gateway.catalog import catalog
+    from gateway.settings.tree import Settings
+
+    return {name: kind.switch for name, kind in catalog(Settings()).items()}
+
+
+def _template(name: str | None, *, asks: bool) -> Template:
+    from gateway.dev.templates import TEMPLATES, template
+
+    if name is None and asks:
+        say("What do you want to begin with?")
+        for number, one in enumerate(TEMPLATES, 1):
+            say(f"  {number}  {one.name:<9} {one.what}")
+        name = _chosen("Number or name", [one.name for one in TEMPLATES])
+    found = template(name or TEMPLATES[0].name)
+    if found is None:
+        note(f"parley: there is no template {name}; there are {', '.join(one.name for one in TEMPLATES)}.")
+        raise typer.Exit(BAD_INPUT)
+    return found
+
+
+def _platform(name: str | None, switches: Mapping[str, str], *, asks: bool) -> str:
+    """The platform; "" for the browser alone, which is always there."""
+    known = [_BROWSER, *switches]
+    if name is None and asks:
+        say("Where do people talk with it? The browser is always there.")
+        for number, one in enumerate(known, 1):
+            say(f"  {number}  {one}")
+        name = _chosen("Number or name", known)
+    if name is not None and name not in known:
+        note(f"parley: there is no platform {name}; there are {', '.join(known)}.")
+        raise typer.Exit(BAD_INPUT)
+    return "" if name in (None, _BROWSER) else name or ""
+
+
+def _chosen(question: str, names: Sequence[str]) -> str:
+    """One of the names, by itself or by its number."""
+    while True:
+        answer = str(typer.prompt(question, default="1")).strip()
+        if answer in names:
+            return answer
+        if answer.isdecimal() and 1 <= int(answer) <= len(names):
+            return names[int(answer) - 1]
+        say(f"Write a number from 1 to {len(names)}, or a name.")
+
+
+def _secret(name: str) -> str:
+    return str(typer.prompt(f"{name} (Enter: later)", default="", show_default=False, hide_input=True)).strip()
+
+
+def _asked_model() -> str:
+    say("Which language model? By litellm's name, such as openai/gpt-4.1-mini or ollama_chat/qwen3.")
+    return str(
+        typer.prompt("Model (Enter: that of your provider's key, else an Ollama)", default="", show_default=False)
+    ).strip()
+
+
+def _written(folder: Path, files: Mapping[str, str]) -> list[str]:
+    """Write what is not there; the names of what was written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        written = [
+            name
+            for name, text in files.items()
+            if write_new(folder / name, text, mode=0o600 if name == ".env" else 0o666)
+        ]
+    except OSError as error:
+        note(f"parley: {folder} cannot be written ({error.strerror}); choose another folder.")
+        raise typer.Exit(FAILED) from error
+    return written
+
+
+def _prove(talks: Path, *, proves: bool) -> None:
+    """Hold the program's first talk here, with a model that follows the script, and show it."""
+    if not proves:
+        return
+    say()
+    result = _held(talks)
+    _show(result)
+    if not result.passed:
+        note("parley: the program does not do what its talk expects; parley test says more.")
+        raise typer.Exit(FAILED)
+
+
+def _held(talks: Path) -> TalkResult:
+    import asyncio
+
+    from gateway.talks.running import Loader, hold_talk
+    from gateway.talks.stage import open_stage
+    from runtime.execution.frames.loop import FrameLoop
+
+    async def hold() -> TalkResult:
+        loaded = await Loader().load(talks)
+        async with open_stage(load_settings(None)) as stage:
+            return await hold_talk(loaded, loaded.file.talks[0], stage, limit_s=_LIMIT_S)
+
+    with plain_errors(), asyncio.Runner(loop_factory=FrameLoop) as runner:
+        return runner.run(hold())
+
+
+def _show(result: TalkResult) -> None:
+    from gateway.talks.talk import Pressed, Said
+
+    say(f"A first talk, with answers of a model that were written before ({result.talk.title}):")
+    for beat, record in zip(result.talk.beats, result.records, strict=False):
+        if isinstance(beat.act, Said):
+            say(f"  {beat.act.who}: {beat.act.text}")
+        elif isinstance(beat.act, Pressed):
+            say(f"  {beat.act.who} presses {beat.act.label}")
+        for message in record.seen:
+            first, *more = message.text.splitlines() or [""]
+            say(f"  {message.who}: {first}")
+            for line in more:
+                say(f"    {line}")
+
+
+def _next(folder: Path, platform: str, names: Sequence[str], secrets: Mapping[str, str]) -> None:
+    say("\nNext:")
+    if folder != Path():
+        say(f"  cd {folder}")
+    missing = [name for name in names if not secrets.get(name)]
+    if missing:
+        copy = "cp .env.example .env    then" if not (folder / ".env").exists() else "in .env,"
+        say(f"  {copy} put {' and '.join(missing)} in it (docs/{platform}.md)")
+    say("  parley check            is everything in place?")
+    say("  parley dev              talk with it in the browser, and change it")
+    say("  parley test             hold its talks")
+    say("  parley run              serve it; compose.yaml and the .service file do that on a server")

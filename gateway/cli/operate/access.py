@@ -1,0 +1,136 @@
+"""`parley access`: who may talk with the agents; a gateway that runs heeds every change at once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+
+import typer
+
+from gateway.cli.output.terminal import BAD_INPUT, ConfigOption, load_settings, note, plain_errors, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gateway.access.people import People, Request
+
+    Later = Callable[[Request, str], Awaitable[None]]
+    """Has the gateway tell a person the outcome of their request, by the key of the text."""
+
+Answer = TypeVar("Answer")
+GivenRole = Literal["guest", "member", "owner"]
+PersonArgument = Annotated[str, typer.Argument(help="The person, as <platform>:<id>, such as telegram:42.")]
+RoleOption = Annotated[GivenRole, typer.Option("--role", help="The role to give: guest, member or owner.")]
+
+_PATIENCE_S = 10.0
+
+app = typer.Typer(help="Manage who may talk with the agents.", no_args_is_help=True)
+
+
+@app.command("list", short_help="Show roles, and people waiting for access.")
+def list_people(config: ConfigOption = None) -> None:
+    """Show everybody with a role of their own, and everybody who is waiting for access."""
+
+    async def ask(people: People) -> list[str]:
+        lines = [f"{person.role.word:<8} {person.id:<24} {person.name}" for person in await people.all()]
+        for request in await people.requests():
+            until = f"{request.expires_at:%H:%M} UTC"
+            lines.append(f"{'waits':<8} {request.person_id:<24} {request.name}  code {request.code}, until {until}")
+        return lines
+
+    for line in _with_people(config, ask) or [
+        "Only the people in the settings have access, and nobody is waiting for it."
+    ]:
+        say(line)
+
+
+@app.command()
+def approve(
+    code: Annotated[str, typer.Argument(help="The code that the person was given.")],
+    role: RoleOption = "member",
+    config: ConfigOption = None,
+) -> None:
+    """Give access to somebody who is waiting."""
+    from gateway.access.roles import Role
+
+    async def let_in(people: People, later: Later) -> Request | None:
+        found = await people.approve(code, Role[role.upper()])
+        if found is not None:
+            await later(found, "access.approved")
+        return found
+
+    request = _with_storage(config, let_in)
+    if request is None:
+        note(f"parley: nobody is waiting with the code {code}; see parley access list.")
+        raise typer.Exit(BAD_INPUT)
+    say(f"{request.name} ({request.person_id}) now has the role {role}. The gateway tells them.")
+
+
+@app.command("role")
+def set_role(
+    person: PersonArgument,
+    role: Annotated[GivenRole, typer.Argument(help="guest, member or owner.")],
+    config: ConfigOption = None,
+) -> None:
+    """Give a person a role, known or not."""
+    _set(config, person, role)
+
+
+@app.command()
+def block(person: PersonArgument, config: ConfigOption = None) -> None:
+    """Ignore a person from now on."""
+    _set(config, person, "blocked")
+
+
+@app.command(short_help="Remove a person's role or block.")
+def revoke(person: PersonArgument, config: ConfigOption = None) -> None:
+    """Remove a person's role or block, so that the settings decide again."""
+    if not _with_people(config, lambda people: people.forget(_checked(person, config))):
+        note(f"parley: {person} has no role of their own; see parley access list.")
+        raise typer.Exit(BAD_INPUT)
+    say(f"{person} no longer has a role of their own.")
+
+
+def _set(config: Path | None, person: str, role: str) -> None:
+    from gateway.access.roles import Role
+
+    _with_people(config, lambda people: people.set(_checked(person, config), Role[role.upper()]))
+    say(f"{person} now has the role {role}.")
+
+
+def _checked(person: str, config: Path | None) -> str:
+    from gateway.catalog import platform_names
+    from runtime.core.errors import ConfigError
+
+    names = platform_names(load_settings(config))
+    platform, _, rest = person.partition(":")
+    if not rest or platform not in names:
+        raise ConfigError(f'"{person}" is not a person; write <platform>:<id>, with one of {", ".join(names)}.')
+    return person
+
+
+def _with_people(config: Path | None, ask: Callable[[People], Awaitable[Answer]]) -> Answer:
+    """The result of `ask` on the storage of the settings, which a gateway may be using meanwhile."""
+    return _with_storage(config, lambda people, _: ask(people))
+
+
+def _with_storage(config: Path | None, ask: Callable[[People, Later], Awaitable[Answer]]) -> Answer:
+    import anyio
+
+    async def asked() -> Answer:
+        from gateway.assembly.parts import open_storage
+        from gateway.assembly.stores import people_in, tell_later
+        from runtime.core.clock import SystemClock
+        from runtime.core.texts import load_texts
+
+        settings = load_settings(config)
+        texts = load_texts(settings.language, settings.texts_dir)
+        async with open_storage(settings, patience_s=_PATIENCE_S) as connection:
+
+            async def later(request: Request, key: str) -> None:
+                await tell_later(connection, request, texts(key))
+
+            return await ask(people_in(connection, SystemClock()), later)
+
+    with plain_errors():
+        return anyio.run(asked)

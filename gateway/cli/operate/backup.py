@@ -1,0 +1,45 @@
+"""`parley backup` and `parley restore`: everything that a gateway keeps, as one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.output.terminal import ConfigOption, load_settings, plain_errors, say
+
+DataDirOption = Annotated[Path | None, typer.Option("--data-dir", help="The folder that keeps the state.")]
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="The file to write; one that exists is replaced.")],
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write everything that a gateway keeps into FILE, while it runs or not."""
+    from gateway.assembly.parts import back_up
+    from gateway.cli.operate.database import size, when
+
+    with plain_errors():
+        settings = load_settings(config, {"data_dir": data_dir})
+        made = back_up(settings, file)
+    say(f"Wrote {file} with {size(made.size)}, as of {when(made.made_at)} UTC.")
+    if settings.encryption.keys_file is not None or settings.encryption.keys:
+        say("What is encrypted in it stays so: keep the keys of [encryption] somewhere else.")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file that parley backup has written.")],
+    data_dir: DataDirOption = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Move away what is there, and restore.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Put the state in FILE back, while no gateway runs."""
+    from gateway.assembly import parts
+    from gateway.cli.operate.database import size, when
+
+    with plain_errors():
+        settings = load_settings(config, {"data_dir": data_dir})
+        made = parts.restore(settings, file, replace=replace)
+    say(f"Restored {size(made.size)} as of {when(made.made_at)} UTC into {settings.data_dir}.")

@@ -1,0 +1,83 @@
+"""Access to the database and output on a terminal, shared by the commands that look after a database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from gateway.cli.output.terminal import load_settings, plain_errors, say
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from gateway.assembly.stores import Keeping
+
+Answer = TypeVar("Answer")
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line, for machines.")]
+
+_PATIENCE_S = 10.0
+_SHOWN_CHARS = 60
+
+
+def with_keeping(config: Path | None, ask: Callable[[Keeping], Awaitable[Answer]]) -> Answer:
+    """The result of `ask` on the storage of the settings, which a gateway may be using meanwhile."""
+    import anyio
+
+    async def asked() -> Answer:
+        from gateway.assembly.parts import open_archive, open_storage
+        from gateway.assembly.stores import keeping_of
+
+        settings = load_settings(config)
+        async with open_storage(settings, patience_s=_PATIENCE_S) as connection, open_archive(settings) as archive:
+            return await ask(keeping_of(settings, connection, archive))
+
+    with plain_errors():
+        return anyio.run(asked)
+
+
+def nothing_kept(config: Path | None) -> bool:
+    """Whether the data directory of the settings, their only storage, is still empty: no server has to start."""
+    with plain_errors():
+        settings = load_settings(config)
+    if settings.redis_url is not None or settings.retention.archive_url is not None:
+        return False
+    return not any((settings.data_dir / name).exists() for name in ("appendonlydir", "archive.sqlite"))
+
+
+def say_json(item: dict[str, Any]) -> None:
+    """One object on a line."""
+    say(json.dumps(item, ensure_ascii=False))
+
+
+def say_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Rows under their headings, each column as wide as its longest cell."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    for row in (head, *rows):
+        say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def when(time: datetime) -> str:
+    """A time for people, in UTC."""
+    from datetime import UTC
+
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def size(count: int) -> str:
+    """A number of bytes for people."""
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} GiB"
+
+
+def shortened(text: str, chars: int = _SHOWN_CHARS) -> str:
+    """A text on one line, shortened to fit a row."""
+    line = " ".join(text.split())
+    return line if len(line) <= chars else line[: chars - 1] + "…"

@@ -1,0 +1,129 @@
+"""`parley debug`: reports about failures that nobody caught, and trying again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateway.cli.operate.database import JsonOption, say_json, say_table, shortened, when, with_keeping
+from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gateway.assembly.stores import Keeping
+    from gateway.reports.account import Account
+    from runtime.core.texts import Texts
+    from runtime.stores.reports import Report
+
+NumberArgument = Annotated[int, typer.Argument(help="The report's number, as parley debug list shows it.")]
+
+app = typer.Typer(help="Reports about failures that nobody caught.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_reports(as_json: JsonOption = False, config: ConfigOption = None) -> None:
+    """Show the reports, the latest last."""
+    reports = with_keeping(config, lambda keeping: keeping.reports.all())
+    if as_json:
+        for report in reports:
+            say_json(_data(report))
+    elif not reports:
+        say("There are no reports.")
+    else:
+        head = ("REPORT", "LAST (UTC)", "TIMES", "CONVERSATION", "WHERE", "ERROR", "DECIDED")
+        say_table(head, [_row(report) for report in reports])
+
+
+@app.command(short_help="Show what failed, why perhaps, and what to do.")
+def show(number: NumberArgument, as_json: JsonOption = False, config: ConfigOption = None) -> None:
+    """Show what failed and where, the last facts, the likely cause, and what to do."""
+
+    async def ask(keeping: Keeping) -> tuple[Report, Account, str] | None:
+        from gateway.reports.task import guess_of
+
+        report = await keeping.reports.get(number)
+        if report is None:
+            return None
+        return report, await _accounts(keeping, config).of(report), await guess_of(keeping.tapes, number)
+
+    found = with_keeping(config, ask)
+    if found is None:
+        raise _unknown(number)
+    report, account, guess = found
+    if as_json:
+        from dataclasses import asdict
+
+        say_json({**_data(report), **asdict(account), "guess": guess})
+        return
+    say(f"report   {report.number}, {report.count} times, last at {_last(report)} UTC, in {report.conversation}")
+    for line in account.lines():
+        say(line)
+    if guess:
+        say(f"a model  supposes: {guess}")
+
+
+@app.command(short_help="Try again from before the words that led to a failure.")
+def again(number: NumberArgument, config: ConfigOption = None) -> None:
+    """Have the conversation continue from before the words that led to a failure, and hear them again."""
+    _decide(number, "again", config)
+
+
+@app.command()
+def leave(number: NumberArgument, config: ConfigOption = None) -> None:
+    """Leave a failure as it is."""
+    _decide(number, "leave", config)
+
+
+def _decide(number: int, what: str, config: Path | None) -> None:
+    async def ask(keeping: Keeping) -> str:
+        from gateway.assembly.stores import decisions_of
+
+        decisions = decisions_of(keeping)
+        return await (decisions.again(number) if what == "again" else decisions.leave(number))
+
+    outcome = with_keeping(config, ask)
+    if outcome == "gone" and with_keeping(config, lambda keeping: keeping.reports.get(number)) is None:
+        raise _unknown(number)
+    say(_texts(config)(f"debug.is_{outcome}", number=number))
+    if outcome == "gone":
+        raise typer.Exit(FAILED)
+
+
+def _accounts(keeping: Keeping, config: Path | None) -> Any:
+    from gateway.observability.masking import Masking
+    from gateway.reports.account import Accounts
+    from gateway.settings.tree import secrets
+
+    return Accounts(keeping.tapes, Masking(secrets(load_settings(config))), _texts(config))
+
+
+def _texts(config: Path | None) -> Texts:
+    from runtime.core.texts import load_texts
+
+    settings = load_settings(config)
+    return load_texts(settings.language, settings.texts_dir)
+
+
+def _unknown(number: int) -> typer.Exit:
+    note(f"parley: There is no report {number} (any more); see parley debug list.")
+    return typer.Exit(BAD_INPUT)
+
+
+def _row(report: Report) -> tuple[str, ...]:
+    place = shortened(report.place, 40)
+    about = (str(report.number), _last(report), str(report.count), report.conversation, place)
+    return (*about, report.error_type, report.decided)
+
+
+def _last(report: Report) -> str:
+    from datetime import UTC, datetime
+
+    return when(datetime.fromtimestamp(report.last_s, UTC))
+
+
+def _data(report: Report) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(report)

@@ -1,0 +1,144 @@
+"""`parley keys`: the keys with which content is encrypted where it is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.operate.database import JsonOption, say_json, say_table
+from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from gateway.settings.tree import Settings
+
+_PATIENCE_S = 10.0
+_UNENCRYPTED = "(not encrypted)"
+
+app = typer.Typer(help="Manage the keys that encrypt stored content.", no_args_is_help=True)
+
+
+@app.command(short_help="Create a key and write it to the key file.")
+def new(
+    file: Annotated[Path | None, typer.Option("--file", help="The key file. Default: encryption.keys_file.")] = None,
+    last: Annotated[
+        bool, typer.Option("--last", help="Add it as the last key, only for reading, until all nodes have it.")
+    ] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Create a key and write it to the top of the key file; without a file, print it."""
+    with plain_errors():
+        from gateway.assembly.encryption import made_key
+
+        (key, line), path = made_key(), file or load_settings(config).encryption.keys_file
+        if path is None:
+            say(line)
+            note("Keep it where only the gateway can read it: as PARLEY_ENCRYPTION__KEYS, or in a file that")
+            note("encryption.keys_file names. Without it, what it encrypts can never be read again.")
+            return
+        try:
+            others = _written_with(path, line, last)
+        except OSError as error:
+            note(f"parley: {path} cannot be written ({error.strerror}); choose another file.")
+            raise typer.Exit(FAILED) from error
+    say(f"{path} has the key {key}, {'behind' if last and others else 'in front of'} {others} others.")
+    note("Restart the gateway. Keep a copy of the file apart from the database's backups.")
+
+
+@app.command("list", short_help="Show the keys and how much each one encrypts.")
+def list_keys(as_json: JsonOption = False, config: ConfigOption = None) -> None:
+    """Show the keys and how much of the database each one encrypts."""
+    import anyio
+
+    async def ask() -> Counter[str]:
+        from gateway.assembly.encryption import rekeying_of
+        from gateway.assembly.parts import open_storage
+
+        async with open_storage(settings, patience_s=_PATIENCE_S) as connection:
+            return await rekeying_of(connection).survey()
+
+    with plain_errors():
+        settings = load_settings(config)
+        found = anyio.run(ask)
+        _say_counts(settings, found, as_json=as_json)
+
+
+@app.command(short_help="Re-encrypt everything with the first key.")
+def rotate(config: ConfigOption = None) -> None:
+    """Re-encrypt everything with the first key, following the current settings. A gateway may be running.
+
+    You can interrupt it at any time and run it again. The data stays complete throughout.
+    """
+    import anyio
+
+    async def ask() -> tuple[int, int, Counter[str]]:
+        from gateway.assembly.encryption import rekeying_of, renew_archive
+        from gateway.assembly.parts import open_archive, open_storage
+
+        opened = open_storage(settings, patience_s=_PATIENCE_S)
+        async with opened as connection, open_archive(settings) as archive:
+            rekeying = rekeying_of(connection)
+            changed, locked = await rekeying.run(), await renew_archive(connection, archive)
+            await rekeying.rewrite()
+            return changed, locked, await rekeying.survey()
+
+    with plain_errors():
+        settings = load_settings(config)
+        changed, locked, found = anyio.run(ask)
+        say(f"{changed} keys of the database were re-encrypted.")
+        if locked:
+            note(f"{locked} sessions in the archive cannot be opened; they were left as they are.")
+        left = _say_counts(settings, found, as_json=False)
+    if left or locked:
+        raise typer.Exit(FAILED)
+
+
+def _written_with(path: Path, line: str, last: bool) -> int:
+    """Rewrite a file of keys with one more, and return the number of others."""
+    import os
+    from contextlib import suppress
+
+    from gateway.assembly.encryption import key_ids
+
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    others = len(key_ids(text, str(path)))
+    whole = f"{text.rstrip()}\n{line}\n".lstrip() if last else f"{line}\n{text}"
+    beside = path.with_name(f".{path.name}.new")
+    with suppress(FileNotFoundError):
+        beside.unlink()
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as written:
+        written.write(whole)
+        written.flush()
+        os.fsync(written.fileno())
+    beside.replace(path)
+    return others
+
+
+def _say_counts(settings: Settings, found: Counter[str], *, as_json: bool) -> int:
+    """Print the number of entries under each key; returns the number under other keys than the first."""
+    from gateway.assembly.encryption import key_ids
+
+    secret = settings.encryption.keys
+    keys = key_ids("" if secret is None else secret.get_secret_value(), "encryption.keys")
+    rows = []
+    for number, id_ in enumerate([*keys, *sorted(set(found) - {*keys, ""})]):
+        state = "missing" if id_ not in keys else "reading" if number else "writing and reading"
+        rows.append((id_, str(found[id_]), state))
+    rows.append((_UNENCRYPTED, str(found[""]), ""))
+    if as_json:
+        for id_, count, state in rows:
+            say_json({"key": id_, "entries": int(count), "state": state})
+    else:
+        say_table(("KEY", "ENTRIES", "IS FOR"), rows)
+    missing = sorted(set(found) - {*keys, ""})
+    if missing:
+        note(f"The keys {', '.join(missing)} are missing. Put them back into encryption.keys, after the others.")
+    stale = sum(found[id_] for id_ in keys[1:])
+    if stale:
+        note("parley keys rotate re-encrypts what is not under the first key.")
+    elif len(keys) > 1:
+        note("The database needs only the first key. You can remove the others if no backup needs them.")
+    return stale + sum(found[id_] for id_ in missing)

@@ -1,0 +1,74 @@
+"""`parley sessions save-test`: a talk out of a stored conversation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateway.cli.operate.database import when, with_keeping
+from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
+
+if TYPE_CHECKING:
+    from gateway.settings.tree import Settings
+    from gateway.talks.results import TalkResult
+    from runtime.stores.catalog import WholeSession
+
+
+def save_test(
+    session: Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")],
+    file: Annotated[Path, typer.Argument(help="The talk file, support.test.md; the talk is added at its end.")],
+    program: Annotated[
+        Path | None, typer.Option(help="The program, where it is not beside the file with the same name.")
+    ] = None,
+    title: Annotated[str, typer.Option(help="The talk's title (default: the time of the conversation).")] = "",
+    config: ConfigOption = None,
+) -> None:
+    """Make a talk of a conversation, with the answers that the model gave in it, and hold it once.
+
+    It has what people said, under their names: look through it before others see it.
+    """
+    from gateway.talks.report import result_lines
+
+    async def ask(keeping: Any) -> WholeSession | None:
+        from runtime.core.ids import SessionId
+
+        found: WholeSession | None = await keeping.catalog.whole(SessionId(session))
+        return found
+
+    whole = with_keeping(config, ask)
+    if whole is None:
+        note(f"parley: There is no session {session}; see parley sessions list.")
+        raise typer.Exit(FAILED)
+    with plain_errors():
+        result = _saved(load_settings(config), whole, file, program, title or _title(whole))
+    for line in result_lines(result, 100):
+        say(line)
+    if not result.passed:
+        raise typer.Exit(FAILED)
+
+
+def _title(whole: WholeSession) -> str:
+    return f"A conversation of {when(whole.record.started_at)}"
+
+
+def _saved(settings: Settings, whole: WholeSession, file: Path, program: Path | None, title: str) -> TalkResult:
+    """The talk, added to the file and held once. Raises ProgramError and ConfigError."""
+    import asyncio
+
+    from gateway.talks.running import Loader, hold_talk
+    from gateway.talks.saving import add_talk, save, shelf_for
+    from gateway.talks.stage import open_stage
+    from runtime.execution.frames.loop import FrameLoop
+
+    async def saved() -> TalkResult:
+        async with open_stage(settings) as stage:
+            shelf = await shelf_for(file, program, whole.facts)
+            free = shelf.free_title(title)
+            add_talk(shelf, free, await save(free, shelf.program, whole.facts, shelf.head, stage))
+            loaded = await Loader().load(file)
+            return await hold_talk(loaded, loaded.file.talks[-1], stage)
+
+    with asyncio.Runner(loop_factory=FrameLoop) as runner:
+        return runner.run(saved())

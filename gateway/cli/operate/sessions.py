@@ -1,0 +1,326 @@
+"""`parley sessions`: look at sessions, take them elsewhere, delete them for good."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, size, when, with_keeping
+from gateway.cli.operate.save_test import save_test
+from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_settings, note, plain_errors, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from typing import TextIO
+
+    from gateway.assembly.stores import Keeping
+    from gateway.jobs.erasure import Erased
+    from gateway.jobs.notebook_retention import OldNotebook
+    from gateway.jobs.retention import Done, Step
+    from runtime.stores.catalog import KnownSession, WholeSession
+
+SessionArgument = Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")]
+LimitOption = Annotated[int, typer.Option("--limit", min=0, help="The number of sessions to show; 0 shows all.")]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Do it even while a running gateway is working on the session.")
+]
+
+_STEP_HEAD = ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY")
+_NOTEBOOK_HEAD = ("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY")
+_PAGE_OF_SESSIONS = 500
+_FOLLOWED_FROM = 10
+"""The number of facts shown before the new ones."""
+
+app = typer.Typer(help="Look at sessions, move them, delete them.", no_args_is_help=True)
+app.command("save-test", short_help="Make a talk for parley test of a session.")(save_test)
+
+
+@app.command("list")
+def list_sessions(
+    after: Annotated[
+        str, typer.Option("--after", help="Start after this mark, which the previous list ended with.")
+    ] = "",
+    limit: LimitOption = 50,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Show the sessions, the latest active first."""
+    if after and not re.fullmatch(r"\d+:.+", after):
+        note(f'parley: "{after}" is no mark of a list; take the one that parley sessions list ends with.')
+        raise typer.Exit(BAD_INPUT)
+
+    async def ask(keeping: Keeping) -> tuple[list[KnownSession], str, int]:
+        found: list[KnownSession] = []
+        mark, wanted = after, limit or await keeping.catalog.count()
+        while wanted:
+            page = await keeping.catalog.page(mark, limit=min(wanted, _PAGE_OF_SESSIONS))
+            found += page.sessions
+            wanted -= min(wanted, _PAGE_OF_SESSIONS)
+            mark = page.next
+            if not mark:
+                break
+        return found, mark, await keeping.catalog.count()
+
+    found, mark, count = ([], "", 0) if nothing_kept(config) else with_keeping(config, ask)
+    if as_json:
+        for known in found:
+            say_json(_data(known))
+    elif not found:
+        say("There are no sessions.")
+    else:
+        head = ("SESSION", "CONVERSATION", "PROGRAM", "STARTED (UTC)", "LAST ACTIVE", "STATE", "FACTS", "SIZE", "FROM")
+        say_table(head, [_row(known) for known in found])
+    if mark and count > len(found):
+        note(f"{len(found)} of {count}; the next: parley sessions list --after {mark}")
+
+
+@app.command(short_help="Show the state of a session and its last messages.")
+def show(
+    session: SessionArgument,
+    facts: Annotated[bool, typer.Option("--facts", help="Print the tapes, fact by fact.")] = False,
+    steps: Annotated[bool, typer.Option("--steps", help="Print what was executed, step by step.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Print the last facts, then each new one.")] = False,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Show the state of a session: its agents and their stacks, its people, its pages, its last messages."""
+    from gateway.cli.operate.session_view import say_coming, say_fact, say_steps, say_view, view_of
+
+    async def ask(keeping: Keeping) -> tuple[KnownSession, WholeSession]:
+        both = await _both(keeping, session)
+        if follow and not both[0].record.archived:
+            await say_coming(keeping.tapes, both[0].record.id, _FOLLOWED_FROM, as_json=as_json)
+        return both
+
+    known, whole = with_keeping(config, ask)
+    if follow and not known.record.archived:
+        return
+    if steps:
+        say_steps(whole, as_json=as_json)
+        return
+    if facts or follow:
+        for fact in whole.facts:
+            say_fact(fact, as_json=as_json)
+        return
+    view = {**_data(known), **view_of(whole)}
+    if as_json:
+        say_json(view)
+    else:
+        say_view(view)
+
+
+@app.command("export")
+def export_session(
+    session: SessionArgument,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help='The file; "-" prints it. Default: <session>.jsonl')
+    ] = "",
+    config: ConfigOption = None,
+) -> None:
+    """Write a session to one file; the session stays as it is."""
+
+    async def ask(keeping: Keeping) -> tuple[int, int]:
+        from runtime.core.clock import SystemClock
+        from runtime.stores.session_file import end_line, file_line, files_of, header_line, session_lines
+
+        whole = (await _both(keeping, session))[1]
+        with _written(output or f"{session}.jsonl") as file:
+            file.write(header_line(SystemClock().now()))
+            file.writelines(session_lines(whole))
+            count = 0
+            for id_ in files_of(whole.facts):
+                content = await keeping.files.content(id_)
+                if content is not None:
+                    file.write(file_line(id_, content))
+                    count += 1
+            file.write(end_line(len(whole.facts), count))
+        return len(whole.facts), count
+
+    count, files = with_keeping(config, ask)
+    if output != "-":
+        say(f"{output or f'{session}.jsonl'} has the session {session}: {count} facts, {files} files.")
+
+
+@app.command("import", short_help="Import a session from a file.")
+def import_session(
+    file: Annotated[Path, typer.Argument(help="A file written by parley sessions export.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing session.")] = False,
+    force: ForceOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Import a session from a file; an incomplete file changes nothing."""
+
+    async def ask(keeping: Keeping) -> WholeSession:
+        from runtime.sessions.meetings.places import keep_places
+        from runtime.stores.session_file import SessionFile
+
+        read = SessionFile(str(file), lambda: _lines(file))
+        whole = read.session()
+        place = whole.record.address.key
+        for content in read.files():
+            await keeping.files.keep(content.data, content.media_type, conversation=place)
+        if replace:
+            await keeping.catalog.replace(whole, force=force)
+        else:
+            await keeping.catalog.insert(whole)
+        await keep_places(whole, keeping.places)
+        return whole
+
+    whole = with_keeping(config, ask)
+    record = whole.record
+    say(f"The session {record.id} is now in {record.address.key}: {len(whole.facts)} facts.")
+    if not record.ended:
+        say("It continues with the next message there, or when a gateway starts.")
+
+
+@app.command()
+def delete(
+    session: Annotated[str, typer.Argument(help="The session's id.")] = "",
+    person: Annotated[
+        str, typer.Option("--person", help="Delete all sessions of this person, and everything kept about them.")
+    ] = "",
+    force: ForceOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Delete a session, or everything about a person, permanently."""
+    if bool(session) == bool(person):
+        note("parley: name a session, or a person with --person <platform>:<id>.")
+        raise typer.Exit(BAD_INPUT)
+    if person:
+        with plain_errors():
+            checked_person(person, config)
+        _say_erased(person, with_keeping(config, lambda keeping: keeping.erasure.person(person, force=force)))
+        return
+    if not with_keeping(config, lambda keeping: keeping.erasure.sessions([_id(session)], force=force)):
+        raise _unknown(session)
+    say(f"The session {session} is deleted.")
+
+
+@app.command(short_help="Show what the rules of the settings archive and delete.")
+def prune(
+    apply: Annotated[bool, typer.Option("--apply", help="Do it instead of only listing it.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Show which sessions the rules of the settings archive, and which sessions and notebooks they delete."""
+
+    async def ask(keeping: Keeping) -> tuple[list[Step], list[OldNotebook], tuple[Done, int] | None]:
+        if apply:
+            return [], [], (await keeping.retention.apply(), await keeping.notebooks.apply())
+        return [step async for step in keeping.retention.plan()], await keeping.notebooks.plan(), None
+
+    steps, old, applied = with_keeping(config, ask)
+    if applied is not None:
+        done, deleted = applied
+        say(f"{done.archived} sessions were archived, {done.deleted} deleted, {done.left} left as they are.")
+        if deleted:
+            say(f"{deleted} notebooks were deleted.")
+    elif not steps and not old:
+        say("The rules archive and delete nothing now.")
+    else:
+        if steps:
+            say_table(
+                ("SESSION", "CONVERSATION", "LAST ACTIVE", "SIZE", "DO", "BY"), [_step_row(step) for step in steps]
+            )
+        if old:
+            rows = [(one.name, when(one.changed_at), str(one.written), "delete", one.rule) for one in old]
+            say_table(("NOTEBOOK", "LAST CHANGE", "ENTRIES", "DO", "BY"), rows)
+        note("Nothing was changed. parley sessions prune --apply does it; a running gateway does it every six hours.")
+
+
+def _step_row(step: Step) -> list[str]:
+    known = step.session
+    about = [str(known.record.id), known.record.address.key, when(known.last_at), size(known.size_bytes)]
+    return [*about, step.doing, step.rule]
+
+
+def checked_person(person: str, config: Path | None) -> str:
+    """A person's id. Raises ConfigError for a text that is no such id."""
+    from gateway.catalog import platform_names
+    from runtime.core.errors import ConfigError
+
+    names = platform_names(load_settings(config))
+    platform, _, rest = person.partition(":")
+    if not rest or platform not in names:
+        raise ConfigError(f'"{person}" is not a person; write <platform>:<id>, with one of {", ".join(names)}.')
+    return person
+
+
+def _say_erased(person: str, erased: Erased) -> None:
+    for session in erased.sessions:
+        say(f"The session {session} is deleted.")
+    say(f"{person}: {len(erased.sessions)} sessions and {erased.entries} other entries are deleted.")
+    if not erased.rewritten:
+        note("The server could not be made to rewrite its file. It keeps the deleted data until then.")
+
+
+async def _both(keeping: Keeping, session: str) -> tuple[KnownSession, WholeSession]:
+    known = await keeping.catalog.find(_id(session))
+    whole = await keeping.catalog.whole(_id(session))
+    if known is None or whole is None:
+        raise _unknown(session)
+    return known, whole
+
+
+def _id(session: str) -> Any:
+    from runtime.core.ids import SessionId
+
+    return SessionId(session)
+
+
+def _unknown(session: str) -> typer.Exit:
+    note(f"parley: There is no session {session}; see parley sessions list.")
+    return typer.Exit(FAILED)
+
+
+def _written(name: str) -> AbstractContextManager[TextIO]:
+    from gateway.cli.output.whole_file import standard_output, whole_file
+
+    return standard_output() if name == "-" else whole_file(Path(name))
+
+
+def _lines(file: Path) -> Iterator[str]:
+    from runtime.core.errors import ConfigError
+
+    try:
+        with file.open(encoding="utf-8") as opened:
+            yield from opened
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: it cannot be read: {error}") from error
+
+
+def _row(known: KnownSession) -> tuple[str, ...]:
+    record = known.record
+    return (
+        record.id,
+        record.address.key,
+        record.program,
+        when(record.started_at),
+        when(known.last_at),
+        known.state,
+        str(record.seq),
+        size(known.size_bytes),
+        "" if record.parent is None else f"{record.parent.session}:{record.parent.seq}",
+    )
+
+
+def _data(known: KnownSession) -> dict[str, Any]:
+    record = known.record
+    return {
+        "session": record.id,
+        "conversation": record.address.key,
+        "program": record.program,
+        "started_at": record.started_at.isoformat(),
+        "last_at": known.last_at.isoformat(),
+        "state": known.state,
+        "ended": record.ended,
+        "parent": None if record.parent is None else [record.parent.session, record.parent.seq],
+        "replaced_by": record.replaced_by,
+        "facts": record.seq,
+        "bytes": known.size_bytes,
+        "node": known.node,
+        "outbox": sorted(known.pages),
+    }

@@ -1,0 +1,118 @@
+"""`parley tasks`: look at tasks, have their results, end them, order them again."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from gateway.cli.operate.database import JsonOption, nothing_kept, say_json, say_table, shortened, when, with_keeping
+from gateway.cli.output.terminal import FAILED, ConfigOption, note, say
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from gateway.assembly.stores import Keeping
+    from gateway.jobs.task_register import KnownTask, TaskRegister
+
+Answer = TypeVar("Answer")
+TaskArgument = Annotated[str, typer.Argument(help="The task's id, as parley tasks list shows it.")]
+
+NOT_OVER = 3
+"""The exit code of `result` for a task that is not over."""
+
+_ORDERED_WITHIN_S = 3.0
+"""The wait for a gateway to order a task again, whose name is said then. Chosen: an idle one takes milliseconds."""
+
+app = typer.Typer(help="Tasks in the background: show them, end them, repeat them.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_tasks(
+    limit: Annotated[int, typer.Option("--limit", min=0, help="The number of tasks to show; 0 shows all.")] = 50,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Show the tasks that have begun, the latest active first."""
+    none: tuple[list[KnownTask], bool] = ([], False)
+    found, more = none if nothing_kept(config) else _with_register(config, lambda tasks: tasks.latest(limit))
+    if as_json:
+        for task in found:
+            say_json(task.data())
+    elif not found:
+        say("There are no tasks.")
+    else:
+        head = ("TASK", "DOES", "STATUS", "STARTED (UTC)", "LAST ACTIVE", "ORDERED BY", "NUMBER")
+        say_table(head, [_row(task) for task in found])
+    if more:
+        note(f"There are more than {limit}; --limit 0 shows all.")
+
+
+@app.command()
+def show(task: TaskArgument, as_json: JsonOption = False, config: ConfigOption = None) -> None:
+    """Show one task: what it does, for whom, and how far it has come."""
+    found = _with_register(config, lambda tasks: tasks.find(task))
+    data = {"task": task, "status": "submitted"} if found is None else found.data()
+    if as_json:
+        say_json(data)
+        return
+    for name, value in data.items():
+        if value not in (None, ""):
+            say(f"{name:<12} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+
+
+@app.command(short_help="Print the result of a task.")
+def result(
+    task: TaskArgument,
+    wait_s: Annotated[float, typer.Option("--wait", min=0, help="Wait so many seconds for a task at work.")] = 0.0,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Print the result of a task.
+
+    Exit codes: 0 it is printed, 1 there is none and will be none, 3 the task is not over.
+    """
+    found = _with_register(config, lambda tasks: tasks.over(task, wait_s))
+    if found is None or not found.over:
+        note(f"parley: The task {task} is not over: {'submitted' if found is None else found.status}.")
+        raise typer.Exit(NOT_OVER)
+    if found.status != "completed":
+        why = f": {found.order.error}" if found.order.error else ""
+        note(f"parley: The task {task} has no result; {found.status}{why}.")
+        raise typer.Exit(FAILED)
+    value = found.order.value
+    say(value if isinstance(value, str) and not as_json else json.dumps(value, ensure_ascii=False))
+
+
+@app.command()
+def cancel(task: TaskArgument, config: ConfigOption = None) -> None:
+    """End a task, and the tasks that it has ordered."""
+    _with_register(config, lambda tasks: tasks.cancel(task))
+    say(f"The task {task} is to end; a gateway sees to it.")
+
+
+@app.command(short_help="Order what a task did once more.")
+def retry(task: TaskArgument, config: ConfigOption = None) -> None:
+    """Order what a task did once more, for whoever ordered it. Prints the new task's id on standard output."""
+    new, name = _with_register(config, lambda tasks: tasks.order_again(task, _ORDERED_WITHIN_S))
+    say(new)
+    note(f"It is {name} of its conversation." if name else "A gateway begins it; parley tasks show says how far it is.")
+
+
+def _with_register(config: Path | None, ask: Callable[[TaskRegister], Awaitable[Answer]]) -> Answer:
+    def asked(keeping: Keeping) -> Awaitable[Answer]:
+        from gateway.jobs.task_register import TaskRegister
+        from runtime.core.clock import SystemClock
+
+        return ask(TaskRegister(keeping.catalog, keeping.tapes, keeping.inbox, SystemClock()))
+
+    return with_keeping(config, asked)
+
+
+def _row(task: KnownTask) -> tuple[str, ...]:
+    record, order = task.session.record, task.order
+    does = shortened(f"{task.klass}.{task.playbook}")
+    times = when(record.started_at), when(task.session.last_at)
+    return record.id, does, task.status, *times, order.home.key, str(order.number or "")

@@ -1,0 +1,65 @@
+"""`parley usage`: what models were used and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from gateway.cli.operate.database import nothing_kept, say_json, say_table
+from gateway.cli.output.terminal import ConfigOption, load_settings, note, plain_errors, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runtime.stores.usage import Amounts, Used
+
+_PATIENCE_S = 10.0
+
+
+def usage(
+    days: Annotated[int, typer.Option("--days", min=1, help="How many days up to today (UTC).")] = 30,
+    by: Annotated[
+        Literal["day", "person", "program", "agent", "model"], typer.Option("--by", help="What the sums are by.")
+    ] = "day",
+    json: Annotated[bool, typer.Option("--json", help="Every sum as an object on a line.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Show what models were used and what they cost, in US dollars."""
+    from gateway.models.usage import grouped, prices_from
+    from runtime.stores.usage import total
+
+    rows = [] if nothing_kept(config) else _rows(config, days)
+    if json:
+        for used, amounts in rows:
+            say_json({**asdict(used), "day": used.day.isoformat(), **asdict(amounts)})
+        return
+    if not rows:
+        say("No model has answered in these days.")
+        return
+    head = (by.upper(), "ANSWERS", "TOKENS IN", "CACHED", "TOKENS OUT", "USD")
+    say_table(head, [_cells(name or "?", amounts) for name, amounts in [*grouped(rows, by), ("all", total(rows))]])
+    note(f"Prices are those of the settings, else of {prices_from()}, at the time of each answer.")
+
+
+def _cells(name: str, amounts: Amounts) -> list[str]:
+    counts = (amounts.answers, amounts.tokens_in, amounts.tokens_cached, amounts.tokens_out)
+    return [name, *(f"{count:,}" for count in counts), f"{amounts.cost_usd:,.4f}"]
+
+
+def _rows(config: Path | None, days: int) -> Sequence[tuple[Used, Amounts]]:
+    import anyio
+
+    async def asked() -> Sequence[tuple[Used, Amounts]]:
+        from gateway.assembly.parts import open_storage
+        from gateway.assembly.stores import usage_in
+        from gateway.models.usage import Ledger
+        from runtime.core.clock import SystemClock
+
+        async with open_storage(load_settings(config), patience_s=_PATIENCE_S) as connection:
+            return await Ledger(usage_in(connection), SystemClock()).rows(days)
+
+    with plain_errors():
+        return anyio.run(asked)

@@ -1,0 +1,45 @@
+"""What a start says of what is open to whom, and of a jail that is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gateway.access.admission import Access, AccessRules
+from gateway.access.people import People
+from gateway.assembly.announcement import door_lines
+from gateway.settings.platforms import WebSettings
+from runtime.sandbox.wrapping import Wrapping
+from tests.fakes.clock import FakeClock
+from tests.fakes.records import MemoryRecords
+
+JAIL = Wrapping(Path("/tmp/worker"), "workers run inside bwrap")
+
+
+def test_a_start_says_who_may_talk_in_the_web_chat() -> None:
+    assert door_lines(WebSettings(), JAIL) == ["open to    everybody on this machine"]
+
+
+def test_a_start_says_that_there_is_no_jail_and_why() -> None:
+    lines = door_lines(WebSettings(), Wrapping(None, "bwrap is not installed"))
+    assert lines[1:] == ["no jail    bwrap is not installed"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        (AccessRules("open"), "everybody"),
+        (AccessRules("pairing"), "whom an owner lets in"),
+        (AccessRules("allowlist"), "those in the settings"),
+        (
+            AccessRules("allowlist", chats=frozenset({"1"}), spaces=frozenset({"T1", "T2"})),
+            "those in the settings, and to everybody in 3 chats or spaces",
+        ),
+    ],
+)
+def test_a_platform_says_to_whom_it_is_open(rules: AccessRules, said: str) -> None:
+    clock = FakeClock()
+    assert (
+        Access("test", rules, People(MemoryRecords(), MemoryRecords(), MemoryRecords(), clock), clock).open_to == said
+    )

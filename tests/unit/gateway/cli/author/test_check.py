@@ -1,0 +1,65 @@
+"""`parley check` where everything is in place: a model, a platform, the embedded database and the sandbox."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.telegram.platform import TelegramPlatform
+from tests.fakes.telegram.server import serving
+
+pytestmark = pytest.mark.anyio
+
+ROOT = Path(__file__).parents[5]
+
+
+async def _check(directory: Path, **variables: str) -> tuple[int, dict[str, str], str]:
+    """Exit code, the mark of each line, and everything printed."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
+    environment = {**kept, "PYTHONPATH": str(ROOT), "PARLEY_DATA_DIR": str(directory / "data"), **variables}
+    command = [sys.executable, "-m", "gateway", "check"]
+    with anyio.fail_after(60):
+        done = await anyio.run_process(command, cwd=directory, env=environment, check=False, stderr=subprocess.STDOUT)
+    text = done.stdout.decode()
+    return done.returncode, {line.split()[1]: line.split()[0] for line in text.splitlines() if line.strip()}, text
+
+
+async def test_everything_in_place_is_exit_code_0(tmp_path: Path) -> None:
+    platform = TelegramPlatform()
+    async with OpenAIServer([Reply("yes")]) as model, serving(platform) as address:
+        code, marks, text = await _check(
+            tmp_path,
+            PARLEY_MODEL="small",
+            PARLEY_MODEL_BASE_URL=model.base_url,
+            PARLEY_MODEL_API_KEY="very-secret",
+            PARLEY_TELEGRAM__TOKEN=platform.token,
+            PARLEY_TELEGRAM__BASE_URL=f"{address}/bot",
+        )
+    assert code == 0, text
+    assert {name: marks[name] for name in ("settings", "model", "valkey", "telegram", "sandbox")} == dict.fromkeys(
+        ("settings", "model", "valkey", "telegram", "sandbox"), "✓"
+    )
+    assert "embedded Valkey" in text
+    assert "very-secret" not in text
+    assert platform.token not in text
+
+
+async def test_refused_token_is_exit_code_1(tmp_path: Path) -> None:
+    platform = TelegramPlatform()
+    async with OpenAIServer([Reply("yes")]) as model, serving(platform) as address:
+        code, marks, text = await _check(
+            tmp_path,
+            PARLEY_MODEL="small",
+            PARLEY_MODEL_BASE_URL=model.base_url,
+            PARLEY_TELEGRAM__TOKEN="1:not-the-token",
+            PARLEY_TELEGRAM__BASE_URL=f"{address}/bot",
+        )
+    assert code == 1, text
+    assert (marks["model"], marks["telegram"]) == ("✓", "✗")
+    assert "1:not-the-token" not in text

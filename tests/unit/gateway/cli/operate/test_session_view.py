@@ -1,0 +1,70 @@
+"""A session as its operator reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gateway.cli.operate.session_view import say_steps, say_view, view_of
+from runtime.core.address import Address
+from runtime.core.ids import SessionId, TapeId
+from runtime.stores.catalog import WholeSession
+from runtime.stores.sessions import SessionRecord
+from runtime.tape.tape import Fact
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+
+FACTS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("agent", {"id": "1000", "class": "Host"}),
+    ("start", {"f": "1000.0", "agent": "1000", "pb": "Plan", "args": [], "kwargs": {}, "version": ""}),
+    ("meeting", {"id": "100", "topic": "Plan", "host": "1000", "f": "1000.0"}),
+    ("meeting_active", {"id": "100"}),
+    ("shared", {"id": "100", "name": "budget", "value": {"eur": 1200}, "by": "1000"}),
+)
+
+
+STEPS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("agent", {"id": "1000", "class": "Host"}),
+    ("start", {"f": "1000.0", "agent": "1000", "pb": "Main", "args": [], "kwargs": {}, "version": "llm.walked a b"}),
+    ("step", {"f": "1000.0", "at": "01", "op": "EXE"}),
+    ("res", {"f": "1000.0", "pos": "0", "name": "Var", "dig": "", "val": 1, "set": {"n": 1}}),
+    ("wait", {"f": "1000.0", "pos": "turn", "name": "Yld", "dig": "", "source": {"human": True}, "due": None}),
+)
+
+
+def _whole(data: Sequence[tuple[str, Mapping[str, Any]]]) -> WholeSession:
+    facts = tuple(Fact(TapeId("s/session"), seq, kind, T0, data) for seq, (kind, data) in enumerate(data, 1))
+    record = SessionRecord(SessionId("s"), Address("web", "lobby"), "test", T0, seq=len(facts))
+    return WholeSession(record, awake=False, pages=frozenset(), facts=facts)
+
+
+def test_steps_are_shown_with_when_they_began_and_who_executed_them(capsys: pytest.CaptureFixture[str]) -> None:
+    say_steps(_whole(STEPS), as_json=False)
+    assert capsys.readouterr().out.splitlines() == [
+        "2026-01-01 00:00:00  Host.Main (1000)",
+        "recap: Main begins.",
+        "plan: Main:01:EXE",
+        '`Step["Main:01:EXE"]`',
+        "`Var[$n, 1]`",
+        "trig? no",
+        "yld user",
+    ]
+    say_steps(_whole(STEPS), as_json=True)
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["class"], printed["playbook"], printed["lines"][-1]) == ("Host", "Main", "yld user")
+
+
+def test_meetings_are_shown_with_what_they_share(capsys: pytest.CaptureFixture[str]) -> None:
+    view = view_of(_whole(FACTS))
+    shared = {"budget": {"value": {"eur": 1200}, "version": 1, "by": "1000"}}
+    meeting = {"meeting": "100", "topic": "Plan", "status": "active", "joined": ["1000"], "shared": shared}
+    assert view["meetings"] == [meeting]
+    names = ("session", "conversation", "program", "started_at", "last_at", "state", "facts", "node")
+    say_view(dict.fromkeys(names) | {"parent": None, "replaced_by": None} | view)
+    lines = capsys.readouterr().out.splitlines()
+    assert "meeting       100 active, Plan: 1000" in lines
+    assert 'shared        budget = {"eur": 1200}, version 1 by 1000' in lines
