@@ -161,7 +161,7 @@ class _Reading:
             person_id=f"{PLATFORM}:{sender['id']}",
             person_name=name_of(sender),
             text=self._to_agents(read, quoted, private=private),
-            sent_at=datetime.fromtimestamp(message["date"], UTC),
+            sent_at=datetime.fromtimestamp(message.get("edit_date") or message["date"], UTC),
             private=private,
             addressed=private or bool(read.to) or quoted is not None or lives,
             command=read.command,

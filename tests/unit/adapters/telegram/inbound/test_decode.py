@@ -79,6 +79,14 @@ def test_private_message_is_addressed_and_complete() -> None:
     )
 
 
+def test_an_edit_is_as_old_as_the_change_and_not_as_the_message() -> None:
+    message = _update(chat=PRIVATE, text="hi")["message"]
+    changed = {**message, "text": "hello", "edit_date": message["date"] + 7200}
+    read = _decode({"update_id": 901, "edited_message": changed})
+    assert isinstance(read, Inbound)
+    assert (read.act, read.sent_at) == ("edit", datetime(2023, 11, 15, 0, 13, 20, tzinfo=UTC))
+
+
 def test_talk_in_a_group_is_not_addressed() -> None:
     said = _read(text="hi @somebody", entities=[_entity("mention", 3, 9)])
     assert (said.addressed, said.private, said.text) == (False, False, "hi @somebody")
