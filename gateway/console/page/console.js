@@ -79,6 +79,7 @@ function keys(event) {
   const screen = SCREENS[Number(event.key) - 1];
   if (screen) go(screen[0]);
   else if (event.key === "/") document.getElementById("filter")?.focus();
+  else if (["j", "ArrowDown"].includes(event.key) && !event.target.closest(".virtual")) document.querySelector(".virtual")?.focus();
   else return;
   event.preventDefault();
 }
