@@ -108,6 +108,8 @@ def test_words_that_did_not_come_are_told_beside_nothing(tmp_path: Path) -> None
         ("Repeat(text=1)", False),
         ("Repeat()", False),
         ("Repeat(…)", True),
+        ('Repeat(text="one", …)', True),
+        ('Repeat(text="two", ...)', False),
     ],
 )
 def test_a_call_is_told_by_its_name_and_its_arguments(tmp_path: Path, call: str, fits: bool) -> None:
