@@ -16,7 +16,7 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import AgentRoutes, Registers
 from gateway.clients.events import EventRoutes, Publishing
 from gateway.clients.feed import Feed
-from gateway.clients.requests import by_method, refused
+from gateway.clients.requests import by_method, one_for_each_path, refused
 from gateway.clients.socket import SocketRoute
 from gateway.clients.task_service import TaskService
 from gateway.clients.tasks import TaskRoutes
@@ -63,7 +63,7 @@ class ClientBus:
             *self.views,
             *(Route(f"/{name}", _document(name), methods=["GET"]) for name in DOCUMENTS),
         ]
-        return Starlette(routes=routes, exception_handlers={HTTPException: refused})
+        return Starlette(routes=one_for_each_path(routes), exception_handlers={HTTPException: refused})
 
 
 def _document(name: str) -> Callable[[Request], Awaitable[Response]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from runtime.core.json_text import read_json, write_json
 
@@ -72,6 +72,23 @@ def by_method(path: str, **handlers: Callable[[Request], Awaitable[Response]]) -
         return await handlers["GET" if request.method == "HEAD" else request.method](request)
 
     return Route(path, answer_one, methods=list(handlers))
+
+
+def one_for_each_path(routes: Iterable[BaseRoute]) -> list[BaseRoute]:
+    """The routes, with those of one path made one by their methods."""
+    ways: dict[str, list[Route]] = {}
+    others: list[BaseRoute] = []
+    for route in routes:
+        if isinstance(route, Route):
+            ways.setdefault(route.path, []).append(route)
+        else:
+            others.append(route)
+    return [*others, *(same[0] if len(same) == 1 else _joined(path, same) for path, same in ways.items())]
+
+
+def _joined(path: str, routes: Sequence[Route]) -> Route:
+    answers = {method: route.endpoint for route in routes for method in (route.methods or set()) - {"HEAD"}}
+    return by_method(path, **answers)
 
 
 def answer(data: Any, status: int = 200) -> Response:
