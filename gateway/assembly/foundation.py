@@ -279,7 +279,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     extended = ExtendedChannels(extensions.channels, foundation.bus)
     tasks.start_soon(extended.run)
     return NodeContext(
-        {**programs_of(reporting.calls), **foundation.programs},
+        AsItIsNow(lambda: {**programs_of(reporting.calls), **foundation.programs}),
         store,
         outbound,
         engine.sandbox,
