@@ -64,7 +64,8 @@ async def _serve(serve: Serve) -> None:
     hang_up, hung_up = anyio.create_memory_object_stream[None](1)
 
     def reload() -> None:
-        with suppress(anyio.WouldBlock):  # then one is to come, which reads what is there by then
+        # Where one is to come already, it reads what is there by then; after the end nothing is read any more.
+        with suppress(anyio.WouldBlock, anyio.ClosedResourceError):
             hang_up.send_nowait(None)
 
     loop = asyncio.get_running_loop()
@@ -73,10 +74,11 @@ async def _serve(serve: Serve) -> None:
         loop.add_signal_handler(number, stop, number)
     from gateway.collection import collect_rarely
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_reloaded, hung_up, readies)
-        tasks.start_soon(_stopped, stopping, drains, tasks.cancel_scope)
-        await serve(ready)
+    with hang_up, hung_up:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_reloaded, hung_up, readies)
+            tasks.start_soon(_stopped, stopping, drains, tasks.cancel_scope)
+            await serve(ready)
 
 
 async def _stopped(stopping: Event, drains: Sequence[Callable[[], Awaitable[None]]], scope: CancelScope) -> None:
