@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
 from runtime.core.background import OnDemand
 from runtime.core.clock import Clock
@@ -272,6 +273,7 @@ class Journal:
             if self._failed is not None:
                 raise self._failed
             if self._left:
+                await checkpoint()  # what ends with the session is cancelled here, and not told that others have it
                 raise LeaseLost(f"Session {self.session} has left memory; who continues it knows what was committed.")
             await self._changed.wait()
         if self._failed is not None:
