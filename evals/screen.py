@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from anyio.abc import TaskGroup
-
 from evals.models import Meter
 from evals.record import Happening, Shown
-from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
-from runtime.core.address import GATEWAY, Address, Speaker
-from runtime.core.message import Mark
+from runtime.channels.outbox import LivePage, PageRecord, PageSpec
+from runtime.channels.texts_alone import TextsAlone
+from runtime.core.address import GATEWAY
 
 
 @dataclass(eq=False)
-class Screen:
+class Screen(TextsAlone):
     """Implements `runtime.channels.outbox.Outbox`. `shown` are the messages in their order.
 
     `crowded` is called when there are more of them than `most`.
@@ -24,8 +22,6 @@ class Screen:
     meter: Meter
     most: int
     crowded: Callable[[], None]
-    tasks: TaskGroup | None = None
-    """In which calls are answered."""
     line: int = 0
     """How many lines people have said."""
     shown: list[Shown] = field(default_factory=list)
@@ -46,34 +42,6 @@ class Screen:
         if len(self.shown) > self.most:
             self.crowded()
         return shown
-
-    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
-        """See `Outbox`; it is not shown."""
-
-    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
-        """See `Outbox`; there are no marks."""
-        self._answer(done)
-        return True
-
-    async def open_thread(self, _to: Address, _title: str, /, *, nonce: str) -> Address | None:
-        """See `Outbox`; there is one place for all."""
-        return None
-
-    async def link(self, _to: Address, /) -> str | None:
-        """See `Outbox`; there is nothing to lead to."""
-        return None
-
-    def settle(self, _page: PageSpec, _text: str, _chosen: str, /, *, done: Done = unheard) -> None:
-        """See `Outbox`; what was shown stays."""
-        self._answer(done)
-
-    def _answer(self, done: Done) -> None:
-        assert self.tasks is not None
-        self.tasks.start_soon(_say_so, done)
-
-
-async def _say_so(done: Done) -> None:
-    done(True)
 
 
 class _Page:

@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import TextIO, TypeAlias
 
 import anyio
-from anyio.abc import TaskGroup
 
 from gateway.assembly.parts import open_sandbox
 from gateway.extensions.loading import load_extensions
@@ -21,11 +20,11 @@ from gateway.programs.tool_servers import remote_servers
 from gateway.settings.tree import Settings, secrets
 from runtime.bus import Bus
 from runtime.channels.extensions import ExtendedChannels
-from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
-from runtime.core.address import GATEWAY, Address, Speaker
+from runtime.channels.outbox import LivePage, PageRecord, PageSpec
+from runtime.channels.texts_alone import TextsAlone
+from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import SystemClock
 from runtime.core.ids import FIRST_AGENT, SessionId
-from runtime.core.message import Mark
 from runtime.core.texts import load_texts
 from runtime.events.frames import FrameParked, FrameResumed, LLMFailed, SandboxFailed
 from runtime.events.sessions import PlaybookFailed, ProgramLogged, SessionFailed
@@ -103,7 +102,7 @@ async def execute(
         around = NodeContext(
             {program.name: program},
             store,
-            _Screen(terminal, failures, tasks),
+            _Screen(terminal, failures, tasks=tasks),
             sandbox,
             llm,
             clock,
@@ -289,7 +288,7 @@ def _agent_in(frame: str) -> str:
 
 
 @dataclass(eq=False)
-class _Screen:
+class _Screen(TextsAlone):
     """Shows pages one after the other, in the order in which they were opened; the first one as it grows.
 
     What is said after the first of the `failures` is for chats, and not shown: the command ends with them.
@@ -297,7 +296,6 @@ class _Screen:
 
     terminal: Terminal
     failures: list[str]
-    tasks: TaskGroup
     _open: list[_Page] = field(default_factory=list)
 
     def page(self, spec: PageSpec, _record: PageRecord, /) -> LivePage:
@@ -324,30 +322,6 @@ class _Screen:
         except OSError as error:
             page.muted = True
             self.failures.append(f"its output cannot be written: {error.strerror}")
-
-    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
-        """See `Outbox`; a terminal shows nothing."""
-
-    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
-        """Nothing: a terminal shows no reactions, and the work is visible."""
-        self.tasks.start_soon(_say_so, done)
-        return True
-
-    async def open_thread(self, _to: Address, _title: str, /, *, nonce: str) -> Address | None:
-        """See `Outbox`; a terminal has none."""
-        return None
-
-    async def link(self, _to: Address, /) -> str | None:
-        """See `Outbox`; nothing leads to a terminal."""
-        return None
-
-    def settle(self, _page: PageSpec, _text: str, _chosen: str, /, *, done: Done = unheard) -> None:
-        """See `Outbox`; what was printed stays."""
-        self.tasks.start_soon(_say_so, done)
-
-
-async def _say_so(done: Done) -> None:
-    done(True)
 
 
 class _Page:

@@ -90,7 +90,7 @@ class Holding:
         assert token is not None  # nobody else has this store
         lease = Lease(self._shard, token)
         async with anyio.create_task_group() as self._tasks:
-            self._screen = Screen(self._tasks, self._note_message)
+            self._screen = Screen(self._note_message, tasks=self._tasks)
             ports = Ports(
                 store=self._store,
                 outbox=self._screen,

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from anyio.abc import TaskGroup
-
 from gateway.talks.record import SeenMessage
-from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
-from runtime.core.address import Address, Speaker
-from runtime.core.message import Mark
+from runtime.channels.outbox import LivePage, PageRecord, PageSpec
+from runtime.channels.texts_alone import TextsAlone
 
 
 @dataclass(eq=False)
-class Screen:
+class Screen(TextsAlone):
     """Implements `runtime.channels.outbox.Outbox`. `on_message` hears of each message when it begins."""
 
-    tasks: TaskGroup
     on_message: Callable[[SeenMessage], None]
     offered: list[SeenMessage] = field(default_factory=list)
     """The messages with choices, the newest last."""
@@ -27,30 +23,6 @@ class Screen:
         """See `Outbox`. Messages stand in the order in which their pages were opened."""
         self._opened += 1
         return _Page(self, spec, self._opened)
-
-    def thinking(self, _address: Address, _speaker: Speaker, _active: bool, /, *, doing: str | None = None) -> None:
-        """See `Outbox`; it is not shown."""
-
-    def mark(self, _address: Address, _message_id: str, _mark: Mark | None, /, *, done: Done = unheard) -> bool:
-        """See `Outbox`; there are no marks."""
-        self.tasks.start_soon(_say_so, done)
-        return True
-
-    async def open_thread(self, _to: Address, _title: str, /, *, nonce: str) -> Address | None:
-        """See `Outbox`; there is one place for all."""
-        return None
-
-    async def link(self, _to: Address, /) -> str | None:
-        """See `Outbox`; there is nothing to lead to."""
-        return None
-
-    def settle(self, _page: PageSpec, _text: str, _chosen: str, /, *, done: Done = unheard) -> None:
-        """See `Outbox`; what was shown stays."""
-        self.tasks.start_soon(_say_so, done)
-
-
-async def _say_so(done: Done) -> None:
-    done(True)
 
 
 class _Page:

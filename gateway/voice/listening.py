@@ -11,11 +11,11 @@ from typing import Final
 from anyio.lowlevel import checkpoint
 
 from gateway.inbound.usage_limits import DAY_S, Counters
+from gateway.voice.counted import counted
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError, LLMRefused, LLMTimeout
 from runtime.core.texts import Texts
-from runtime.events.frames import LLMAnswered
 from runtime.events.happening import Tell
 from runtime.execution.prompt.with_files import FileContents
 from runtime.llm.client import TRANSCRIBE, CompletionRequest, LLMClient, Recording
@@ -115,20 +115,7 @@ class ModelListener:
             return self._unheard(sound, payer, "refused")
         except LLMError:
             return self._unheard(sound, payer, "failed")
-        self._tell(
-            LLMAnswered(
-                *(payer.session, "", "", "", usage.model or self._llm.model, TRANSCRIBE),
-                reply="",
-                seconds=self._clock.monotonic() - begun_s,
-                first_text_s=None,
-                tokens_in=usage.input_tokens,
-                tokens_out=usage.output_tokens,
-                tokens_cached=usage.cached_tokens,
-                cost_usd=usage.cost_usd,
-                conversation=payer.address.key,
-                participant_id=payer.person,
-            )
-        )
+        self._tell(counted(self._llm, TRANSCRIBE, usage, self._clock.monotonic() - begun_s, payer))
         return self._read(said, sound, payer)
 
     def _read(self, said: str, sound: Sound, payer: Payer) -> Transcript | Unheard:

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 
 from adapters.adapter import Inbound
 from adapters.records import Records
+from gateway.voice.counted import counted
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import LLMError
 from runtime.core.texts import Texts
-from runtime.events.frames import LLMAnswered
 from runtime.events.happening import Tell
 from runtime.llm.client import SPEAK, ChatMessage, CompletionRequest, LLMClient
 from runtime.voice.listener import Payer
@@ -99,18 +99,5 @@ class ModelSpeaker:
             data = base64.b64decode("".join(pieces), validate=True)
         except (LLMError, binascii.Error):
             return None
-        self._tell(
-            LLMAnswered(
-                *(payer.session, "", "", "", usage.model or self._llm.model, SPEAK),
-                reply="",
-                seconds=self._clock.monotonic() - begun_s,
-                first_text_s=None,
-                tokens_in=usage.input_tokens,
-                tokens_out=usage.output_tokens,
-                tokens_cached=usage.cached_tokens,
-                cost_usd=usage.cost_usd,
-                conversation=payer.address.key,
-                participant_id=payer.person,
-            )
-        )
+        self._tell(counted(self._llm, SPEAK, usage, self._clock.monotonic() - begun_s, payer))
         return data if data[_OPUS_HEAD] == b"OpusHead" else None

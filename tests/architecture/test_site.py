@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
+import runpy
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
 
 from tests.architecture.source_tree import ROOT
 
-Nav = Sequence["str | Mapping[str, Nav]"]
-
-
-def pages(nav: Nav) -> Iterator[str]:
-    for entry in nav:
-        if isinstance(entry, str):
-            yield entry
-        else:
-            for below in entry.values():
-                yield from pages(below)
+pages = runpy.run_path(str(ROOT / "scripts" / "build_site.py"))["pages"]
 
 
 def test_every_page_is_in_the_menu_of_the_site_once() -> None:

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from gateway.isolation.handover import Confinement, Handover
+from gateway.isolation.handover import Handover
 from gateway.isolation.launch.launcher import Launched, Started, tried
-from gateway.isolation.launch.process import JAIL, confinement_of, missing
-from gateway.settings.isolation import IsolationSettings
+from gateway.isolation.launch.process import JAIL, JailedLauncher, missing
 
 _PROCESSES = 256
 _TRY = "from runtime.sandbox.landlock import confine; confine([], [], 1)"
 
 
-class PodmanLauncher:
+class PodmanLauncher(JailedLauncher):
     """Starts a task by `podman run`: nothing of this machine's files, and of its network one port, the gateway's."""
-
-    def __init__(self, settings: IsolationSettings, environment: Mapping[str, str], folder: Path) -> None:
-        """`environment` is what `podman` sees of ours, with the home of whoever runs it: the container sees nothing."""
-        self._settings = settings
-        self._environment = dict(environment)
-        self._folder = folder
-
-    @property
-    def confinement(self) -> Confinement:
-        return confinement_of(self._settings, jailed=True)
 
     async def check(self) -> None:
         needs = f"podman with pasta, an image with parley in it, and {JAIL}"

@@ -18,18 +18,24 @@ TRIED = (sys.executable, "-I", "-S", "-c", _TRY, str(Path(landlock.__file__).par
 """A command that fails where a task's process could not confine itself."""
 
 
-class ProcessLauncher:
-    """Starts a task as a child of this process, in a session of its own."""
+class JailedLauncher:
+    """What launchers of processes that confine themselves have in common."""
 
     def __init__(self, settings: IsolationSettings, environment: Mapping[str, str], folder: Path) -> None:
-        """`environment` is everything that it sees of ours; each works in a folder of its own below `folder`."""
+        """`environment` is everything that the started command sees of ours; each works in a folder of its own below
+        `folder`."""
         self._settings = settings
         self._environment = dict(environment)
         self._folder = folder
 
     @property
     def confinement(self) -> Confinement:
-        return confinement_of(self._settings, jailed=True)
+        """See `Launcher`."""
+        return confinement_of(self._settings)
+
+
+class ProcessLauncher(JailedLauncher):
+    """Starts a task as a child of this process, in a session of its own."""
 
     async def check(self) -> None:
         failure = await tried(TRIED, self._environment)
@@ -40,10 +46,10 @@ class ProcessLauncher:
         return await Started.of(PYTHON, self._environment, self._folder, handover)
 
 
-def confinement_of(settings: IsolationSettings, *, jailed: bool) -> Confinement:
-    """What a process sets for itself; where it is not `jailed`, limits of its resources alone."""
-    readable = tuple(map(str, settings.read)) if jailed else ()
-    return Confinement(jailed, readable, settings.memory_mib * MIB, settings.cpu_s, settings.open_files)
+def confinement_of(settings: IsolationSettings) -> Confinement:
+    """What a process sets for itself."""
+    readable = tuple(map(str, settings.read))
+    return Confinement(True, readable, settings.memory_mib * MIB, settings.cpu_s, settings.open_files)
 
 
 def missing(kind: str, why: str, needs: str) -> ConfigError:

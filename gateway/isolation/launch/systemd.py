@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
-from gateway.isolation.handover import Confinement, Handover
+from gateway.isolation.handover import Handover
 from gateway.isolation.launch.launcher import PYTHON, Launched, Started, tried
-from gateway.isolation.launch.process import JAIL, TRIED, confinement_of, missing
-from gateway.settings.isolation import MIB, IsolationSettings
+from gateway.isolation.launch.process import JAIL, TRIED, JailedLauncher, missing
+from gateway.settings.isolation import MIB
 
 _PROCESSES = 256
 _PROPERTIES = (
@@ -27,18 +26,8 @@ _PROPERTIES = (
 )
 
 
-class SystemdLauncher:
+class SystemdLauncher(JailedLauncher):
     """Starts a task by `systemd-run`, whose standard input is the process's, and stops its unit at the end."""
-
-    def __init__(self, settings: IsolationSettings, environment: Mapping[str, str], folder: Path) -> None:
-        """`environment` is what `systemd-run` sees of ours: the unit sees its own."""
-        self._settings = settings
-        self._environment = dict(environment)
-        self._folder = folder
-
-    @property
-    def confinement(self) -> Confinement:
-        return confinement_of(self._settings, jailed=True)
 
     async def check(self) -> None:
         if shutil.which("systemd-run", path=self._environment.get("PATH")) is None:

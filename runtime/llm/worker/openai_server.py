@@ -8,42 +8,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import aiohttp
-import anyio
-import anyio.to_thread
 
-from runtime.core.errors import LLMError
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.llm.options import ModelOptions
 from runtime.llm.worker import failures
-from runtime.llm.worker.prices import ListedPrice
-from runtime.llm.worker.prompt import NO_KEY, messages_data, schema_data
+from runtime.llm.worker.model_server import ModelServer
+from runtime.llm.worker.prompt import messages_data, schema_data
 
 MAX_LINE_BYTES = 1024 * 1024
-_MAX_ERROR_BYTES = 64 * 1024
+_PATH = "/chat/completions"
+_JSON = {"content-type": "application/json"}
 _DONE = b"[DONE]"
 _MAY_BE_UNKNOWN = ("response_format", "stream_options", "temperature")
 """Parameters that a server may refuse, and without which an answer is still possible."""
 
 
-class OpenAIServerReader:
+class OpenAIServerReader(ModelServer):
     """One model at one address. A parameter that the server refuses is no longer sent."""
 
     def __init__(self, options: ModelOptions) -> None:
-        self._options = options
+        super().__init__(options, connections=0)
         self._model = options.name.removeprefix("openai/")
-        self._url = f"{(options.base_url or '').rstrip('/')}/chat/completions"
-        self._session: aiohttp.ClientSession | None = None
-        self._price: ListedPrice | None = None
         self._unknown: set[str] = set()
-
-    async def warm_up(self) -> None:
-        """Read the model's price."""
-        if self._price is None:
-            self._price = await anyio.to_thread.run_sync(ListedPrice.of, self._options.name, abandon_on_cancel=True)
 
     async def sees(self, _purpose: str = "execute", _model: str = "", /) -> bool | None:
         """See `runtime.llm.client.KnowsSight`."""
@@ -51,18 +40,13 @@ class OpenAIServerReader:
         assert self._price is not None
         return self._price.sees
 
-    async def aclose(self) -> None:
-        """Close the connections. The server can be asked again."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
-
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
         await self.warm_up()
         asked = self._asked(request)
         try:
             while True:
-                async with self._post(asked) as response:
+                body = json.dumps(asked).encode()
+                async with self._post(_PATH, data=body, headers=_JSON) as response:
                     if response.status == 200:
                         async for part in self._read(response):
                             yield part
@@ -86,27 +70,6 @@ class OpenAIServerReader:
             "response_format": None if request.schema is None else schema_data(request.schema),
         }
         return {name: value for name, value in asked.items() if value is not None and name not in self._unknown}
-
-    def _post(self, asked: Mapping[str, Any]) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        timeouts = self._options.timeouts
-        if self._session is None:
-            limits = aiohttp.ClientTimeout(total=timeouts.whole_s, sock_connect=timeouts.connect_s)
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0),
-                timeout=limits,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=True,
-            )
-        headers = {"authorization": f"Bearer {self._options.api_key or NO_KEY}", "content-type": "application/json"}
-        return self._session.post(self._url, data=json.dumps(asked).encode(), headers=headers)
-
-    async def _failure(self, response: aiohttp.ClientResponse) -> tuple[str, LLMError]:
-        """The server's text, and its meaning as an error."""
-        said = (await response.content.read(_MAX_ERROR_BYTES)).decode(errors="replace")
-        text = failures.words_of(said) or f"status {response.status}"
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        failed = failures.failure_of(response.status, text, self._options.name, headers, said)
-        return said, failed
 
     def _leaves_out(self, asked: dict[str, Any], status: int, said: str) -> bool:
         """Whether the request can do without a parameter that the server does not know."""

@@ -9,50 +9,32 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import aiohttp
-import anyio.to_thread
 
-from runtime.core.errors import LLMError
 from runtime.llm.client import CompletionRequest, Recording, Usage
 from runtime.llm.options import ModelOptions
 from runtime.llm.worker import failures
-from runtime.llm.worker.prices import ListedPrice
-from runtime.llm.worker.prompt import NO_KEY
+from runtime.llm.worker.model_server import ModelServer
 
 MAX_TRANSCRIPT_BYTES = 1024 * 1024
 MAX_SPEECH_BYTES = 4 * 1024 * 1024
 
-_MAX_ERROR_BYTES = 64 * 1024
+_CONNECTIONS = 100
 _PIECE_BYTES = 48 * 1024
 _CANNOT_BE_VERBOSE = ("gpt-", "voxtral")
 """Models that refuse `verbose_json` (API reference, Create transcription); of others it is tried once."""
 _SPEAKER = "alloy"
 
 
-class VoiceServer:
+class VoiceServer(ModelServer):
     """One model at one address, which listens or speaks. What it refuses of the request is no longer sent."""
 
     def __init__(self, options: ModelOptions) -> None:
-        self._options = options
+        super().__init__(options, connections=_CONNECTIONS)
         self._model = options.name.partition("/")[2]
-        self._url = (options.base_url or "").rstrip("/")
         self._verbose = not self._model.startswith(_CANNOT_BE_VERBOSE)
-        self._session: aiohttp.ClientSession | None = None
-        self._price: ListedPrice | None = None
-
-    async def warm_up(self) -> None:
-        """Read the model's price."""
-        if self._price is None:
-            self._price = await anyio.to_thread.run_sync(ListedPrice.of, self._options.name, abandon_on_cancel=True)
-
-    async def aclose(self) -> None:
-        """Close the connections. The server can be asked again."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
 
     async def answer(self, request: CompletionRequest, /) -> AsyncGenerator[str | Usage, None]:
         """The transcript of the request's recording, or its text as speech; see the purposes of requests."""
@@ -109,14 +91,6 @@ class VoiceServer:
             yield base64.b64encode(data[start : start + _PIECE_BYTES]).decode("ascii")
         yield Usage(cost_usd=self._price.of_characters(len(text)))
 
-    def _post(self, path: str, **body: Any) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        timeouts = self._options.timeouts
-        if self._session is None:
-            limits = aiohttp.ClientTimeout(total=timeouts.whole_s, sock_connect=timeouts.connect_s)
-            self._session = aiohttp.ClientSession(timeout=limits, cookie_jar=aiohttp.DummyCookieJar(), trust_env=True)
-        headers = {"authorization": f"Bearer {self._options.api_key or NO_KEY}"}
-        return self._session.post(self._url + path, headers=headers, **body)
-
     async def _json(self, response: aiohttp.ClientResponse) -> Mapping[str, Any]:
         data = b""
         while piece := await response.content.read(_PIECE_BYTES):
@@ -130,13 +104,6 @@ class VoiceServer:
         if not isinstance(found, dict):
             raise failures.unreachable("it sent something that is not a JSON object", self._options.name)
         return found
-
-    async def _failure(self, response: aiohttp.ClientResponse) -> tuple[str, LLMError]:
-        """The server's text, and its meaning as an error."""
-        said = (await response.content.read(_MAX_ERROR_BYTES)).decode(errors="replace")
-        text = failures.words_of(said) or f"status {response.status}"
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return said, failures.failure_of(response.status, text, self._options.name, headers, said)
 
     def _counted(self, found: Mapping[str, Any]) -> Usage:
         """What was used, by seconds or by tokens, as the server says."""

@@ -50,7 +50,7 @@ HANDED = Handover(
     7,
     ProgramHandover("p", "…", "", "queue"),
     MANNER,
-    confinement_of(OWN, jailed=True),
+    confinement_of(OWN),
 )
 
 
