@@ -2,7 +2,7 @@
 
 `python -m benchmarks.freshness` prints the short comparison in virtual time, `--full` all scenarios with 30 seeds (half
 an hour), `--wire` real time over the real client libraries, and `--picture FILE` draws text produced and
-text shown. docs/live-text.md says what the figures mean.
+text shown. docs/inside/live-text.md says what the figures mean.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Many sessions on one node, and several nodes: `python -m benchmarks.scale [KNOWN [LIVING [ACTIVE]]]`.
 
 Node and people are processes of their own, the database is the embedded server; there are no platforms. How the
-figures grow to a million people: docs/scaling.md.
+figures grow to a million people: docs/running/scaling.md.
 """
 
 from __future__ import annotations

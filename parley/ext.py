@@ -1,6 +1,6 @@
 """The names that extensions of Parley build on. They keep their meaning until `API_VERSION` rises.
 
-See docs/extending.md for a guide to each of them.
+See docs/connecting/extending.md for a guide to each of them.
 """
 
 from adapters.adapter import (

@@ -29,7 +29,7 @@ async def health(api: BotApi) -> str:
         told = "; ".join(crippled[:MAX_TOLD])
         raise AuthFailed(f"{told}. In the server's settings, Roles, give them to {us.name}, or open {link} again")
     where = f"in {len(servers)} server{'s' * (len(servers) != 1)}"
-    notes = f". {'; '.join(lacking[:MAX_TOLD])}; docs/discord.md says what each is for" if lacking else ""
+    notes = f". {'; '.join(lacking[:MAX_TOLD])}; docs/chats/discord.md says what each is for" if lacking else ""
     return f"Discord knows this bot as {us.name}, {where}{notes}. To add it to a server: {link}"
 
 

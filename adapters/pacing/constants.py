@@ -1,7 +1,7 @@
 """Every constant of live text, with unit and source. What a platform allows is data of its capabilities.
 
-"Simulated": chosen on seeds of their own against continuous token buckets and the exact optimum; `docs/live-text.md`
-says how, and `benchmarks/freshness` repeats the comparison. "Chosen": by judgement.
+"Simulated": chosen on seeds of their own against continuous token buckets and the exact optimum;
+`docs/inside/live-text.md` says how, and `benchmarks/freshness` repeats the comparison. "Chosen": by judgement.
 """
 
 from __future__ import annotations

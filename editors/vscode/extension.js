@@ -1,4 +1,4 @@
-// Programs of Parley in VS Code: the language server, the debugger and the talks. See docs/editors.md.
+// Programs of Parley in VS Code: the language server, the debugger and the talks. See docs/programs/editors.md.
 
 const { spawn } = require("node:child_process");
 const fs = require("node:fs");

@@ -34,11 +34,11 @@ _NO_POSTGRES = (
 )
 _NOT_OURS = (
     "The database is a server of your own (redis_url), so back it up there, and the archive where it is. "
-    "docs/backup.md says how."
+    "docs/running/backup.md says how."
 )
 _JAIL_ADVICE = (
-    "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/operating.md has more on "
-    'containers. With sandbox.jail = "preferred" Parley runs without one.'
+    "Install bubblewrap and allow user namespaces, or use a kernel with Landlock; docs/running/operating.md has more "
+    'on containers. With sandbox.jail = "preferred" Parley runs without one.'
 )
 
 

@@ -113,7 +113,7 @@ def _extension_of(module: Any, place: str) -> Extension:
     what = "no such name" if found is None else f"a {type(found).__name__} of that name"
     raise ConfigError(
         f'{place} has {what} as `{ATTRIBUTE}`. Write `{ATTRIBUTE} = Extension("name", api={API_VERSION})` at its top; '
-        "see docs/extending.md."
+        "see docs/connecting/extending.md."
     )
 
 

@@ -1,4 +1,7 @@
-"""The frames on a participant's WebSocket: JSON objects, each with its `type`. See docs/remote-participants.md."""
+"""The frames on a participant's WebSocket: JSON objects, each with its `type`.
+
+See docs/connecting/remote-participants.md.
+"""
 
 from __future__ import annotations
 

@@ -55,7 +55,9 @@ class A2aSettings(Section):
     def check(self, clients: Clients) -> None:
         """Raise ConfigError where nobody could use it."""
         if self.on and not clients:
-            raise ConfigError("a2a.on is true, and there are no clients. Write [clients.<name>], see docs/a2a.md.")
+            raise ConfigError(
+                "a2a.on is true without clients. Write [clients.<name>]: docs/connecting/a2a.md."
+            )
 
 
 class McpSettings(Section):
@@ -66,7 +68,9 @@ class McpSettings(Section):
     def check(self, clients: Clients) -> None:
         """Raise ConfigError where nobody could use it."""
         if self.on and not clients:
-            raise ConfigError("mcp.on is true, and there are no clients. Write [clients.<name>], see docs/mcp.md.")
+            raise ConfigError(
+                "mcp.on is true without clients. Write [clients.<name>]: docs/connecting/mcp.md."
+            )
 
 
 def client_scopes(clients: Clients) -> dict[str, Scopes]:

@@ -142,7 +142,7 @@ class RemoteAgent:
             self._journal.note(MessagesFetched(self.id, mids))
 
     def _content(self, message: Message) -> Mapping[str, Any]:
-        """A message as the participant reads it; see docs/remote-participants.md."""
+        """A message as the participant reads it; see docs/connecting/remote-participants.md."""
         meeting = self._journal.state.meetings.get(str(message.meeting_id))
         content: dict[str, Any] = {
             "id": message.id,

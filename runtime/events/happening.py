@@ -1,5 +1,6 @@
-"""The form of events: a name of `<area>.<past tense>` and flat data under the standard keys (docs/logging.md).
+"""The form of events: a name of `<area>.<past tense>` and flat data under the standard keys.
 
+docs/reference/logging.md lists them.
 Each kind is a frozen dataclass of this package, a happening.
 """
 

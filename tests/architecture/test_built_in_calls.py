@@ -37,7 +37,7 @@ def row(one: Signature, also: list[Signature]) -> str:
 
 
 def test_the_table_of_the_documentation_is_that_of_the_code() -> None:
-    text = (ROOT / "docs/program-language.md").read_text()
+    text = (ROOT / "docs/reference/program-language.md").read_text()
     section = text.partition("## Built-in calls\n")[2].partition("\n## ")[0]
     found = [line for line in section.splitlines() if line.startswith("| `")]
     assert found == rows(), "\n".join(rows())

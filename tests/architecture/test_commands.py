@@ -12,7 +12,7 @@ from runtime.stores.commands import SESSION_COMMANDS
 from tests.architecture.source_tree import ROOT
 
 WHO = {"everybody": Role.GUEST, "members": Role.MEMBER, "owners": Role.OWNER}
-ROWS = re.findall(r"^\| (`/.+`) \| .+ \| (\w+) \|$", (ROOT / "docs/commands.md").read_text(), re.MULTILINE)
+ROWS = re.findall(r"^\| (`/.+`) \| .+ \| (\w+) \|$", (ROOT / "docs/reference/commands.md").read_text(), re.MULTILINE)
 DOCUMENTED = [
     (name, argument, WHO[who]) for names, who in ROWS for name, argument in re.findall(r"`/(\w+)(.*?)`", names)
 ]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.architecture.source_tree import ROOT
 
-DOCUMENT = ROOT / "docs" / "complaints.md"
+DOCUMENT = ROOT / "docs" / "inside" / "complaints.md"
 NAMED = re.compile(r"`((?:unit|contract|e2e|architecture)/[\w/]+\.py)::(test_\w+)`")
 
 

@@ -47,7 +47,7 @@ def test_drawing_of_the_errors_is_the_class_tree() -> None:
 
 
 def test_glossary_has_every_word_once() -> None:
-    rows = re.findall(r"^\| \*\*(.+?)\*\* \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \|", (ROOT / "docs" / "reference" / "glossary.md").read_text(), re.MULTILINE)
     words = [word for row in rows for word in row.split(", ")]
     assert sorted(words) == sorted(set(words))
     assert set(WORDS) <= set(words)
@@ -72,7 +72,7 @@ def test_readme_names_the_two_commands() -> None:
 
 
 def test_modules_named_by_the_architecture_exist() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text()
+    text = (ROOT / "docs" / "inside" / "architecture.md").read_text()
     paths = re.findall(r"`((?:gateway|adapters|runtime)/[\w/]+(?:\.py)?/?)`", text)
     assert len(paths) > 10
     assert [path for path in paths if not (ROOT / path).exists()] == []
@@ -80,7 +80,7 @@ def test_modules_named_by_the_architecture_exist() -> None:
 
 def _drawn_rooms() -> dict[str, list[set[str]]]:
     """The rooms of each package in the drawing of the architecture, line by line."""
-    drawing = (ROOT / "docs" / "architecture.md").read_text().split("```")[1]
+    drawing = (ROOT / "docs" / "inside" / "architecture.md").read_text().split("```")[1]
     found: dict[str, list[set[str]]] = {}
     for line in drawing.strip("\n").splitlines():
         if not line.startswith("─"):
@@ -104,7 +104,8 @@ def test_the_drawing_of_the_architecture_shows_every_room_in_the_order_of_the_la
 
 def _documented() -> dict[str, str]:
     """Each event in the table of the document, with its level there."""
-    rows = re.findall(r"^\| (`[^|]+`) \| ([a-z, ]+) \|", (ROOT / "docs" / "logging.md").read_text(), re.MULTILINE)
+    text = (ROOT / "docs" / "reference" / "logging.md").read_text()
+    rows = re.findall(r"^\| (`[^|]+`) \| ([a-z, ]+) \|", text, re.MULTILINE)
     found: dict[str, str] = {}
     for names, levels in rows:
         events, each = re.findall(r"`([a-z]+\.[a-z_]+)`", names), levels.split(", ")

@@ -1,4 +1,4 @@
-"""The examples of docs/adding-a-platform.md are pieces of the adapter that the shared suite runs."""
+"""The examples of docs/connecting/adding-a-platform.md are pieces of the adapter that the shared suite runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from adapters import adapter
 from tests.architecture.source_tree import ROOT
 
-GUIDE = (ROOT / "docs" / "adding-a-platform.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "connecting" / "adding-a-platform.md").read_text(encoding="utf-8")
 EXAMPLE = (ROOT / "tests" / "fakes" / "minimal_adapter.py").read_text(encoding="utf-8")
 
 

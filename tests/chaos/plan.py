@@ -191,7 +191,7 @@ def _kinds(chance: random.Random, kinds: Sequence[str]) -> Iterator[str]:
 
 def _beginnings(chance: random.Random, casts: Sequence[Cast], said: list[list[Said]]) -> Iterator[Deed]:
     """What is said before anything strikes: Discord lists no private chats for bots, so one that begins while nobody
-    listens is not found (docs/discord.md)."""
+    listens is not found (docs/chats/discord.md)."""
     for number, cast in enumerate(casts):
         if cast.place == "discord direct":
             said[number].append(STORIES[cast.story].speaks(chance, (), 1000 * number))

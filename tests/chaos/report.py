@@ -1,4 +1,4 @@
-"""The table of a chaos run, as docs/recovery.md shows it."""
+"""The table of a chaos run, as docs/running/recovery.md shows it."""
 
 from __future__ import annotations
 

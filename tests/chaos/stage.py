@@ -40,7 +40,7 @@ _SLACK_PATIENCE_S = (3.0, 4.0, 8.0, 16.0)
 """As often as Slack, but sooner: nobody waits six minutes for a round to end."""
 _RESTART_PAUSE_S = 0.5
 _PATIENT_MINUTES = "10080"
-"""By a clock that is put forward, what people write is old at once: docs/recovery.md."""
+"""By a clock that is put forward, what people write is old at once: docs/running/recovery.md."""
 _MOST_STARTS = 10
 _MISBEHAVES = 0.2
 

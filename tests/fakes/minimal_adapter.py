@@ -1,4 +1,4 @@
-"""The least that an adapter is. docs/adding-a-platform.md explains it."""
+"""The least that an adapter is. docs/connecting/adding-a-platform.md explains it."""
 
 from __future__ import annotations
 

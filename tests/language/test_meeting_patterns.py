@@ -1,4 +1,4 @@
-"""The programs of docs/meeting-patterns.md: each is executed in a talk, and its meeting comes to its end."""
+"""The programs of docs/programs/meeting-patterns.md: each is executed in a talk, and its meeting comes to its end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, still
 
 pytestmark = pytest.mark.anyio
 
-_DOCUMENT = (Path(__file__).parents[2] / "docs" / "meeting-patterns.md").read_text(encoding="utf-8")
+_DOCUMENT = (Path(__file__).parents[2] / "docs" / "programs" / "meeting-patterns.md").read_text(encoding="utf-8")
 _PATTERN = re.compile(r"^## ([^\n]+)\n(?:(?!````)[^\n]*\n)*?````markdown\n(.*?)^````$", re.DOTALL | re.MULTILINE)
 PROGRAMS = dict(_PATTERN.findall(_DOCUMENT))
 

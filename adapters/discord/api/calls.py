@@ -32,7 +32,7 @@ _WHY: Final[Mapping[int, str]] = {
     40005: "The file is larger than this server takes",
     50001: "The bot cannot see this channel: give it View Channel there",
     50007: "This person takes no direct messages from the bot",
-    50013: "The bot lacks a permission in this channel; docs/discord.md lists them",
+    50013: "The bot lacks a permission in this channel; docs/chats/discord.md lists them",
     50024: "This kind of channel does not have that",
     160005: "The thread is locked",
     160006: "The server has as many threads as it may have",

@@ -55,7 +55,7 @@ def _handed() -> bytes:
         piece = os.read(0, 65_536)
         line += piece
         if not piece or len(line) > _HANDOVER_BYTES:
-            sys.exit("parley agent: nothing was handed over. A gateway starts it; see docs/tasks.md, Isolation.")
+            sys.exit("parley agent: nothing was handed over. A gateway starts it: docs/programs/tasks.md, Isolation.")
     return line
 
 

@@ -1,1 +1,1 @@
-"""Every kind of fact on the tapes, as a class; `docs/journal.md` says when facts are written."""
+"""Every kind of fact on the tapes, as a class; `docs/inside/journal.md` says when facts are written."""

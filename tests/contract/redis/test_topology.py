@@ -25,7 +25,7 @@ from tests.fakes.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel
 
 pytestmark = pytest.mark.anyio
 
-MANUAL = (Path(__file__).parents[3] / "docs" / "operating.md").read_text(encoding="utf-8")
+MANUAL = (Path(__file__).parents[3] / "docs" / "running" / "operating.md").read_text(encoding="utf-8")
 
 Start = Callable[..., PortServer]
 

@@ -17,7 +17,8 @@ COUNTER = ROOT / "tests" / "e2e" / "programs" / "counter.pb"
 
 def commands(folder: Path) -> list[list[str]]:
     """The arguments of the page's commands, with its folders below `folder`."""
-    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs" / "backup.md").read_text(), re.MULTILINE | re.DOTALL)
+    text = (ROOT / "docs" / "running" / "backup.md").read_text()
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("parley ")]
     paths = {"/backups": folder / "backups", "/srv": folder / "srv", "shop.pb": COUNTER}
     for name, path in paths.items():

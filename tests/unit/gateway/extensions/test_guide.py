@@ -1,4 +1,4 @@
-"""The guide of docs/extending.md, followed to the letter: its code, its settings, its program."""
+"""The guide of docs/connecting/extending.md, followed to the letter: its code, its settings, its program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.fakes.openai_server import OpenAIServer, Reply
 
 pytestmark = pytest.mark.anyio
 
-GUIDE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "connecting" / "extending.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^(```+)\w*\n# (\S+\.(?:py|toml|pb))\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
 FOLLOWED = ("my_ext.py", "parley.toml", "greeting.pb", "status.pb", "alarm.pb")
 LISTENING = """# Host

@@ -31,7 +31,7 @@ from tests.unit.gateway.observability.tracing.test_spans import FIRST_TURN, SECO
 pytestmark = pytest.mark.anyio
 
 AT = ("s", "1000.0", "1000", "Main")
-DOCUMENT = Path(__file__).parents[4] / "docs" / "metrics.md"
+DOCUMENT = Path(__file__).parents[4] / "docs" / "reference" / "metrics.md"
 
 
 async def three_waiting(shards: Collection[int]) -> tuple[int, int]:

@@ -70,7 +70,7 @@ def test_without_a_terminal_it_asks_nothing_and_shows_a_talk_with_the_program(tm
     done = _new(tmp_path, "desk", "--template", "triage", "--platform", "telegram")
     assert done.returncode == 0, done.stderr
     assert "Ada: my login fails\n  Triage: Reset your password at /account" in done.stdout
-    assert "put PARLEY_TELEGRAM__TOKEN in it (docs/telegram.md)" in done.stdout
+    assert "put PARLEY_TELEGRAM__TOKEN in it (docs/chats/telegram.md)" in done.stdout
     assert not (tmp_path / "desk" / ".env").exists()
 
 
