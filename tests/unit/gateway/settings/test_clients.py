@@ -90,5 +90,5 @@ def test_a_token_in_the_place_of_its_file_is_refused_and_not_shown(tmp_path: Pat
 
 @pytest.mark.parametrize("standard", ["mcp", "a2a"])
 def test_a_standard_without_clients_is_refused_with_what_to_write(tmp_path: Path, standard: str) -> None:
-    with pytest.raises(ConfigError, match=rf"{standard}\.on is true, and there are no clients.*docs/{standard}\.md"):
+    with pytest.raises(ConfigError, match=rf"{standard}\.on is true without clients.*docs/connecting/{standard}\.md"):
         load(config=config(tmp_path, f"[{standard}]\non = true"), environment={}, directory=tmp_path)
