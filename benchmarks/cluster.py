@@ -15,7 +15,7 @@ from runtime.storage.redis.client.connection import RedisConnection, open_connec
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.sessions import Lease
-from tests.fakes.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel, durable
+from tests.fakes.servers.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel, durable
 
 
 async def measure(name: str, url: str) -> list[Row]:

@@ -20,7 +20,7 @@ from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import Lease
-from tests.fakes.console import console
+from tests.fakes.pages.console import console
 
 LENGTH = 100_000
 TIMES = 15

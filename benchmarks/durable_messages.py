@@ -32,7 +32,7 @@ from runtime.storage.redis.sessions.store import COMMIT, RedisSessionStore, comm
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.tape import Fact, tape_in
-from tests.fakes.talk import Model
+from tests.fakes.people.talk import Model
 from tests.unit.runtime.sessions import programs as small
 
 MESSAGES = 2_000

@@ -29,8 +29,8 @@ from runtime.language.program import Op, PlaybookSpec, Program, Step
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.executor import Snippet
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.answers import Answers, Prompt, Rules, answer_with
-from tests.fakes.talk import Model, talking
+from tests.fakes.models.answers import Answers, Prompt, Rules, answer_with
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions import programs as small
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

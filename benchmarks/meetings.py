@@ -41,7 +41,7 @@ from runtime.language.program import (
     TriggerKind,
 )
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, talking
+from tests.fakes.people.talk import Model, talking
 
 RECORDED = 28_600
 """Deliveries a second of the first implementation with 10 participants: 2,860 broadcasts, until they were in queues."""

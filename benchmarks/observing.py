@@ -29,8 +29,8 @@ from runtime.core.clock import SystemClock
 from runtime.events.happening import Event
 from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.span_tree import told_again
-from tests.fakes.talk import Model, block, talking
+from tests.fakes.observing.span_tree import told_again
+from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions import programs as small
 
 TIMES = 300

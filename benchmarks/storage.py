@@ -29,12 +29,12 @@ from runtime.storage.encoding.sealing import fact_binding
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.nodes import RedisNodeStore
+from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.sessions.store import COMMIT, RedisSessionStore, commit_call
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.tape import Fact, agent_tape
-from tests.fakes.shard_server import IdleServer
+from tests.fakes.servers.shard_server import IdleServer
 
 WRITERS = 32
 COMMITS = 250

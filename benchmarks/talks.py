@@ -17,9 +17,9 @@ from evals.models import Scripted
 from evals.talks import Expected, Line, Reply
 from evals.talks import Talk as BareTalk
 from gateway.settings.tree import load
-from gateway.talks.reading import read_head, read_source, read_talks
+from gateway.talks.parsing.document import read_head, read_source, read_talks
 from gateway.talks.running import Loaded, Loader, hold_talk
-from gateway.talks.stage import open_stage
+from gateway.talks.staging.stage import open_stage
 from gateway.talks.talk import Said, Talk
 from runtime.core.clock import SystemClock
 from runtime.execution.frames.loop import FrameLoop

@@ -36,13 +36,13 @@ from runtime.storage.embedded.valkey import EmbeddedValkey
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.nodes import RedisNodeStore
+from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.inbox import TASK, InboxEvent, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder, SessionRecord
 from runtime.tape.tape import Fact, session_tape
-from tests.fakes.talk import Model
+from tests.fakes.people.talk import Model
 from tests.unit.runtime.sessions import programs as small
 
 ORDERED = 300

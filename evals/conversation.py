@@ -31,7 +31,7 @@ from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, Memor
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
 from runtime.tape.fold import apply_fact
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 
 HERE = Address("evals", "conversation")
 

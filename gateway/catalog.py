@@ -15,7 +15,7 @@ from gateway.access.admission import AccessRules
 from gateway.access.roles import Role
 from gateway.extensions.extension import ExtensionPlatform, PlatformParts
 from gateway.extensions.loading import load_extensions
-from gateway.settings.platforms import PlatformSettings
+from gateway.settings.connections.platforms import PlatformSettings
 from gateway.settings.tree import Settings
 from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError

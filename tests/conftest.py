@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.fakes.valkey import RealValkey
-from tests.fakes.valkey_cluster import ValkeyCluster, ValkeySentinel
+from tests.fakes.servers.valkey import RealValkey
+from tests.fakes.servers.valkey_cluster import ValkeyCluster, ValkeySentinel
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")

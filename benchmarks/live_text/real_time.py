@@ -20,14 +20,14 @@ from benchmarks.live_text.measures import NEVER_AFTER_S, Freshness, Seen, judge
 from benchmarks.live_text.rough_wire import GREETING, Heard, Wire, serve
 from benchmarks.live_text.traces import Trace, steady_chars, words
 from gateway.catalog import CATALOG, Ground
-from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings
+from gateway.settings.connections.platforms import DiscordSettings, SlackSettings, TelegramSettings
 from gateway.settings.tree import Settings
 from runtime.core.address import GATEWAY, Address
 from runtime.core.clock import SystemClock
 from runtime.core.errors import OutcomeUncertain
 from runtime.core.texts import load_texts
 from tests.fakes.discord import wire as discord_wire
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.slack import platform as slack_platform
 from tests.fakes.telegram import platform as telegram_platform
 

@@ -15,7 +15,7 @@ from benchmarks.live_text.profiles import Profile
 from benchmarks.live_text.traces import Chunk, Trace, words
 from benchmarks.virtual_time import LoopClock, run_virtually
 from runtime.core.address import Address, Speaker
-from tests.fakes.bucket_platform import BucketPlatform, Faults, SearchedPlatform, make_capabilities
+from tests.fakes.platforms.bucket_platform import BucketPlatform, Faults, SearchedPlatform, make_capabilities
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from gateway.inbound.routing import Routes
 from gateway.jobs.schedules import Schedule
 from gateway.programs.tool_servers import remote_lines
 from gateway.service import Platform
+from gateway.settings.connections.platforms import WebSettings
 from gateway.settings.nodes import NodeRole
-from gateway.settings.platforms import WebSettings
 from runtime.language.program import Program
 from runtime.sandbox.wrapping import Wrapping
 

@@ -52,7 +52,7 @@ from gateway.reports.again import Decisions
 from gateway.reports.desk import FailureDesk
 from gateway.reports.inquiry import Inquiry
 from gateway.reports.task import Calls, DebugTasks, calls_of, programs_of
-from gateway.settings.clients import client_scopes, client_tokens
+from gateway.settings.connections.clients import client_scopes, client_tokens
 from gateway.settings.tree import Settings
 from gateway.tapes.journals import Journals
 from gateway.tapes.search.search import Search
@@ -82,16 +82,16 @@ from runtime.sessions.versions import NoVersions, Versions
 from runtime.storage.embedded.data_directory import node_id
 from runtime.storage.encoding.sealing import PLAIN
 from runtime.storage.redis.client.connection import RedisConnection
-from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.mailboxes import RedisMailboxes
-from runtime.storage.redis.nodes import RedisNodeStore
 from runtime.storage.redis.notebooks.store import RedisNotebooks
+from runtime.storage.redis.operation.counters import RedisCounters
+from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.operation.reports import RedisReports
+from runtime.storage.redis.operation.schedule_runs import RedisRuns
 from runtime.storage.redis.places import RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
-from runtime.storage.redis.reports import RedisReports
-from runtime.storage.redis.schedule_runs import RedisRuns
 from runtime.storage.redis.schedules import RedisSchedules
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.shares import RedisShareStore

@@ -11,8 +11,8 @@ from gateway.clients.admission import Admission
 from gateway.clients.model.budget import Budgets
 from gateway.clients.model.door import PREFIX as MODELS
 from gateway.clients.model.door import ModelDoor
-from gateway.settings.clients import client_budgets, client_scopes, client_tokens
-from runtime.storage.redis.counters import RedisCounters
+from gateway.settings.connections.clients import client_budgets, client_scopes, client_tokens
+from runtime.storage.redis.operation.counters import RedisCounters
 
 
 def node_doors_of(foundation: Foundation) -> Sequence[BaseRoute]:

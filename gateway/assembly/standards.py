@@ -12,7 +12,7 @@ from adapters.records import Records
 from gateway.clients.admission import Admission
 from gateway.clients.feed import Feed
 from gateway.clients.task_service import TaskService
-from gateway.settings.clients import A2aSettings
+from gateway.settings.connections.clients import A2aSettings
 from gateway.settings.tree import Settings
 from runtime.core.clock import Clock
 from runtime.core.errors import ConfigError

@@ -18,14 +18,14 @@ from runtime.core.files import FileStore
 from runtime.core.ids import SessionId
 from runtime.stores.archive import Archive
 from runtime.stores.catalog import SessionCatalog
-from runtime.stores.dead_letters import DeadLetters
 from runtime.stores.inbox import NOTICE, InboxEvent
 from runtime.stores.meeting_places import PlaceStore
-from runtime.stores.nodes import NodeStore
-from runtime.stores.reports import ReportStore
-from runtime.stores.schedule_runs import RunStore
+from runtime.stores.operation.dead_letters import DeadLetters
+from runtime.stores.operation.nodes import NodeStore
+from runtime.stores.operation.reports import ReportStore
+from runtime.stores.operation.schedule_runs import RunStore
+from runtime.stores.operation.usage import UsageStore
 from runtime.stores.schedules import ScheduleStore
-from runtime.stores.usage import UsageStore
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import TapeReader
 
@@ -69,8 +69,8 @@ def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str], Awai
 
 def shards_in(connection: RedisConnection) -> Shards:
     """What is known of the shards and nodes, from the database."""
-    from runtime.storage.redis.nodes import RedisNodeStore
-    from runtime.storage.redis.queue_depths import RedisQueueDepths
+    from runtime.storage.redis.operation.nodes import RedisNodeStore
+    from runtime.storage.redis.operation.queue_depths import RedisQueueDepths
     from runtime.storage.redis.shard_view import RedisShardView
 
     nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
@@ -80,7 +80,7 @@ def shards_in(connection: RedisConnection) -> Shards:
 
 def usage_in(connection: RedisConnection) -> UsageStore:
     """What models were used, from the database."""
-    from runtime.storage.redis.usage import RedisUsage
+    from runtime.storage.redis.operation.usage import RedisUsage
 
     return RedisUsage(connection)
 
@@ -143,9 +143,9 @@ def keeping_of(settings: Settings, connection: RedisConnection, archive: Archive
     from runtime.storage.redis.files import RedisFileStore
     from runtime.storage.redis.inbox import RedisInbox
     from runtime.storage.redis.notebooks.store import RedisNotebooks
+    from runtime.storage.redis.operation.reports import RedisReports
+    from runtime.storage.redis.operation.schedule_runs import RedisRuns
     from runtime.storage.redis.places import RedisPlaceStore
-    from runtime.storage.redis.reports import RedisReports
-    from runtime.storage.redis.schedule_runs import RedisRuns
     from runtime.storage.redis.schedules import RedisSchedules
     from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
     from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
@@ -169,7 +169,7 @@ def feed_in(connection: RedisConnection, clock: Clock) -> Feed:
     """The events of all shards for the clients of this process."""
     from gateway.clients.feed import Feed
     from gateway.clients.readers import READERS_TABLE, Readers
-    from runtime.storage.redis.event_log import RedisEventLog
+    from runtime.storage.redis.operation.event_log import RedisEventLog
     from runtime.storage.redis.records import RedisRecords
 
     return Feed(RedisEventLog(connection), Readers(RedisRecords(connection, READERS_TABLE), clock))
@@ -185,7 +185,7 @@ def decisions_of(keeping: Keeping) -> Decisions:
 def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection: RedisConnection) -> Gauges:
     """The sources of the gauges of a node."""
     from gateway.observability.gauges import Gauges
-    from runtime.storage.redis.queue_depths import RedisQueueDepths
+    from runtime.storage.redis.operation.queue_depths import RedisQueueDepths
 
     return Gauges(
         lambda: node.shards,
@@ -201,7 +201,7 @@ def gauges_of(node: Node, registry: Registry, sandbox: MontySandbox, connection:
 def front_gauges(connection: RedisConnection) -> Gauges:
     """The sources of the gauges of a front, which serves no conversation and has no workers."""
     from gateway.observability.gauges import Gauges
-    from runtime.storage.redis.queue_depths import RedisQueueDepths
+    from runtime.storage.redis.operation.queue_depths import RedisQueueDepths
 
     return Gauges(frozenset, int, int, int, int, bool, RedisQueueDepths(connection).waiting)
 

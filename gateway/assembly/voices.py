@@ -18,7 +18,7 @@ from runtime.language.program import Program
 from runtime.llm.client import SPEAK, TRANSCRIBE
 from runtime.llm.models import VOICE, Models
 from runtime.sessions.node_context import NodeContext
-from runtime.storage.redis.counters import RedisCounters
+from runtime.storage.redis.operation.counters import RedisCounters
 from runtime.storage.redis.records import RedisRecords
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from gateway.clients.feed import Feed
 from gateway.clients.requests import answer
 from runtime.sessions.tasks.letters import session_of
 from runtime.stores.catalog import KnownSession, SessionCatalog
-from runtime.stores.nodes import Living
+from runtime.stores.operation.nodes import Living
 from runtime.tape.tape import session_tape
 from runtime.tape.view import AGENT_SPAWN
 

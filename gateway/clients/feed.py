@@ -11,7 +11,7 @@ import anyio
 from gateway.clients.admission import Client
 from gateway.clients.readers import Reader, Readers, receivers
 from runtime.core.cloud_event import CloudEvent
-from runtime.stores.event_log import Cursor, EventLog, LoggedEvent, cursor_from, moved
+from runtime.stores.operation.event_log import Cursor, EventLog, LoggedEvent, cursor_from, moved
 
 OLDEST = "oldest"
 """The cursor before everything that is kept."""

@@ -17,8 +17,8 @@ from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import KINDS
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.facts.tasks import OrderAsks, OrderOver, OrderTaken, TaskAsks, TaskOrdered, TaskOver
+from runtime.tape.state.tasks import WORKING, TaskStatus
 from runtime.tape.tape import Fact, TapeStore
-from runtime.tape.task_state import WORKING, TaskStatus
 
 MAX_SAID = 1_000
 """The latest utterances of a task that a client sees; the tape has all."""

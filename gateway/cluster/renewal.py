@@ -22,7 +22,7 @@ from anyio.to_thread import run_sync
 
 from runtime.core.background import beside
 from runtime.core.clock import Clock
-from runtime.stores.nodes import NodeStore
+from runtime.stores.operation.nodes import NodeStore
 from runtime.stores.sessions import LeaseHolder, LeaseStore
 
 SURE = 0.8

@@ -9,7 +9,7 @@ from functools import partial
 import anyio
 
 from runtime.core.clock import Clock
-from runtime.stores.nodes import Living, NodeStore
+from runtime.stores.operation.nodes import Living, NodeStore
 from runtime.stores.sessions import SHARDS, LeaseHolder
 
 _LISTEN_S = 30.0

@@ -21,7 +21,7 @@ from gateway.clients.admission import KNOWN, Client
 from gateway.clients.bus import PREFIX as BUS
 from gateway.clients.scopes import Scopes
 from gateway.console.logins import LASTS_S, Login, Logins
-from gateway.settings.console import OWNER
+from gateway.settings.connections.console import OWNER
 from gateway.tapes.service import PREFIX as TAPES
 from gateway.web.assets import Assets
 from gateway.web.forms import ALL_LOGINS, LOGINS, over_tls, small_json, source_of

@@ -8,8 +8,8 @@ from typing import Any
 from gateway.observability.debugger.sources import step_of
 from gateway.observability.debugger.variables import arguments_of
 from runtime.execution.frames.step_watcher import Watched
-from runtime.tape.frame_state import FrameState
-from runtime.tape.state import AgentState, SessionState
+from runtime.tape.state.frames import FrameState
+from runtime.tape.state.session import AgentState, SessionState
 
 MAX_VALUE_CHARS = 400
 MAX_VARIABLES = 100

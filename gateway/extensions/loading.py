@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.extensions.extension import API_VERSION, Extension, ExtensionPlatform
-from gateway.settings.platforms import PlatformSettings
+from gateway.settings.connections.platforms import PlatformSettings
 from runtime.channels.extensions import ChannelExtension
 from runtime.core.errors import ConfigError
 from runtime.execution.calls.extensions import ExtensionCall

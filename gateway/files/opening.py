@@ -13,8 +13,8 @@ from runtime.core.texts import Texts
 from runtime.files.process import WorkerReader
 from runtime.files.reading import ReadLimits
 from runtime.sessions.inbound.received_files import FileIntake
-from runtime.storage.redis.counters import RedisCounters
 from runtime.storage.redis.files import RedisFileStore
+from runtime.storage.redis.operation.counters import RedisCounters
 
 if TYPE_CHECKING:
     from runtime.storage.redis.client.connection import RedisConnection

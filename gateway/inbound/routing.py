@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from adapters.adapter import Inbound
-from gateway.settings.routes import Busy, RouteSettings
+from gateway.settings.programs.routes import Busy, RouteSettings
 from runtime.core.errors import ConfigError
 
 Condition = Literal["platform", "space", "chat", "thread"]

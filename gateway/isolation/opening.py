@@ -16,7 +16,7 @@ from gateway.isolation.launch.process import ProcessLauncher
 from gateway.isolation.launch.systemd import SystemdLauncher
 from gateway.isolation.node.conversation import TaskConversation
 from gateway.isolation.node.isolation import Isolated
-from gateway.settings.isolation import MIB, Isolation, IsolationSettings
+from gateway.settings.programs.isolation import MIB, Isolation, IsolationSettings
 from gateway.settings.tree import Settings, process_environment
 from runtime.core.address import address_data
 from runtime.core.texts import Texts

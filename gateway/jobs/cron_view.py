@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from gateway.settings.cron import CronSettings
+from gateway.settings.programs.cron import CronSettings
 from runtime.core.address import Address
 from runtime.core.ids import schedule_id
 from runtime.sessions.schedules.letter import Wanted
 from runtime.stores.inbox import LOCKED, Inbox, InboxEvent
-from runtime.stores.schedule_runs import RunStore, ScheduleRun, kept_key
+from runtime.stores.operation.schedule_runs import RunStore, ScheduleRun, kept_key
 from runtime.stores.schedules import SCHEDULE, KeptSchedule, ScheduleStore
 from runtime.stores.sessions import SHARDS
 

@@ -12,8 +12,8 @@ from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import KnownSession, SessionCatalog, busy_session
 from runtime.stores.meeting_places import PlaceStore
+from runtime.stores.operation.traces import Traces, Whose
 from runtime.stores.session_file import files_of
-from runtime.stores.traces import Traces, Whose
 from runtime.tape.facts.meetings import MeetingPlaced
 from runtime.tape.facts.people import MessageHeard, PersonMet
 from runtime.tape.facts.registry import read_as

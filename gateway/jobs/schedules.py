@@ -14,7 +14,7 @@ from cronsim import CronSim
 from adapters.adapter import Inbound
 from gateway.inbound.routing import Routes
 from gateway.jobs.runner import Job
-from gateway.settings.cron import CronSettings
+from gateway.settings.programs.cron import CronSettings
 from runtime.core.address import Address
 from runtime.core.errors import ConfigError
 from runtime.core.ids import schedule_id

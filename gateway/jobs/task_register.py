@@ -20,9 +20,9 @@ from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver, OrderTaken, TaskOrdered
 from runtime.tape.fold import apply_fact
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
+from runtime.tape.state.tasks import WORKING, OrderState, TaskStatus
 from runtime.tape.tape import TapeReader
-from runtime.tape.task_state import WORKING, OrderState, TaskStatus
 
 _PAGE_OF_SESSIONS = 500
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys
-from gateway.settings.models import ModelServer, check_name, sources_of, voice_sources
+from gateway.settings.programs.models import ModelServer, check_name, sources_of, voice_sources
 from gateway.settings.tree import Settings, environment_keys, model_environment
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError, LLMUnavailable, NotInstalled

@@ -13,7 +13,7 @@ from runtime.core.clock import Clock
 from runtime.core.errors import StorageUnavailable
 from runtime.core.texts import Texts
 from runtime.events.frames import LLMAnswered
-from runtime.stores.usage import KEPT_DAYS, Amounts, UsageStore, Used, total
+from runtime.stores.operation.usage import KEPT_DAYS, Amounts, UsageStore, Used, total
 
 DAYS = 30
 MAX_LINES = 10

@@ -18,8 +18,8 @@ from gateway.overview.people import role_in
 from gateway.overview.sources import Sources
 from gateway.reports.again import Outcome
 from runtime.core.errors import InboxFull, LetterGone
-from runtime.stores.dead_letters import DeadLetter
-from runtime.stores.reports import Report
+from runtime.stores.operation.dead_letters import DeadLetter
+from runtime.stores.operation.reports import Report
 
 _NOT_NOW = "Too much is waiting. Try again."
 

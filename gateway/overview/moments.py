@@ -19,7 +19,7 @@ from runtime.core.errors import Divergence
 from runtime.core.ids import SessionId
 from runtime.tape.fold import apply_fact
 from runtime.tape.snapshot import Snapshot, rules_version, snapshot_of, state_from
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
 
 EVERY = 2_000

@@ -14,7 +14,7 @@ from gateway.clients.requests import answer, body_of, number
 from gateway.models.usage import By, grouped
 from gateway.overview.pages import page_of
 from gateway.overview.sources import Sources
-from runtime.stores.usage import KEPT_DAYS, Amounts, total
+from runtime.stores.operation.usage import KEPT_DAYS, Amounts, total
 
 
 class PeopleRoutes:

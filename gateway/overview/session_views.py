@@ -22,8 +22,8 @@ from runtime.stores.catalog import KnownSession, SessionCatalog
 from runtime.tape.facts.failures import FailureUncaught
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.registry import read_as
-from runtime.tape.frame_state import FrameState
-from runtime.tape.state import AgentState, SessionState
+from runtime.tape.state.frames import FrameState
+from runtime.tape.state.session import AgentState, SessionState
 from runtime.tape.tape import Fact, TapeReader
 
 MOST_FACTS = 5_000

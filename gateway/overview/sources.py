@@ -19,11 +19,11 @@ from gateway.tapes.journals import Journals
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import SessionCatalog
-from runtime.stores.dead_letters import DeadLetters
 from runtime.stores.inbox import Inbox, InboxEvent
-from runtime.stores.nodes import Living
-from runtime.stores.reports import ReportStore
-from runtime.stores.schedule_runs import RunStore
+from runtime.stores.operation.dead_letters import DeadLetters
+from runtime.stores.operation.nodes import Living
+from runtime.stores.operation.reports import ReportStore
+from runtime.stores.operation.schedule_runs import RunStore
 from runtime.tape.tape import TapeReader
 
 

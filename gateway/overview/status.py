@@ -11,9 +11,9 @@ from starlette.responses import Response
 from gateway.clients.requests import answer
 from gateway.overview.sources import Sources
 from gateway.version import VERSION
-from runtime.stores.nodes import Living
+from runtime.stores.operation.nodes import Living
+from runtime.stores.operation.usage import total
 from runtime.stores.sessions import SHARDS
-from runtime.stores.usage import total
 
 MOST_LETTERS = 1_000
 """So many dead letters are counted."""

@@ -15,7 +15,7 @@ from gateway.jobs.task_register import KnownTask
 from gateway.overview.pages import limit_of, page_of
 from gateway.overview.sources import Sources
 from runtime.core.errors import InboxFull, TaskRefused
-from runtime.stores.schedule_runs import ScheduleRun
+from runtime.stores.operation.schedule_runs import ScheduleRun
 
 _ORDERED_WITHIN_S = 3.0
 """The wait for a node to order a task again. Chosen: an idle one takes milliseconds."""

@@ -16,7 +16,7 @@ from runtime.core.errors import ArchiveUnavailable, ContentLocked
 from runtime.core.ids import SessionId
 from runtime.core.plain_text import one_line
 from runtime.core.texts import Texts
-from runtime.stores.reports import Report
+from runtime.stores.operation.reports import Report
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.registry import read_as
 from runtime.tape.tape import Fact, TapeReader

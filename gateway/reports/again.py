@@ -11,7 +11,7 @@ from runtime.core.ids import SessionId
 from runtime.sessions.commands.fork import Origin
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import FORK, Inbox, InboxEvent
-from runtime.stores.reports import Report, ReportStore
+from runtime.stores.operation.reports import Report, ReportStore
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import read_as

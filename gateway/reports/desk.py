@@ -16,7 +16,7 @@ from runtime.events.service import FailureReported
 from runtime.events.sessions import ReportFailed
 from runtime.language.program import Program, Step
 from runtime.sessions.failures import Failure, Reported
-from runtime.stores.reports import Report, ReportStore
+from runtime.stores.operation.reports import Report, ReportStore
 
 AGAIN = "report.again."
 """The prefix of the choice that tries again; the report's number follows."""

@@ -18,7 +18,7 @@ from runtime.core.ids import SessionId
 from runtime.core.plain_text import one_line
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
-from runtime.stores.reports import Report, ReportStore
+from runtime.stores.operation.reports import Report, ReportStore
 from runtime.tape.tape import Fact, TapeReader
 
 MAX_LOOKS = 6

@@ -18,24 +18,31 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, Field, SecretStr, ValidationError, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gateway.settings.clients import A2aSettings, ClientSettings, McpSettings, TapeSettings, client_tokens
-from gateway.settings.console import ConsoleSettings
-from gateway.settings.cron import CronSettings, read_cron
+from gateway.settings.connections.clients import A2aSettings, ClientSettings, McpSettings, TapeSettings, client_tokens
+from gateway.settings.connections.console import ConsoleSettings
+from gateway.settings.connections.participants import ParticipantSettings
+from gateway.settings.connections.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
+from gateway.settings.connections.remote import INHERITED, RemoteSettings, ToolSettings
+from gateway.settings.connections.tracing import MetricsSettings, TracingSettings
 from gateway.settings.encryption import EncryptionSettings
-from gateway.settings.execution import ExecutionSettings, LogSettings, MeetingSettings, SandboxSettings, TaskSettings
 from gateway.settings.extensions import ExtensionSettings, Sections, added_fields
 from gateway.settings.forms import FilePath, Section
 from gateway.settings.hidden_keys import OUR_KEY, hidden_keys, read_key
 from gateway.settings.limits import AccessSettings, FileSettings, LimitSettings, ReportSettings
-from gateway.settings.memory import MemorySettings
-from gateway.settings.models import ModelTable, VoiceSettings, check_models
 from gateway.settings.nodes import AgentSettings, NodeSettings
-from gateway.settings.participants import ParticipantSettings
-from gateway.settings.platforms import DiscordSettings, SlackSettings, TelegramSettings, WebSettings
-from gateway.settings.remote import INHERITED, RemoteSettings, ToolSettings
+from gateway.settings.programs.cron import CronSettings, read_cron
+from gateway.settings.programs.execution import (
+    ExecutionSettings,
+    LogSettings,
+    MeetingSettings,
+    SandboxSettings,
+    TaskSettings,
+)
+from gateway.settings.programs.memory import MemorySettings
+from gateway.settings.programs.models import ModelTable, VoiceSettings, check_models
+from gateway.settings.programs.routes import Busy, ProgramSettings, RouteSettings, read_routes
+from gateway.settings.programs.schedules import ScheduleSettings
 from gateway.settings.retention import RetentionSettings
-from gateway.settings.routes import Busy, ProgramSettings, RouteSettings, read_routes
-from gateway.settings.schedules import ScheduleSettings
 from gateway.settings.sources import (
     CONFIG_VARIABLE,
     FILE_TABLES,
@@ -48,7 +55,6 @@ from gateway.settings.sources import (
     toml_layer,
     variable_name,
 )
-from gateway.settings.tracing import MetricsSettings, TracingSettings
 from runtime.core.errors import ConfigError
 
 MASK = "********"

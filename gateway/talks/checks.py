@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.talks.record import BeatRecord, SeenCall, SeenMessage
+from gateway.talks.staging.record import BeatRecord, SeenCall, SeenMessage
 from gateway.talks.talk import (
     Beat,
     Called,

@@ -9,13 +9,13 @@ from typing import Any, Self, TypeAlias
 
 import anyio
 
-from gateway.talks.answers import Answers, judged
 from gateway.talks.checks import fits
-from gateway.talks.clock import TalkClock, settle
-from gateway.talks.record import BeatRecord, SeenCall, SeenMessage
-from gateway.talks.screen import Screen
-from gateway.talks.seats import Seats
-from gateway.talks.stage import Ports, Stage
+from gateway.talks.reports.screen import Screen
+from gateway.talks.staging.answers import Answers, judged
+from gateway.talks.staging.clock import TalkClock, settle
+from gateway.talks.staging.record import BeatRecord, SeenCall, SeenMessage
+from gateway.talks.staging.seats import Seats
+from gateway.talks.staging.stage import Ports, Stage
 from gateway.talks.talk import Beat, Head, Judged, Played, Pressed, Said, Talk, Waited
 from runtime.bus import Bus
 from runtime.core.address import Address
@@ -31,7 +31,7 @@ from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import PARTICIPANT, InboxEvent, shard_of
 from runtime.stores.sessions import Commit, Lease, LeaseHolder
 from runtime.tape.fold import apply_fact
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
 
 HERE = Address("talk", "conversation")

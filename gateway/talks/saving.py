@@ -11,13 +11,13 @@ from datetime import UTC
 from itertools import count, zip_longest
 from pathlib import Path
 
-from gateway.talks.answers import Asker, Live, Recording, write_recordings
 from gateway.talks.holding import Holding
-from gateway.talks.reading import Source, read_head
-from gateway.talks.record import BeatRecord, SeenCall
-from gateway.talks.remembered import Memory, Remembering
+from gateway.talks.parsing.document import Source, read_head
 from gateway.talks.running import Loaded, Loader
-from gateway.talks.stage import Stage
+from gateway.talks.staging.answers import Asker, Live, Recording, write_recordings
+from gateway.talks.staging.record import BeatRecord, SeenCall
+from gateway.talks.staging.remembered import Memory, Remembering
+from gateway.talks.staging.stage import Stage
 from gateway.talks.talk import Act, Beat, Head, Pressed, Said, Talk, Waited
 from runtime.core.errors import ConfigError, ProgramError
 from runtime.core.message import MessageType

@@ -16,11 +16,11 @@ from anyio import to_thread
 
 from gateway.models.opening import open_models
 from gateway.settings.tree import Settings
-from gateway.talks.answers import Live
 from gateway.talks.checks import Difference
-from gateway.talks.results import TalkResult
+from gateway.talks.reports.results import TalkResult
 from gateway.talks.running import Loaded, hold_talk
-from gateway.talks.stage import open_stage
+from gateway.talks.staging.answers import Live
+from gateway.talks.staging.stage import open_stage
 from gateway.talks.talk import Talk
 from runtime.execution.frames.loop import FrameLoop
 from runtime.llm.client import LLMClient

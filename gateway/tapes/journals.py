@@ -17,7 +17,7 @@ from runtime.core.errors import InboxFull
 from runtime.core.ids import SessionId
 from runtime.stores.catalog import SessionCatalog
 from runtime.stores.inbox import FORK_WANTED, Inbox, InboxEvent
-from runtime.tape.people_state import MAX_EXCHANGES
+from runtime.tape.state.people import MAX_EXCHANGES
 
 
 class _Asked(Protocol):

@@ -28,8 +28,8 @@ from runtime.execution.prompt.file_names import heard_with_files
 from runtime.tape.facts.agents import AgentPaused, AgentRestarted, MessageQueued, MessagesDropped
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import FrameStarted
-from runtime.tape.frame_state import RaisedAt
-from runtime.tape.state import AgentState
+from runtime.tape.state.frames import RaisedAt
+from runtime.tape.state.session import AgentState
 
 QUEUE_CAPACITY = 10_000
 """Messages that may wait for one agent; more are refused, none is forgotten."""

@@ -14,9 +14,9 @@ from runtime.execution.speech.pages import Pages
 from runtime.language.program import Program
 from runtime.meetings.showing import OpenToPeople
 from runtime.tape.facts.meetings import HostCued, NoticeHeard
-from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.meeting_state import MeetingState
+from runtime.tape.state.frames import FrameState
+from runtime.tape.state.meetings import MeetingState
 
 
 class SessionAttendance:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import ANYONE, AgentId, PersonId, ScheduleId, is_human_word, parse_agent_id
 from runtime.execution.speech.targets import Population, declared, names_known, several_called
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 
 
 def attendee(name: str, host: AgentId, state: SessionState, population: Population) -> AgentId | PersonId:

@@ -15,7 +15,7 @@ from runtime.language.pbasm.versions import differences, outline
 from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.session import ProgramAdopted, SessionEnded
-from runtime.tape.frame_state import FrameState
+from runtime.tape.state.frames import FrameState
 
 
 class Continuity:

@@ -14,7 +14,7 @@ from runtime.core.message import Message, MessageType
 from runtime.events.channels import MessageUndelivered
 from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
-from runtime.tape.frame_state import counts
+from runtime.tape.state.frames import counts
 
 
 class Dispatcher:

@@ -17,8 +17,8 @@ from runtime.meetings.meetings import Meetings
 from runtime.meetings.refusals import refuses
 from runtime.tape.facts.meetings import MeetingAddressed
 from runtime.tape.journal import Journal
-from runtime.tape.meeting_state import MeetingState
 from runtime.tape.rules.meetings import question_of
+from runtime.tape.state.meetings import MeetingState
 
 
 class HumanAttendees:

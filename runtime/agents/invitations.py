@@ -31,7 +31,7 @@ from runtime.meetings.invitations import (
     rejected,
 )
 from runtime.meetings.meetings import Meetings
-from runtime.tape.meeting_state import MeetingState
+from runtime.tape.state.meetings import MeetingState
 
 _CONSIDERING = "joining"
 """The position of the call by which an agent considers whether it comes."""

@@ -15,9 +15,9 @@ from runtime.meetings.invitations import AUTOMATIC, BUSY, names_of
 from runtime.meetings.meeting import absence, may_join, meeting_of, missing
 from runtime.meetings.meetings import Meetings
 from runtime.meetings.places import Places
-from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.meeting_state import MeetingState
+from runtime.tape.state.frames import FrameState
+from runtime.tape.state.meetings import MeetingState
 
 
 class MeetingHost:

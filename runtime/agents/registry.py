@@ -19,7 +19,7 @@ from runtime.language.program import AgentKind, Program
 from runtime.language.syntax.humans import humans_of
 from runtime.tape.facts.agents import AgentCreated
 from runtime.tape.journal import Journal
-from runtime.tape.state import AgentState
+from runtime.tape.state.session import AgentState
 
 
 class LiveAgent(Protocol):

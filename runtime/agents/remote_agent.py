@@ -20,8 +20,8 @@ from runtime.core.message import Message
 from runtime.events.remote import ParticipantPosted, ParticipantRefused
 from runtime.tape.facts.agents import MessageQueued, MessagesDropped, MessagesFetched, MessagesPosted
 from runtime.tape.journal import Journal
-from runtime.tape.meeting_state import MeetingState
-from runtime.tape.state import AgentState
+from runtime.tape.state.meetings import MeetingState
+from runtime.tape.state.session import AgentState
 
 SEAT_CAPACITY = 500
 """Messages that may wait in one session to be fetched; more are refused, none is forgotten."""

@@ -8,8 +8,8 @@ from runtime.core.errors import LLMError
 from runtime.execution.model_calls import ModelCalls
 from runtime.llm.client import ChatMessage, CompletionRequest, LLMClient
 from runtime.tape.facts.frames import TranscriptCompacted
-from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
+from runtime.tape.state.frames import FrameState
 
 MAX_SUMMARY_CHARS = 6_000
 """The longest summary; it is also limited to a quarter of the budget."""

@@ -23,9 +23,9 @@ from runtime.execution.session_context import SessionContext
 from runtime.execution.speech.pages import Pages
 from runtime.tape.facts.calls import CallDropped, CallReturned
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
-from runtime.tape.frame_state import CallKey, CallSite, FrameState
 from runtime.tape.journal import as_data
-from runtime.tape.talk import told
+from runtime.tape.state.frames import CallKey, CallSite, FrameState
+from runtime.tape.state.talk import told
 
 When = Literal["before", "after"]
 

@@ -9,7 +9,7 @@ from typing import Any
 from runtime.core.errors import PlaybookError
 from runtime.core.ids import ParticipantId
 from runtime.language.program import PlaybookSpec
-from runtime.tape.meeting_state import AskState, MeetingState
+from runtime.tape.state.meetings import AskState, MeetingState
 
 AGAIN_AFTER_S = 30.0
 """The wait for an answer to the first invitation; each further one waits twice as long as the one before."""

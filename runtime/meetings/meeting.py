@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from runtime.core.ids import AgentId, ParticipantId
-from runtime.tape.meeting_state import MeetingState
-from runtime.tape.state import SessionState
+from runtime.tape.state.meetings import MeetingState
+from runtime.tape.state.session import SessionState
 
 Status = Literal["created", "inviting", "active", "ended"]
 

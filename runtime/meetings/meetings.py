@@ -28,7 +28,7 @@ from runtime.tape.facts.meetings import (
     ParticipantLeft,
 )
 from runtime.tape.journal import Journal
-from runtime.tape.meeting_state import AskState, MeetingState
+from runtime.tape.state.meetings import AskState, MeetingState
 
 FIRST_MEETING = 100
 """Meetings of a session are numbered from here."""

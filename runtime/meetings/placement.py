@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, parse_meeting_id
-from runtime.tape.frame_state import FrameState
-from runtime.tape.meeting_state import MeetingState
-from runtime.tape.people_state import PageState
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import FrameState
+from runtime.tape.state.meetings import MeetingState
+from runtime.tape.state.people import PageState
+from runtime.tape.state.session import SessionState
 
 
 def meeting_held_at(state: SessionState, place: Address) -> MeetingState | None:

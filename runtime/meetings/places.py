@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from runtime.tape.meeting_state import MeetingState
+from runtime.tape.state.meetings import MeetingState
 
 
 class Places(Protocol):

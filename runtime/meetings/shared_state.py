@@ -9,8 +9,8 @@ from runtime.core.errors import PlaybookError, SharedStateConflict
 from runtime.core.ids import ANYONE, ParticipantId
 from runtime.tape.facts.meetings import StateShared
 from runtime.tape.journal import Journal
-from runtime.tape.meeting_state import MeetingState, SharedValue
-from runtime.tape.state import SessionState
+from runtime.tape.state.meetings import MeetingState, SharedValue
+from runtime.tape.state.session import SessionState
 
 MAX_NAMES = 100
 """Values of one meeting."""

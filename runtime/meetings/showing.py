@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
 
-from runtime.tape.meeting_state import MeetingState
+from runtime.tape.state.meetings import MeetingState
 
 Show = Literal["all", "summaries", "none"]
 """Every message; start and result of a meeting; nothing."""

@@ -22,9 +22,9 @@ from runtime.memories.standing import (
 )
 from runtime.stores.memories import NOBODY, Memory, Scope, scope_kind
 from runtime.tape.facts.memories import MemoryMade
-from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
-from runtime.tape.memory_state import MadeMemory
+from runtime.tape.state.frames import FrameState
+from runtime.tape.state.memory import MadeMemory
 
 REMEMBERED = "remembered"
 OTHERS = "others"

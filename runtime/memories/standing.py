@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from runtime.core.address import Address
 from runtime.core.ids import PersonId, ScheduleId
 from runtime.stores.memories import NOBODY, Scope
-from runtime.tape.frame_state import FrameState
-from runtime.tape.state import AgentState, SessionState
+from runtime.tape.state.frames import FrameState
+from runtime.tape.state.session import AgentState, SessionState
 
 
 @dataclass(frozen=True, slots=True)

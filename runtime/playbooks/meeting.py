@@ -10,7 +10,7 @@ from runtime.execution.frames.frame import Executable, Frame
 from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import AUTOMATIC
 from runtime.tape.journal import as_data
-from runtime.tape.meeting_state import MeetingState
+from runtime.tape.state.meetings import MeetingState
 
 
 class MeetingHosting(Protocol):

@@ -22,8 +22,8 @@ from runtime.execution.frames.loop import RUNNING
 from runtime.execution.frames.outcomes import rebuilt
 from runtime.language.first_implementation import KEYWORDS
 from runtime.playbooks.values import seen_by_code
-from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import as_data
+from runtime.tape.state.frames import FrameState
 
 
 @dataclass(slots=True)

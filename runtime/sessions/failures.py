@@ -10,13 +10,13 @@ from anyio.abc import TaskGroup
 from runtime.core.address import Address
 from runtime.core.background import OnDemand
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.reports import FailureKind
+from runtime.stores.operation.reports import FailureKind
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.failures import FailureReported, FailureUncaught
 from runtime.tape.facts.frames import FrameReturned
-from runtime.tape.frame_state import RaisedAt
 from runtime.tape.journal import Journal
+from runtime.tape.state.frames import RaisedAt
 
 
 @dataclass(frozen=True, slots=True)

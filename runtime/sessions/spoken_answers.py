@@ -24,8 +24,8 @@ from runtime.tape.facts.content import Content
 from runtime.tape.facts.pages import PageBegun, PageFinished
 from runtime.tape.facts.voice import SpeechMade, SpeechWanted, VoiceSwitched
 from runtime.tape.journal import Journal
-from runtime.tape.people_state import PageState
-from runtime.tape.voice_state import SpeechState
+from runtime.tape.state.people import PageState
+from runtime.tape.state.voice import SpeechState
 from runtime.voice.listener import Payer
 from runtime.voice.readable import readable
 from runtime.voice.speaker import VOICE_TYPE, Speaker

@@ -25,7 +25,7 @@ from runtime.core.ids import SessionId, TapeId
 from runtime.stores.catalog import WholeSession
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.fold import apply_fact
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
 
 VERSION = 1

@@ -26,7 +26,6 @@ from runtime.tape.facts.session import (
     SessionEnded,
     SessionLoaded,
 )
-from runtime.tape.reminder_state import ReminderState
 from runtime.tape.rules import (  # noqa: F401 - their rules
     course,
     failures,
@@ -43,7 +42,8 @@ from runtime.tape.rules.frames import prune, take_messages
 from runtime.tape.rules.meetings import close_meeting
 from runtime.tape.rules.registry import RULES, rule
 from runtime.tape.rules.tasks import cancel_task
-from runtime.tape.state import AgentState, SessionState
+from runtime.tape.state.reminders import ReminderState
+from runtime.tape.state.session import AgentState, SessionState
 from runtime.tape.tape import Fact
 
 

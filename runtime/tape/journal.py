@@ -21,9 +21,9 @@ from runtime.tape.bounds import MAX_FACT_CHARS, with_short_reasons
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.fold import apply, apply_fact
-from runtime.tape.frame_state import CallKey
 from runtime.tape.running import RunningCode
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import CallKey
+from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact, agent_tape, session_tape
 from runtime.tape.view import event_type
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from runtime.tape.frame_state import CallKey
 from runtime.tape.rules.frames import TURN
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import CallKey
+from runtime.tape.state.session import SessionState
 
 
 class RunningCode:

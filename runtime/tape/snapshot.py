@@ -17,8 +17,8 @@ from typing import Any, Literal, NewType, TypeVar, Union, get_args, get_origin, 
 
 from runtime.core.ids import AgentId, ParticipantId, PersonId, participant_id, person_id
 from runtime.core.message import Message, message_from_data, message_to_data
-from runtime.tape.frame_state import CallKey
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import CallKey
+from runtime.tape.state.session import SessionState
 
 Written = TypeVar("Written")
 _Change = Callable[[Any], Any]

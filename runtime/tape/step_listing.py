@@ -23,9 +23,9 @@ from runtime.tape.facts.pages import PageFinished, PageHeld
 from runtime.tape.facts.registry import content_of
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.fold import apply
-from runtime.tape.frame_state import FrameState
 from runtime.tape.rules.frames import TURN
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import FrameState
+from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
 
 MAX_VALUE_CHARS = 500

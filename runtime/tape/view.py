@@ -16,8 +16,8 @@ from runtime.tape.facts.people import FeedbackGiven, MessageHeard
 from runtime.tape.facts.registry import content_of
 from runtime.tape.facts.session import ProgramBroken
 from runtime.tape.facts.tasks import OrderOver
-from runtime.tape.frame_state import CallKey
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import CallKey
+from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact, tape_owner
 
 HUMAN_MESSAGE = "human.message"

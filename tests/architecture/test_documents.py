@@ -12,7 +12,7 @@ import pytest
 from runtime.core import errors
 from runtime.core.errors import ParleyError
 from tests.architecture.source_tree import ROOT, modules
-from tests.fakes.happenings import KINDS
+from tests.fakes.observing.happenings import KINDS
 
 DOCS = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"])
 WORDS = (

@@ -8,7 +8,7 @@ from adapters import adapter
 from tests.architecture.source_tree import ROOT
 
 GUIDE = (ROOT / "docs" / "connecting" / "adding-a-platform.md").read_text(encoding="utf-8")
-EXAMPLE = (ROOT / "tests" / "fakes" / "minimal_adapter.py").read_text(encoding="utf-8")
+EXAMPLE = (ROOT / "tests" / "fakes" / "platforms" / "minimal_adapter.py").read_text(encoding="utf-8")
 
 
 def test_examples_stand_in_the_minimal_adapter_to_the_letter() -> None:

@@ -18,7 +18,7 @@ OUTER = [name for name in PLATFORMS if name != "web"]
 AT_HOME = {
     "gateway/catalog.py": "makes every adapter",
     "gateway/settings/tree.py": "names the sections",
-    "gateway/settings/platforms.py": "has the sections",
+    "gateway/settings/connections/platforms.py": "has the sections",
     "gateway/settings/sources.py": "knows the tables whose values are files with secrets",
     "gateway/cli/commands.py": "puts the platforms' own commands on the command line",
     "gateway/cli/author/init.py": "writes a place for every secret",
@@ -29,7 +29,7 @@ IN_WORDS = {
     "runtime/core/ids.py": "an example of an id",
     "runtime/storage/redis/client/keys.py": "examples of keys",
     "runtime/storage/redis/records.py": "an example of a table's name",
-    "gateway/settings/routes.py": "which condition of a route is about which platform's word for a space",
+    "gateway/settings/programs/routes.py": "which condition of a route is about which platform's word for a space",
     "gateway/inbound/commands.py": "the source of a limit",
     "gateway/web/hooks.py": "the source of a limit",
     "gateway/observability/masking.py": "whose tokens look so that they are masked wherever they stand",

@@ -22,8 +22,8 @@ from tests.chaos.stories import (
     forecast_sentence,
     no_such_order,
 )
-from tests.fakes.answers import Answers, Prompt, Rules, answer_with
-from tests.fakes.openai_server import Reply
+from tests.fakes.models.answers import Answers, Prompt, Rules, answer_with
+from tests.fakes.models.openai_server import Reply
 
 _BOMB = "bomb = [0] * 10**9"
 _CHUNK_DELAY_S = 0.03

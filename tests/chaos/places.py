@@ -17,7 +17,7 @@ from websockets.exceptions import WebSocketException
 from tests.chaos.stories import Said
 from tests.e2e.gateway_process import Gateway, Room
 from tests.fakes.discord.wire import DiscordPlatform
-from tests.fakes.page_socket import PageSocket
+from tests.fakes.pages.page_socket import PageSocket
 from tests.fakes.slack.conversations import Posted
 from tests.fakes.slack.events import Event
 from tests.fakes.slack.people import CHANNEL, DIRECT

@@ -25,7 +25,7 @@ from tests.chaos.wire import Wire
 from tests.e2e.gateway_process import Gateway
 from tests.fakes.discord import wire as discord_wire
 from tests.fakes.discord.wire import DiscordPlatform
-from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.models.openai_server import OpenAIServer
 from tests.fakes.slack import server as slack_server
 from tests.fakes.slack.conversations import TEAM
 from tests.fakes.slack.people import CHANNEL, DIRECT

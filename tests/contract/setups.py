@@ -8,7 +8,7 @@ import pytest
 
 from runtime.storage.encoding.encryption import Encryption, Key
 from runtime.storage.encoding.sealing import PLAIN, Sealing
-from tests.fakes.valkey_cluster import ValkeyCluster, ValkeySentinel
+from tests.fakes.servers.valkey_cluster import ValkeyCluster, ValkeySentinel
 
 SETUPS = ("alone", "cluster", "sentinel")
 

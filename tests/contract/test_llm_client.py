@@ -33,7 +33,7 @@ from runtime.llm.options import ModelOptions, ModelTimeouts
 from runtime.llm.process import ModelProcess
 from runtime.llm.worker.library import LiteLLMProvider
 from runtime.llm.worker.openai_server import OpenAIServerReader
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 pytestmark = pytest.mark.anyio
 
@@ -398,7 +398,7 @@ async def test_anthropic_models_get_cache_marks(
 async def test_fake_server_serves_other_processes(tmp_path: Path, clock: SkippingClock) -> None:
     script = tmp_path / "replies.json"
     script.write_text(json.dumps(["plain", {"text": "matched", "when": "magic", "hold_before": True}]))
-    command = [sys.executable, "-m", "tests.fakes.openai_server", "--script", str(script)]
+    command = [sys.executable, "-m", "tests.fakes.models.openai_server", "--script", str(script)]
     async with await anyio.open_process(command, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         base_url = (await process.stdout.receive()).decode().strip()

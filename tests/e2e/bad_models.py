@@ -14,8 +14,8 @@ import anyio
 
 from tests.e2e.crashes import ANSWERS, ASKED, BOOTH, BOX, FIRST, LAST, ROW, SECOND, WORDS
 from tests.e2e.gateway_process import Room, gateway
-from tests.fakes.answers import Answers, Prompt
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.answers import Answers, Prompt
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 ALL = [FIRST, SECOND, ROW, BOX, LAST]
 """What people see of a model that behaves."""

@@ -19,8 +19,8 @@ import anyio
 
 from tests.e2e.gateway_process import ROOT, SEEN_LIMIT_S, Gateway, gateway, parley
 from tests.e2e.talks import TelegramTalk, WebTalk, until, until_begun
-from tests.fakes.answers import Answers, Prompt, answer_with
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.answers import Answers, Prompt, answer_with
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram.server import serving
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.fakes.answers import Answers, Prompt, Rules, answer_with
-from tests.fakes.openai_server import Reply
+from tests.fakes.models.answers import Answers, Prompt, Rules, answer_with
+from tests.fakes.models.openai_server import Reply
 
 
 def script(rules: Rules) -> Callable[[Mapping[str, Any]], Reply]:

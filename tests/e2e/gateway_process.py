@@ -16,7 +16,7 @@ import httpx
 from anyio.abc import Process, TaskGroup
 from websockets.asyncio.client import connect
 
-from tests.fakes.page_socket import PageSocket
+from tests.fakes.pages.page_socket import PageSocket
 
 ROOT = Path(__file__).parents[2]
 START_LIMIT_S = 120.0

@@ -18,7 +18,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from tests.e2e.gateway_process import START_LIMIT_S, Gateway, Room
-from tests.fakes.valkey import RealValkey
+from tests.fakes.servers.valkey import RealValkey
 
 LIMIT_S = 90.0
 

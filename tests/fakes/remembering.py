@@ -9,7 +9,7 @@ from runtime.core.clock import Clock
 from runtime.language.program import Program
 from runtime.memories.books import Memories, MemoryLimits, Silence
 from runtime.stores.memories import MemoryStore
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 _CODE = """

@@ -25,11 +25,11 @@ from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, Memor
 from runtime.stores.inbox import InboxEvent, shard_of
 from runtime.stores.sessions import Lease, LeaseHolder
 from tests.fakes.clock import FakeClock
-from tests.fakes.crash_world import ADDRESS, Crash, World
+from tests.fakes.crashes.world import ADDRESS, Crash, World
 from tests.fakes.memory.schedule_runs import MemoryRuns
 from tests.fakes.memory.schedules import MemorySchedules
 from tests.fakes.memory.timers import MemoryTimers
-from tests.fakes.talk import Model
+from tests.fakes.people.talk import Model
 
 SHARD = shard_of(ADDRESS.key)
 _NODE = LeaseHolder("node")

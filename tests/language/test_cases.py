@@ -20,7 +20,7 @@ from runtime.language.syntax.nodes import ParsedProgram
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_paths, read_text
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
-from tests.fakes.talk import Model, Reply, talking
+from tests.fakes.people.talk import Model, Reply, talking
 from tests.language.case import Case, read_cases, tree
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ import pytest
 
 from gateway.settings.tree import load
 from gateway.talks.running import Loaded, Loader, hold_talk, talk_files
-from gateway.talks.stage import Stage, open_stage
+from gateway.talks.staging.stage import Stage, open_stage
 from gateway.talks.talk import Talk
 from runtime.execution.frames.loop import FrameLoop
 

@@ -20,8 +20,8 @@ from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.answers import Answers, Prompt, Rules, answer_with
-from tests.fakes.talk import Model, Reply, Talk, talking
+from tests.fakes.models.answers import Answers, Prompt, Rules, answer_with
+from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, still
 
 pytestmark = pytest.mark.anyio

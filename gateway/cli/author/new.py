@@ -14,7 +14,7 @@ from gateway.cli.output.terminal import BAD_INPUT, FAILED, load_settings, note, 
 
 if TYPE_CHECKING:
     from gateway.dev.templates import Template
-    from gateway.talks.results import TalkResult
+    from gateway.talks.reports.results import TalkResult
 
 _BROWSER = "browser"
 _LIMIT_S = 30.0
@@ -139,7 +139,7 @@ def _held(talks: Path) -> TalkResult:
     import asyncio
 
     from gateway.talks.running import Loader, hold_talk
-    from gateway.talks.stage import open_stage
+    from gateway.talks.staging.stage import open_stage
     from runtime.execution.frames.loop import FrameLoop
 
     async def hold() -> TalkResult:

@@ -14,9 +14,9 @@ from gateway.cli.output.terminal import BAD_INPUT, FAILED, ConfigOption, load_se
 
 if TYPE_CHECKING:
     from gateway.settings.tree import Settings
-    from gateway.talks.record import StepPlace
-    from gateway.talks.results import Coverage, TalkResult
+    from gateway.talks.reports.results import Coverage, TalkResult
     from gateway.talks.running import Loaded
+    from gateway.talks.staging.record import StepPlace
     from gateway.talks.workers import Job, Plan
 
 _LIMIT_S, _LIVE_LIMIT_S = 30.0, 600.0
@@ -86,7 +86,7 @@ def hold_talks(  # noqa: PLR0913 - options of a command
 
 
 def _tell(jobs: Sequence[Job], results: Sequence[TalkResult], *, every: bool) -> None:
-    from gateway.talks.report import result_lines, summary_lines
+    from gateway.talks.reports.listing import result_lines, summary_lines
 
     width = shutil.get_terminal_size((100, 24)).columns
     for result in results:
@@ -111,7 +111,7 @@ def _need_model(settings: Settings) -> None:
 
 def _keep(jobs: Sequence[Job], results: Sequence[TalkResult]) -> None:
     """Write the answers of the talks that a model was asked in beside them; others stay. Raises ConfigError."""
-    from gateway.talks.answers import Recording, recording_of, write_recordings
+    from gateway.talks.staging.answers import Recording, recording_of, write_recordings
 
     for loaded in dict.fromkeys(loaded for loaded, _ in jobs):
         here = [
@@ -167,7 +167,7 @@ def _held(plan: Plan, workers: int) -> list[TalkResult]:
 
 
 def _coverages(jobs: Sequence[Job], results: Sequence[TalkResult]) -> list[Coverage]:
-    from gateway.talks.results import Coverage
+    from gateway.talks.reports.results import Coverage
 
     reached: dict[str, set[StepPlace]] = {}
     programs = {loaded.program.digest: loaded.program for loaded, _ in jobs}
@@ -178,7 +178,7 @@ def _coverages(jobs: Sequence[Job], results: Sequence[TalkResult]) -> list[Cover
 
 def _write(junit: Path, results: Sequence[TalkResult]) -> None:
     """Raises ConfigError."""
-    from gateway.talks.junit import write_junit
+    from gateway.talks.reports.junit import write_junit
     from runtime.core.errors import ConfigError
 
     try:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gateway.assembly.stores import Keeping
     from gateway.jobs.cron_view import CronEntry
     from runtime.stores.inbox import InboxEvent
-    from runtime.stores.schedule_runs import ScheduleRun
+    from runtime.stores.operation.schedule_runs import ScheduleRun
 
 NameArgument = Annotated[str, typer.Argument(help="The schedule's name, as parley cron list shows it.")]
 

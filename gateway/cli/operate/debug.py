@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gateway.assembly.stores import Keeping
     from gateway.reports.account import Account
     from runtime.core.texts import Texts
-    from runtime.stores.reports import Report
+    from runtime.stores.operation.reports import Report
 
 NumberArgument = Annotated[int, typer.Argument(help="The report's number, as parley debug list shows it.")]
 

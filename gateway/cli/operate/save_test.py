@@ -12,7 +12,7 @@ from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, not
 
 if TYPE_CHECKING:
     from gateway.settings.tree import Settings
-    from gateway.talks.results import TalkResult
+    from gateway.talks.reports.results import TalkResult
     from runtime.stores.catalog import WholeSession
 
 
@@ -29,7 +29,7 @@ def save_test(
 
     It has what people said, under their names: look through it before others see it.
     """
-    from gateway.talks.report import result_lines
+    from gateway.talks.reports.listing import result_lines
 
     async def ask(keeping: Any) -> WholeSession | None:
         from runtime.core.ids import SessionId
@@ -59,7 +59,7 @@ def _saved(settings: Settings, whole: WholeSession, file: Path, program: Path | 
 
     from gateway.talks.running import Loader, hold_talk
     from gateway.talks.saving import add_talk, save, shelf_for
-    from gateway.talks.stage import open_stage
+    from gateway.talks.staging.stage import open_stage
     from runtime.execution.frames.loop import FrameLoop
 
     async def saved() -> TalkResult:

@@ -14,8 +14,8 @@ from runtime.tape.facts.pages import PageClosed, PageFinished
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.registry import read_as
 from runtime.tape.fold import apply_fact
-from runtime.tape.meeting_state import MeetingState
-from runtime.tape.state import SessionState
+from runtime.tape.state.meetings import MeetingState
+from runtime.tape.state.session import SessionState
 from runtime.tape.step_listing import stretches
 from runtime.tape.tape import last_facts
 

@@ -14,7 +14,7 @@ from gateway.cli.output.terminal import ConfigOption, load_settings, note, plain
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runtime.stores.usage import Amounts, Used
+    from runtime.stores.operation.usage import Amounts, Used
 
 _PATIENCE_S = 10.0
 
@@ -29,7 +29,7 @@ def usage(
 ) -> None:
     """Show what models were used and what they cost, in US dollars."""
     from gateway.models.usage import grouped, prices_from
-    from runtime.stores.usage import total
+    from runtime.stores.operation.usage import total
 
     rows = [] if nothing_kept(config) else _rows(config, days)
     if json:

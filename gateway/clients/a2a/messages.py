@@ -26,7 +26,7 @@ from google.protobuf.struct_pb2 import Value
 from gateway.clients.a2a.card import Skill
 from gateway.clients.task_service import ClientTask
 from gateway.clients.task_view import OpenQuestion, Said
-from runtime.tape import task_state
+from runtime.tape.state import tasks as task_state
 
 Update = Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
 

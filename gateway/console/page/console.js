@@ -2,16 +2,16 @@
 
 import {Told, told} from "./acts.js";
 import {connected, hush, listen, send, session, whoAmI} from "./api.js";
-import {Decisions} from "./decisions.js";
-import {Login} from "./login.js";
-import {Now} from "./now.js";
-import {People} from "./people.js";
+import {Decisions} from "./screens/decisions.js";
+import {Login} from "./screens/login.js";
+import {Now} from "./screens/now.js";
+import {People} from "./screens/people.js";
 import {go, place} from "./places.js";
-import {Programs} from "./programs.js";
-import {Session} from "./session.js";
-import {Sessions} from "./sessions.js";
+import {Programs} from "./screens/programs.js";
+import {Session} from "./screens/session.js";
+import {Sessions} from "./screens/sessions.js";
 import {effect, html, render, useEffect, useRef} from "./ui.js";
-import {Work} from "./work.js";
+import {Work} from "./screens/work.js";
 
 const SCREENS = [
   ["now", "Now", Now],

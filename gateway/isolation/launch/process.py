@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateway.isolation.handover import Confinement, Handover
 from gateway.isolation.launch.launcher import PYTHON, Launched, Started, tried
-from gateway.settings.isolation import MIB, IsolationSettings
+from gateway.settings.programs.isolation import MIB, IsolationSettings
 from runtime.core.errors import ConfigError
 from runtime.sandbox import landlock
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gateway.isolation.handover import Handover
 from gateway.isolation.launch.launcher import PYTHON, Launched, Started, tried
 from gateway.isolation.launch.process import JAIL, TRIED, JailedLauncher, missing
-from gateway.settings.isolation import MIB
+from gateway.settings.programs.isolation import MIB
 
 _PROCESSES = 256
 _PROPERTIES = (

@@ -15,7 +15,7 @@ from gateway.isolation.handover import PATH, Handover, Manner
 from gateway.isolation.launch.launcher import Launcher
 from gateway.isolation.node.run import Ended, TaskRun, program_of
 from gateway.isolation.tokens import TaskTokens
-from gateway.settings.isolation import Isolation, IsolationSettings
+from gateway.settings.programs.isolation import Isolation, IsolationSettings
 from gateway.socket_link import SocketLink
 from runtime.core.errors import TaskRefused
 from runtime.events.frames import LLMAnswered

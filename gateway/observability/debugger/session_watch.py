@@ -25,7 +25,7 @@ from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.session import SessionLoaded
-from runtime.tape.frame_state import FrameState
+from runtime.tape.state.frames import FrameState
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gateway.observability.debugger.session_watch import SessionWatch
 from gateway.observability.debugger.sources import Place, Sources, Spot, step_of
-from runtime.tape.frame_state import FrameState
+from runtime.tape.state.frames import FrameState
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 from runtime.core.errors import DebugError
 from runtime.language.program import PlaybookSpec
-from runtime.tape.frame_state import SHARED, FrameState
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import SHARED, FrameState
+from runtime.tape.state.session import SessionState
 
 MAX_SHOWN_CHARS = 1000
 """The longest value on one line; its parts can be unfolded."""

@@ -25,7 +25,7 @@ SCOPE = "parley"
 
 @dataclass(frozen=True, slots=True)
 class TracingOptions:
-    """`endpoint` is the URL to post to, `headers` are sent along; see gateway/settings/tracing.py."""
+    """`endpoint` is the URL to post to, `headers` are sent along; see gateway/settings/connections/tracing.py."""
 
     endpoint: str
     headers: Mapping[str, str]

@@ -1,22 +1,22 @@
 /** The page: its person, the open room and thread, and their display. */
 
 import { acceptDrops, Acts } from "./acts.js";
-import { Composer } from "./composer.js";
-import { Connection } from "./connection.js";
-import { emptyRoom } from "./empty_room.js";
-import { Frames } from "./frames.js";
+import { Composer } from "./composing/composer.js";
+import { Connection } from "./connecting/connection.js";
+import { emptyRoom } from "./messages/empty_room.js";
+import { Frames } from "./connecting/frames.js";
 import { offerKeys } from "./keys.js";
-import { Drafts, ReadMarks, Unsent } from "./keep.js";
-import { askName, whoAmI } from "./login.js";
+import { Drafts, ReadMarks, Unsent } from "./connecting/keep.js";
+import { askName, whoAmI } from "./connecting/login.js";
 import { toast } from "./look.js";
-import { known } from "./markdown.js";
+import { known } from "./messages/markdown.js";
 import { Room } from "./room.js";
-import { Saying } from "./saying.js";
+import { Saying } from "./composing/saying.js";
 import { Search } from "./search.js";
 import { Seek } from "./seek.js";
 import { Sidebar, showPresence } from "./sidebar.js";
-import { Timeline } from "./timeline.js";
-import { TypingLine } from "./typing.js";
+import { Timeline } from "./messages/timeline.js";
+import { TypingLine } from "./composing/typing.js";
 
 const byId = (id) => document.getElementById(id);
 

@@ -1,7 +1,7 @@
 /** Searching the room: the newest messages with all the words; choosing one goes there. */
 
 import { el, fullTimeOf } from "./look.js";
-import { plainText } from "./markdown.js";
+import { plainText } from "./messages/markdown.js";
 
 const PAUSE_MS = 250;
 const AROUND = 60;

@@ -15,7 +15,7 @@ from runtime.language.program import Program
 from runtime.language.value_types import coerced
 from runtime.tape.facts.agents import AgentDismissed
 from runtime.tape.journal import Journal
-from runtime.tape.state import AgentState
+from runtime.tape.state.session import AgentState
 
 MAX_AGENTS = 1000
 """Agents of one session."""

@@ -11,10 +11,10 @@ from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.signatures import VariableName, call
 from runtime.execution.prompt.artifacts import is_large, size_bytes
 from runtime.execution.triggers.triggers import VariableRules
-from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
 from runtime.tape.rules.frames import is_unnamed
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import FrameState
+from runtime.tape.state.session import SessionState
 
 MAX_SAVED = 200
 """Artifacts of one session that were given names, of all its agents together."""

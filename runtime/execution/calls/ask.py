@@ -28,9 +28,9 @@ from runtime.tape.facts.calls import (
 )
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.pages import PageFinished, PageMoved
-from runtime.tape.frame_state import CallKey
 from runtime.tape.journal import Journal
-from runtime.tape.people_state import PageState, QuestionState
+from runtime.tape.state.frames import CallKey
+from runtime.tape.state.people import PageState, QuestionState
 
 MAX_OPTIONS = 25
 MAX_OPTION_CHARS = 200

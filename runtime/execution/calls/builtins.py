@@ -29,9 +29,9 @@ from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.pages import PageFinished
 from runtime.tape.facts.session import SessionEnded
-from runtime.tape.frame_state import CallKey, WaitState, takes
 from runtime.tape.rules.frames import TURN
-from runtime.tape.state import AgentState
+from runtime.tape.state.frames import CallKey, WaitState, takes
+from runtime.tape.state.session import AgentState
 
 MAX_WAITED_MESSAGES = 100
 """At most this many messages are taken by one wait."""

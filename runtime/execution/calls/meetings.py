@@ -15,7 +15,7 @@ from runtime.meetings.meetings import Meetings
 from runtime.meetings.shared_state import MISSING, SharedState, who
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.journal import Journal
-from runtime.tape.meeting_state import MeetingState, SharedValue
+from runtime.tape.state.meetings import MeetingState, SharedValue
 
 Invite = Callable[[MeetingState, ParticipantId, Sequence[str]], Awaitable[list[AgentId | PersonId]]]
 """Has agents and people asked to a meeting by a participant; gives who was asked now, by id. Raises UnknownTarget."""

@@ -22,7 +22,7 @@ from runtime.execution.triggers.kinds import TimeTrigger
 from runtime.tape.facts.agents import AgentCreated, ReminderRemoved, ReminderSet
 from runtime.tape.facts.content import Content
 from runtime.tape.journal import Journal
-from runtime.tape.reminder_state import ReminderState
+from runtime.tape.state.reminders import ReminderState
 
 MAX_REMINDERS = 200
 """Reminders of one session that are still to come."""

@@ -25,9 +25,9 @@ from runtime.tape.facts.agents import MessagesDropped
 from runtime.tape.facts.calls import WaitBegun, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.tasks import ResultTaken, TaskCancelled, TaskOrdered, TaskOver
-from runtime.tape.frame_state import CallKey
 from runtime.tape.journal import Journal
-from runtime.tape.task_state import CALLER, NOBODY, TaskState
+from runtime.tape.state.frames import CallKey
+from runtime.tape.state.tasks import CALLER, NOBODY, TaskState
 
 _NUMBER_CHARS = 9
 

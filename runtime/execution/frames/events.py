@@ -12,8 +12,8 @@ from runtime.events.frames import FrameAbout
 from runtime.execution.frames.frame import Frame
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
-from runtime.tape.frame_state import WaitState
 from runtime.tape.journal import Journal
+from runtime.tape.state.frames import WaitState
 
 Place = tuple[str, str, str, str]
 """The session, the frame, its agent and its playbook, as all that happens at its work names them."""

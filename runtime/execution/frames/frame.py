@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from runtime.core.ids import AgentId
 from runtime.core.signals import Signal
-from runtime.tape.frame_state import CallKey, CallRecord, FrameState
 from runtime.tape.journal import Journal, digest_of
 from runtime.tape.rules.frames import TURN
-from runtime.tape.state import AgentState
+from runtime.tape.state.frames import CallKey, CallRecord, FrameState
+from runtime.tape.state.session import AgentState
 
 SENT_BYTES = "base64"
 """The only key of an argument that stands for bytes."""

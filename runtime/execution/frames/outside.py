@@ -16,8 +16,8 @@ from runtime.execution.frames.drive import check_call
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import described, rebuilt, site
 from runtime.tape.facts.calls import CallReturned, EffectIntended
-from runtime.tape.frame_state import CallKey, CallRecord, IntentState
 from runtime.tape.journal import Journal, as_data
+from runtime.tape.state.frames import CallKey, CallRecord, IntentState
 
 
 @dataclass(frozen=True, slots=True)

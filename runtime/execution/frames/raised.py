@@ -10,7 +10,7 @@ from types import TracebackType
 from runtime.events.frames import FrameAbout
 from runtime.execution.frames.frame import Frame
 from runtime.execution.frames.outcomes import described
-from runtime.tape.frame_state import RaisedAt
+from runtime.tape.state.frames import RaisedAt
 
 MAX_LINES = 5
 """The places in Python code that are kept of a failure."""

@@ -35,8 +35,8 @@ from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.llm.client import CompletionRequest
 from runtime.tape.facts.calls import WaitBegun, WaitEnded
 from runtime.tape.facts.frames import EndReached, FrameParked, FrameSteered, StatementRejected, TurnEnded
-from runtime.tape.frame_state import CallKey
 from runtime.tape.rules.frames import TURN
+from runtime.tape.state.frames import CallKey
 
 MAX_REJECTIONS = 2
 """A turn's reply is refused at most this often: the model gets one corrective turn."""

@@ -19,8 +19,8 @@ from runtime.execution.triggers.handling import HANDLER
 from runtime.execution.triggers.kinds import judged_by_model
 from runtime.language.program import AgentKind, AgentSpec, Param, PlaybookSpec, Program, Step, Trigger, TriggerKind
 from runtime.llm.client import ChatMessage
-from runtime.tape.frame_state import CallRecord, FrameState
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import CallRecord, FrameState
+from runtime.tape.state.session import SessionState
 
 MAX_FILE_CHARS = 20_000
 """What was read from a file and is longer than this is shown to the model by its beginning and its length."""

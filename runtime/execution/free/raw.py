@@ -13,8 +13,8 @@ from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.language.value_types import coerced
 from runtime.llm.client import ChatMessage, CompletionRequest
 from runtime.tape.facts.frames import EndReached
-from runtime.tape.frame_state import FrameState
 from runtime.tape.journal import Journal
+from runtime.tape.state.frames import FrameState
 
 _FENCED = re.compile(r"\s*```[\w+-]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 

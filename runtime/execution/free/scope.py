@@ -16,7 +16,7 @@ from runtime.execution.free.statement import assigned_names, called_names
 from runtime.execution.triggers.kinds import triggers_of
 from runtime.language.program import AgentSpec, PlaybookSpec
 from runtime.language.syntax.humans import humans_of
-from runtime.tape.frame_state import SHARED
+from runtime.tape.state.frames import SHARED
 
 
 class StatementScope:

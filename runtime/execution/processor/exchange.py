@@ -32,8 +32,8 @@ from runtime.language.instructions.model import Template
 from runtime.llm.client import ChatMessage
 from runtime.tape.facts.calls import CallReturned, WaitBegun, WaitEnded
 from runtime.tape.facts.frames import FrameParked, FrameSteered
-from runtime.tape.frame_state import CallKey
 from runtime.tape.rules.frames import TURN
+from runtime.tape.state.frames import CallKey
 
 
 class Exchange:

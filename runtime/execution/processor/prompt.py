@@ -15,8 +15,8 @@ from runtime.execution.prompt.step_words import step_words
 from runtime.execution.questions.form import FROM_PROGRAM
 from runtime.language.program import AgentSpec, PlaybookSpec, Program, Step
 from runtime.llm.client import ChatMessage
-from runtime.tape.frame_state import FrameState
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import FrameState
+from runtime.tape.state.session import SessionState
 
 MAX_VALUE_CHARS = 2000
 

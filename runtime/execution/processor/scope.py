@@ -6,7 +6,7 @@ from typing import Any
 
 from runtime.execution.frames.frame import Frame
 from runtime.language.instructions.wording import MEETING_ACTIVE
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 
 
 def names_of(state: SessionState, frame: Frame, state_params: frozenset[str]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from runtime.language.program import PlaybookSpec
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.content import NOTHING
 from runtime.tape.facts.frames import Loops, StepReached, StepReturned
-from runtime.tape.frame_state import CallRecord
+from runtime.tape.state.frames import CallRecord
 
 
 class Work:

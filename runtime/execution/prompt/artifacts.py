@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.tape.frame_state import FrameState
+from runtime.tape.state.frames import FrameState
 
 ARTIFACT_CHARS = 500
 """The JSON length from which a playbook's result for the model becomes an artifact."""

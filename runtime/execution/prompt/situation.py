@@ -11,9 +11,9 @@ from runtime.core.ids import PersonId
 from runtime.execution.prompt.artifacts import is_large, shown_artifact
 from runtime.execution.prompt.file_names import file_line
 from runtime.meetings.shared_state import who
-from runtime.tape.frame_state import FrameState
-from runtime.tape.meeting_state import MeetingState
-from runtime.tape.state import AgentState, SessionState
+from runtime.tape.state.frames import FrameState
+from runtime.tape.state.meetings import MeetingState
+from runtime.tape.state.session import AgentState, SessionState
 
 MAX_VALUE_CHARS = 2000
 """A value longer than this is shown to the model by its beginning and its length."""

@@ -26,8 +26,8 @@ from runtime.tape.facts.frames import FrameParked, FrameReturned
 from runtime.tape.facts.pages import PageBegun, PageFinished, PageHeld
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.session import SessionEnded
-from runtime.tape.people_state import PageState
-from runtime.tape.state import SessionState
+from runtime.tape.state.people import PageState
+from runtime.tape.state.session import SessionState
 
 _WORD = r"(?<!\w){}(?!\w)"
 

@@ -14,9 +14,9 @@ from runtime.core.message import Choice, Mark
 from runtime.tape.facts.calls import QuestionAsked
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.pages import MarkPlaced, MarkWanted, PageShown, QuestionClosed, QuestionSettled
-from runtime.tape.frame_state import CallKey
 from runtime.tape.journal import Journal
-from runtime.tape.people_state import ClosedQuestion, QuestionState
+from runtime.tape.state.frames import CallKey
+from runtime.tape.state.people import ClosedQuestion, QuestionState
 
 SpecOf = Callable[[str, str, Mapping[int, str], str | None, Address | None], PageSpec]
 """A page's spec from its id, its agent, its parts, what it answers, and its place."""

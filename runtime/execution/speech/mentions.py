@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from runtime.core.ids import parse_meeting_id
 from runtime.language.syntax.humans import ANYBODY, HumanSpec
-from runtime.tape.people_state import PageState
-from runtime.tape.state import SessionState
+from runtime.tape.state.people import PageState
+from runtime.tape.state.session import SessionState
 
 
 def human_of(person: str, state: SessionState, humans: Sequence[HumanSpec]) -> HumanSpec:

@@ -14,7 +14,7 @@ from runtime.core.stream import StreamChunk, StreamComplete, StreamStart
 from runtime.events.talk import PageOpened, PageSent
 from runtime.tape.facts.pages import PageGrew, PartOpening, PartSent
 from runtime.tape.journal import Journal
-from runtime.tape.people_state import PageState
+from runtime.tape.state.people import PageState
 
 
 class UnseenPage:

@@ -27,7 +27,7 @@ from runtime.language.syntax.humans import humans_of
 from runtime.meetings.placement import meeting_of_page, place_of, place_of_elsewhere
 from runtime.tape.facts.meetings import MeetingPlaceLost
 from runtime.tape.facts.pages import PageBegun, PageClosed, PageFinished, PageMoved, PageShown
-from runtime.tape.people_state import PageState
+from runtime.tape.state.people import PageState
 
 INTERRUPTED = " ⏹"
 """Closes an utterance that was broken off and will not be finished."""

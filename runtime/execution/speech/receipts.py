@@ -14,13 +14,13 @@ from runtime.core.message import Message
 from runtime.execution.frames.frame import Call, Frame
 from runtime.execution.frames.outcomes import site
 from runtime.execution.speech.presence import Presence
-from runtime.tape.acks import AckState
 from runtime.tape.facts.agents import AgentRestarted, AgentStopped, MessagesDropped, MessagesFetched
 from runtime.tape.facts.calls import AcksAwaited, WaitEnded
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted, FrameSteered
-from runtime.tape.frame_state import CallKey
 from runtime.tape.journal import Journal
+from runtime.tape.state.acks import AckState
+from runtime.tape.state.frames import CallKey
 
 MAX_WITHIN_S = 7 * 24 * 3600.0
 """No acknowledgement is waited for longer."""

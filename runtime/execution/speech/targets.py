@@ -19,8 +19,8 @@ from runtime.core.ids import (
     parse_meeting_id,
 )
 from runtime.language.syntax.humans import HumanSpec
-from runtime.tape.meeting_state import MeetingState
-from runtime.tape.state import SessionState
+from runtime.tape.state.meetings import MeetingState
+from runtime.tape.state.session import SessionState
 
 _PERSON = "person "
 _NOTICE = " notice"

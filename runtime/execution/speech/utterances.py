@@ -30,7 +30,7 @@ from runtime.execution.speech.targets import Population, Target, person_named, r
 from runtime.tape.facts.calls import CallReturned
 from runtime.tape.facts.meetings import MeetingAddressed
 from runtime.tape.facts.pages import PageFinished, PageHeld
-from runtime.tape.people_state import PageState
+from runtime.tape.state.people import PageState
 
 MAX_SAID_CHARS = 200_000
 """The longest text of one utterance."""

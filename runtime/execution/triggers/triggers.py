@@ -20,8 +20,8 @@ from runtime.language.program import AgentKind, AgentSpec, Trigger
 from runtime.language.value_types import coerced
 from runtime.tape.facts.calls import CallReturned, VariableSet
 from runtime.tape.facts.content import NOTHING
-from runtime.tape.frame_state import CallKey, FrameState
 from runtime.tape.journal import Journal
+from runtime.tape.state.frames import CallKey, FrameState
 
 _TYPE = r"(?:[a-z]+|Optional|Union|Literal|Any|None)(?:\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\])?"
 _STATE_NAME = re.compile(rf"\$([A-Za-z_]\w*)(?::({_TYPE}(?: ?\| ?{_TYPE})*))?")

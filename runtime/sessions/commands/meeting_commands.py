@@ -19,7 +19,7 @@ from runtime.meetings.shared_state import SharedState
 from runtime.sessions.commands.meeting_view import list_of, shown_value, view_of
 from runtime.sessions.succession import name_within, words_within
 from runtime.stores.inbox import InboxEvent
-from runtime.tape.meeting_state import MeetingState
+from runtime.tape.state.meetings import MeetingState
 
 _INVITATION = re.compile(r"@?(?P<name>.+?)(?:\s+to\s+(?:meeting\s+)?(?P<number>\d+))?\s*", re.IGNORECASE | re.DOTALL)
 _ABOUT = re.compile(r"\s*(?:meeting\s+)?(?P<number>\d+)?\s*(?P<rest>.*)", re.IGNORECASE | re.DOTALL)

@@ -11,8 +11,8 @@ from runtime.core.texts import Texts
 from runtime.meetings.shared_state import who
 from runtime.sessions.commands.overview import MAX_LINES, lasting
 from runtime.sessions.succession import name_within, words_within
-from runtime.tape.meeting_state import MAX_HISTORY, MeetingState
-from runtime.tape.state import SessionState
+from runtime.tape.state.meetings import MAX_HISTORY, MeetingState
+from runtime.tape.state.session import SessionState
 
 MAX_VALUE_CHARS = 200
 """The length of a shared value."""

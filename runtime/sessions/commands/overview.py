@@ -8,8 +8,8 @@ from runtime.core.ids import PersonId
 from runtime.core.texts import Texts
 from runtime.execution.prompt.step_words import shown_call, shown_step
 from runtime.language.program import Program
-from runtime.tape.frame_state import FrameState, WaitState
-from runtime.tape.state import AgentState, SessionState
+from runtime.tape.state.frames import FrameState, WaitState
+from runtime.tape.state.session import AgentState, SessionState
 
 MAX_LINES = 50
 """The number of agents, or participants of a meeting, that are named; the others are counted."""

@@ -8,8 +8,8 @@ from runtime.sessions.succession import words_within
 from runtime.sessions.tasks.orders import in_words
 from runtime.tape.facts.tasks import TaskCancelled
 from runtime.tape.journal import Journal
-from runtime.tape.state import SessionState
-from runtime.tape.task_state import TaskState
+from runtime.tape.state.session import SessionState
+from runtime.tape.state.tasks import TaskState
 
 MAX_SHOWN = 20
 """The latest tasks that are shown."""

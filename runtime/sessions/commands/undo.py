@@ -18,7 +18,7 @@ from runtime.sessions.tasks.orders import cancel_tasks
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.journal import Journal
-from runtime.tape.people_state import MAX_EXCHANGES, ExchangeState
+from runtime.tape.state.people import MAX_EXCHANGES, ExchangeState
 
 
 @dataclass(frozen=True, slots=True)

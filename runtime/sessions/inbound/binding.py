@@ -14,7 +14,7 @@ from runtime.language.syntax.humans import HumanSpec
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.facts.people import FileReceived, PersonBound, PersonMet
 from runtime.tape.journal import Journal
-from runtime.tape.people_state import PersonState
+from runtime.tape.state.people import PersonState
 
 Tell: TypeAlias = Callable[[str, Address | None], None]
 """Shows people a sentence, in the session's own conversation or in a place."""

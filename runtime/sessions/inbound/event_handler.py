@@ -23,11 +23,11 @@ from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameStarted, FrameSteered
 from runtime.tape.facts.people import AsideAdded, FeedbackGiven, MessageDeleted, MessageEdited, MessageHeard
 from runtime.tape.facts.session import ExchangeBegun, ExchangeJoined
-from runtime.tape.frame_state import takes
 from runtime.tape.journal import Journal
-from runtime.tape.meeting_state import MeetingState
-from runtime.tape.people_state import QuestionState, SaidState, rated
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import takes
+from runtime.tape.state.meetings import MeetingState
+from runtime.tape.state.people import QuestionState, SaidState, rated
+from runtime.tape.state.session import SessionState
 
 _MAX_PRESSES = 200
 """Presses that were answered with words and are remembered, so that pressing on is not."""

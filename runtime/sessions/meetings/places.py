@@ -24,8 +24,8 @@ from runtime.tape.facts.content import Content
 from runtime.tape.facts.meetings import MeetingPlaced, MeetingPlaceLost
 from runtime.tape.fold import apply_fact
 from runtime.tape.journal import Journal
-from runtime.tape.meeting_state import MeetingState
-from runtime.tape.state import SessionState
+from runtime.tape.state.meetings import MeetingState
+from runtime.tape.state.session import SessionState
 
 OPENED_WITHIN_S = 60.0
 """How long a meeting waits for its place before it is held where the session lives."""

@@ -17,8 +17,8 @@ from runtime.tape.facts.content import Content
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.meetings import MeetingBegun
 from runtime.tape.journal import Journal
-from runtime.tape.meeting_state import MeetingState
-from runtime.tape.talk import told
+from runtime.tape.state.meetings import MeetingState
+from runtime.tape.state.talk import told
 
 MAX_OUTCOME_CHARS = 500
 """So much of what came of a meeting is shown."""

@@ -11,7 +11,7 @@ from runtime.memories.session_memory import SessionMemory
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.memories import MemoryGone, MemoryKept, MemoryMade, MemoryWithdrawn
 from runtime.tape.journal import Journal
-from runtime.tape.memory_state import MadeMemory
+from runtime.tape.state.memory import MadeMemory
 
 
 class MemoryPosts:

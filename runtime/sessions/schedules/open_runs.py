@@ -7,11 +7,11 @@ from anyio.abc import TaskGroup
 from runtime.core.background import OnDemand
 from runtime.sessions.schedules.runs import Runs
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.schedule_runs import RunStatus, run_of
+from runtime.stores.operation.schedule_runs import RunStatus, run_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.schedules import RunBegun, RunOver
 from runtime.tape.journal import Journal
-from runtime.tape.run_state import RunState
+from runtime.tape.state.run import RunState
 
 _TAKEN = ("message", "new")
 

@@ -16,7 +16,7 @@ from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.schedule_runs import RunOf, RunStatus, RunStore, ScheduleRun, kept_key, run_of
+from runtime.stores.operation.schedule_runs import RunOf, RunStatus, RunStore, ScheduleRun, kept_key, run_of
 
 MISSED_AFTER_S = 60.0
 """A time for which nothing ran for longer than this was missed."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from runtime.core.address import Address
 from runtime.sessions.node_context import NodeContext
 from runtime.tape.journal import Journal
-from runtime.tape.task_state import OrderState
+from runtime.tape.state.tasks import OrderState
 
 
 class TaskBudget:

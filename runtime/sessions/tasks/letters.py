@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.tape.task_state import TaskStatus
+from runtime.tape.state.tasks import TaskStatus
 
 PLATFORM = "task"
 """The platform of the addresses of tasks: no adapter has it, and people reach none of them."""

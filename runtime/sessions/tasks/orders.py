@@ -29,7 +29,7 @@ from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import SessionEnded
 from runtime.tape.facts.tasks import OrderOver, ResultForPlace, TaskCancelled, TaskOrdered, TaskOver, TaskPosted
 from runtime.tape.journal import Journal
-from runtime.tape.task_state import NOBODY, TaskState
+from runtime.tape.state.tasks import NOBODY, TaskState
 
 MAX_TOLD_CHARS = 10_000
 """The length of what a place is told; longer results are cut."""

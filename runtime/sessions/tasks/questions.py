@@ -15,9 +15,9 @@ from runtime.sessions.tasks.orders import bring
 from runtime.stores.inbox import TASK_ASKS, Inbox, InboxEvent
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.tasks import AnswerMeant, OrderAsks, OrderTold, TaskAsks
-from runtime.tape.frame_state import takes
 from runtime.tape.journal import Journal
-from runtime.tape.task_state import TaskQuestion, TaskState
+from runtime.tape.state.frames import takes
+from runtime.tape.state.tasks import TaskQuestion, TaskState
 
 _PREFIX_CHARS = 8
 

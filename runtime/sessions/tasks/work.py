@@ -21,7 +21,7 @@ from runtime.tape.facts.agents import AgentPaused
 from runtime.tape.facts.content import ADDRESS, Content
 from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.facts.tasks import OrderAnswered, OrderBegun, OrderOver, OrderTaken
-from runtime.tape.task_state import TaskStatus
+from runtime.tape.state.tasks import TaskStatus
 
 
 class TaskWork:

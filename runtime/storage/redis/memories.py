@@ -14,7 +14,7 @@ from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.script import load_script
 from runtime.stores.inbox import shard_of
 from runtime.stores.memories import Memory, Scope
-from runtime.stores.traces import Whose
+from runtime.stores.operation.traces import Whose
 
 _KEEP = load_script("memory_keep")
 _FORGET = load_script("memory_forget")

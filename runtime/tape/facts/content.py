@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 from runtime.core.address import Address, address_data
 from runtime.core.ids import AgentId, participant_id, person_id
 from runtime.core.message import Attachment, FilePart, message_from_data, message_to_data
-from runtime.tape.frame_state import CallSite, RaisedAt
+from runtime.tape.state.frames import CallSite, RaisedAt
 
 Kind = TypeVar("Kind", bound="Content")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.tape.facts.content import RAISED_AT, Content, fact, key
-from runtime.tape.frame_state import RaisedAt
+from runtime.tape.state.frames import RaisedAt
 
 
 @fact("uncaught", session=True)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from runtime.core.ids import AgentId
 from runtime.tape.facts.content import CALL_SITE, ERROR, NOTHING, RAISED_AT, Content, fact, key
-from runtime.tape.frame_state import CallSite, RaisedAt
+from runtime.tape.state.frames import CallSite, RaisedAt
 
 Loops = Mapping[str, Mapping[str, Any] | None]
 """What changes of loops, by line; None for one that is over."""

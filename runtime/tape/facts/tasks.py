@@ -8,7 +8,7 @@ from typing import Any
 from runtime.core.address import Address
 from runtime.core.ids import AgentId, SessionId
 from runtime.tape.facts.content import ADDRESS, Content, fact, key
-from runtime.tape.task_state import TaskStatus
+from runtime.tape.state.tasks import TaskStatus
 
 # -- of the orderer
 

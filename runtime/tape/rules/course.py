@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime.tape.facts.frames import StepReached, StepReturned
-from runtime.tape.frame_state import MAX_TRAIL, FrameState
 from runtime.tape.rules.registry import rule
-from runtime.tape.state import SessionState
-from runtime.tape.talk import keep_said
+from runtime.tape.state.frames import MAX_TRAIL, FrameState
+from runtime.tape.state.session import SessionState
+from runtime.tape.state.talk import keep_said
 
 
 @rule(StepReached)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from runtime.tape.facts.failures import FailureReported, FailureUncaught
-from runtime.tape.frame_state import RaisedAt
 from runtime.tape.rules.registry import rule
-from runtime.tape.run_state import FailureState
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import RaisedAt
+from runtime.tape.state.run import FailureState
+from runtime.tape.state.session import SessionState
 
 
 @rule(FailureUncaught)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from runtime.core.errors import Divergence
 from runtime.core.ids import AgentId, person_id
 from runtime.core.message import Message
-from runtime.tape.acks import settle_message
 from runtime.tape.facts.agents import AgentStopped
 from runtime.tape.facts.calls import (
     CallDropped,
@@ -30,19 +29,20 @@ from runtime.tape.facts.frames import (
     TurnEnded,
 )
 from runtime.tape.facts.pages import PageFinished, PageHeld
-from runtime.tape.frame_state import (
+from runtime.tape.rules.course import end_exchange, hear
+from runtime.tape.rules.registry import rule
+from runtime.tape.rules.schedules import fail_runs
+from runtime.tape.state.acks import settle_message
+from runtime.tape.state.frames import (
     CallKey,
     CallRecord,
     FrameState,
     IntentState,
     WaitState,
 )
-from runtime.tape.people_state import QuestionState
-from runtime.tape.rules.course import end_exchange, hear
-from runtime.tape.rules.registry import rule
-from runtime.tape.rules.schedules import fail_runs
-from runtime.tape.state import MAX_ARTIFACTS, AgentState, SessionState
-from runtime.tape.talk import SUMMARY, hand_on, keep_heard, keep_said, past_of
+from runtime.tape.state.people import QuestionState
+from runtime.tape.state.session import MAX_ARTIFACTS, AgentState, SessionState
+from runtime.tape.state.talk import SUMMARY, hand_on, keep_heard, keep_said, past_of
 
 _UNNAMED = re.compile(r"a_[0-9a-f]{8}\Z")
 

@@ -14,11 +14,11 @@ from runtime.tape.facts.session import (
     SessionBranched,
     ThreadOpened,
 )
-from runtime.tape.frame_state import CallKey
-from runtime.tape.people_state import MAX_EXCHANGES, ExchangeState, HomeState, ThreadState
 from runtime.tape.rules.people import MAX_ASIDES
 from runtime.tape.rules.registry import rule
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import CallKey
+from runtime.tape.state.people import MAX_EXCHANGES, ExchangeState, HomeState, ThreadState
+from runtime.tape.state.session import SessionState
 
 MAX_DURING = 50
 """Messages that are remembered as said during one exchange."""

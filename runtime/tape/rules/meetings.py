@@ -19,11 +19,11 @@ from runtime.tape.facts.meetings import (
     ParticipantLeft,
     StateShared,
 )
-from runtime.tape.frame_state import CallKey
-from runtime.tape.meeting_state import MAX_HISTORY, AskState, MeetingState, SharedValue
 from runtime.tape.rules.registry import rule
-from runtime.tape.state import SessionState
-from runtime.tape.talk import last_of, said_by, speaker_of
+from runtime.tape.state.frames import CallKey
+from runtime.tape.state.meetings import MAX_HISTORY, AskState, MeetingState, SharedValue
+from runtime.tape.state.session import SessionState
+from runtime.tape.state.talk import last_of, said_by, speaker_of
 
 
 @rule(MeetingCreated)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from runtime.tape.facts.memories import MemoryGone, MemoryKept, MemoryMade, MemoryWithdrawn
-from runtime.tape.memory_state import MAX_MADE, MadeMemory
 from runtime.tape.rules.registry import rule
-from runtime.tape.state import SessionState
+from runtime.tape.state.memory import MAX_MADE, MadeMemory
+from runtime.tape.state.session import SessionState
 
 
 @rule(MemoryMade)

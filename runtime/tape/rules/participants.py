@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from runtime.tape.acks import AckState
 from runtime.tape.facts.agents import MessagesFetched, MessagesPosted
 from runtime.tape.facts.calls import AcksAwaited
-from runtime.tape.frame_state import CallKey, WaitState
 from runtime.tape.rules.frames import note_addressed, take_messages
 from runtime.tape.rules.registry import rule
-from runtime.tape.state import SessionState
+from runtime.tape.state.acks import AckState
+from runtime.tape.state.frames import CallKey, WaitState
+from runtime.tape.state.session import SessionState
 
 
 @rule(AcksAwaited)

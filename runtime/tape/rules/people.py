@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from runtime.core.address import Address
 from runtime.core.message import Attachment
-from runtime.tape.acks import settle_page
 from runtime.tape.facts.pages import (
     MarkPlaced,
     MarkWanted,
@@ -31,7 +30,9 @@ from runtime.tape.facts.people import (
     PersonBound,
     PersonMet,
 )
-from runtime.tape.people_state import (
+from runtime.tape.rules.registry import rule
+from runtime.tape.state.acks import settle_page
+from runtime.tape.state.people import (
     MAX_FILES,
     MAX_REMEMBERED,
     ClosedQuestion,
@@ -41,8 +42,7 @@ from runtime.tape.people_state import (
     SaidState,
     rated,
 )
-from runtime.tape.rules.registry import rule
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 
 _Known = TypeVar("_Known")
 

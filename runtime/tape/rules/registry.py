@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from runtime.tape.facts.content import Content
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 
 Kind = TypeVar("Kind", bound=Content)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from runtime.tape.facts.frames import FrameReturned
 from runtime.tape.facts.schedules import RunBegun, RunOver
 from runtime.tape.rules.registry import rule
-from runtime.tape.run_state import RunState
-from runtime.tape.state import SessionState
+from runtime.tape.state.run import RunState
+from runtime.tape.state.session import SessionState
 
 
 @rule(RunBegun)

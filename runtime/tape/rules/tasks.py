@@ -19,8 +19,8 @@ from runtime.tape.facts.tasks import (
     TaskPosted,
 )
 from runtime.tape.rules.registry import rule
-from runtime.tape.state import SessionState
-from runtime.tape.task_state import MAX_CLOSED_QUESTIONS, MAX_KEPT_TASKS, OrderState, TaskQuestion, TaskState
+from runtime.tape.state.session import SessionState
+from runtime.tape.state.tasks import MAX_CLOSED_QUESTIONS, MAX_KEPT_TASKS, OrderState, TaskQuestion, TaskState
 
 
 @rule(TaskOrdered)

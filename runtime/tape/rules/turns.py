@@ -10,9 +10,9 @@ from runtime.tape.facts.frames import (
     StatementRejected,
     TranscriptCompacted,
 )
-from runtime.tape.frame_state import SHARED, Ending, StatementState
 from runtime.tape.rules.registry import rule
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import SHARED, Ending, StatementState
+from runtime.tape.state.session import SessionState
 
 
 @rule(StatementAccepted)

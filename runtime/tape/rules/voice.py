@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from runtime.tape.facts.voice import SpeechMade, SpeechWanted, VoiceSwitched, VoiceTranscribed
 from runtime.tape.rules.registry import rule
-from runtime.tape.state import SessionState
-from runtime.tape.voice_state import MAX_VOICES, SpeechState, VoiceState
+from runtime.tape.state.session import SessionState
+from runtime.tape.state.voice import MAX_VOICES, SpeechState, VoiceState
 
 
 @rule(VoiceTranscribed)

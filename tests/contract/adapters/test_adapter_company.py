@@ -21,9 +21,9 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import InboxEntry
 from runtime.stores.sessions import Lease
 from runtime.tape.fold import apply_fact
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 from tests.contract.stands.stand import Stand
-from tests.fakes.talk import Model, Talk, talking
+from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.gateway.inbound.arrivals import Door, opened
 from tests.unit.runtime.sessions.meetings.test_meeting_life import still
 from tests.unit.runtime.sessions.programs import SPAN, agent, program, python

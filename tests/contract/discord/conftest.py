@@ -10,7 +10,7 @@ import pytest
 from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from tests.contract.discord.speaking import COMMANDS, new_adapter
 from tests.fakes.discord.wire import DiscordPlatform, serving
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from adapters.discord.adapter import DiscordAdapter, DiscordOptions
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock, SystemClock
 from tests.fakes.discord.wire import TOKEN, DiscordPlatform
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 COMMANDS = {"help": "what can be done", "new": "begin anew", "stop": "interrupt", "status": "what is going on"}
 HOST = Speaker("1000", "Host")

@@ -17,7 +17,7 @@ from runtime.core.errors import NotDelivered, OutcomeUncertain
 from runtime.core.message import Choice
 from tests.contract.discord.speaking import HOST, general, listening, new_adapter, private, send
 from tests.fakes.discord.wire import DiscordPlatform, FaultKind
-from tests.fakes.sounds import opus
+from tests.fakes.models.sounds import opus
 
 pytestmark = pytest.mark.anyio
 

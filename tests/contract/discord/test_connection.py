@@ -21,7 +21,7 @@ from runtime.core.errors import AuthFailed, NotDelivered
 from tests.contract.discord.speaking import general, listening, new_adapter, send
 from tests.fakes.clock import FakeClock, HastyClock, WrongClock
 from tests.fakes.discord.wire import DiscordPlatform, serving
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 

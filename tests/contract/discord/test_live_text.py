@@ -19,7 +19,7 @@ from tests.contract.discord.speaking import general, private
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord.limits import DiscordLimits
 from tests.fakes.discord.wire import TOKEN, DiscordPlatform, serving
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 

@@ -21,7 +21,7 @@ from tests.fakes.clock import WrongClock
 from tests.fakes.discord.limits import DiscordLimits
 from tests.fakes.discord.wire import DiscordPlatform, FaultKind
 from tests.fakes.discord.world import MAX_HOOKS
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 

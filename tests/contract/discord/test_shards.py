@@ -16,7 +16,7 @@ from tests.contract.discord.speaking import listening, new_adapter
 from tests.fakes.clock import FakeClock, HastyClock
 from tests.fakes.discord.gateway import BETWEEN_SESSIONS_S
 from tests.fakes.discord.wire import DiscordPlatform, serving
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 

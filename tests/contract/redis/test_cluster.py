@@ -27,7 +27,7 @@ from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.server import ALONE_AFTER_S
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.nodes import RedisNodeStore
+from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.timers import RedisTimers
 from runtime.stores.inbox import InboxEntry, shard_of
@@ -35,8 +35,8 @@ from runtime.stores.sessions import SHARDS, Commit, Lease, LeaseHolder, SessionR
 from runtime.stores.timers import TIMER, Timer
 from runtime.tape.tape import Fact, agent_tape
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, event, facts, shard_lease
-from tests.fakes.shard_server import IdleServer
-from tests.fakes.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel, wait_until
+from tests.fakes.servers.shard_server import IdleServer
+from tests.fakes.servers.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel, wait_until
 
 pytestmark = pytest.mark.anyio
 

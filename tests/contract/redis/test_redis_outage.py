@@ -20,8 +20,8 @@ from runtime.storage.redis.leases import RedisLeaseStore
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.sessions import Commit
 from tests.contract.storage_samples import NODE, SESSION, SHARD, beginning, event, facts, shard_lease
-from tests.fakes.cut_wire import CutWire
-from tests.fakes.valkey import RealValkey
+from tests.fakes.servers.cut_wire import CutWire
+from tests.fakes.servers.valkey import RealValkey
 
 pytestmark = pytest.mark.anyio
 

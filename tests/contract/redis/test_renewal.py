@@ -22,11 +22,11 @@ from runtime.storage.redis.client.keys import lease_key
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.nodes import RedisNodeStore
+from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.stores.sessions import SHARDS, LeaseHolder
 from tests.contract.storage_samples import SHARD
-from tests.fakes.shard_server import IdleServer
-from tests.fakes.valkey_cluster import wait_until
+from tests.fakes.servers.shard_server import IdleServer
+from tests.fakes.servers.valkey_cluster import wait_until
 
 pytestmark = pytest.mark.anyio
 

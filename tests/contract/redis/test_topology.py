@@ -20,8 +20,8 @@ from runtime.storage.redis.client.server import ALONE_AFTER_S, Server
 from runtime.storage.redis.client.server_check import ServerCheck, examine, ping
 from runtime.storage.redis.records import RedisRecords
 from tests.fakes.clock import FakeClock
-from tests.fakes.ports import free_port
-from tests.fakes.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel, durable, wait_until
+from tests.fakes.servers.ports import free_port
+from tests.fakes.servers.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel, durable, wait_until
 
 pytestmark = pytest.mark.anyio
 

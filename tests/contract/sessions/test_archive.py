@@ -31,7 +31,7 @@ from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, agent_tape, session_tape
 from tests.contract.setups import ENCRYPTED, sealing_of
 from tests.contract.storage_samples import T0, shard_lease
-from tests.fakes.postgres import RealPostgres
+from tests.fakes.servers.postgres import RealPostgres
 
 pytestmark = pytest.mark.anyio
 

@@ -39,9 +39,9 @@ from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
 from runtime.stores.inbox import LOCKED, shard_of
 from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.operation.traces import Whose
 from runtime.stores.schedules import SCHEDULE
 from runtime.stores.sessions import Commit, SessionRecord
-from runtime.stores.traces import Whose
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import UNREADABLE, Branch, Fact, agent_tape, session_tape
 from tests.contract.setups import location_of

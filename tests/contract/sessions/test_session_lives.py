@@ -34,7 +34,7 @@ from runtime.stores.timers import Timer
 from runtime.tape.snapshot import Snapshot
 from tests.contract.sessions.test_any_lineage import CHECKED, PLACES, Known, Life, written
 from tests.contract.storage_samples import T0
-from tests.fakes.valkey import RealValkey
+from tests.fakes.servers.valkey import RealValkey
 
 EXAMPLES = 15
 DEEDS = (

@@ -18,7 +18,7 @@ from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
-from runtime.stores.traces import Whose
+from runtime.stores.operation.traces import Whose
 from runtime.tape.tape import Branch
 from tests.contract.sessions.test_lineage import CHILD, going_on
 from tests.contract.storage_samples import HERE, SESSION, SHARD, beginning, event, facts, shard_lease

@@ -5,7 +5,7 @@ from __future__ import annotations
 from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock, SystemClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.slack.conversations import TEAM
 from tests.fakes.slack.people import CHANNEL, DIRECT
 from tests.fakes.slack.platform import APP_TOKEN, BOT_TOKEN

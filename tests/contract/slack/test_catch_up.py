@@ -17,7 +17,7 @@ from adapters.slack.inbound.event_socket import REPEATED_FOR_S
 from adapters.slack.inbound.marks import OVERLAP_US, READING
 from tests.contract.slack.speaking import ADA, new_adapter, thread
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.slack.people import DIRECT, FRIEND
 from tests.fakes.slack.platform import SlackPlatform
 from tests.fakes.slack.server import serving

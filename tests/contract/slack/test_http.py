@@ -16,7 +16,7 @@ from adapters.slack.adapter import SlackAdapter, SlackKeys, SlackOptions
 from adapters.slack.inbound import http_events
 from tests.contract.slack.speaking import ADA
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.slack import http as slack_http
 from tests.fakes.slack.people import DIRECT
 from tests.fakes.slack.platform import BOT_TOKEN, SIGNING_SECRET, SlackPlatform

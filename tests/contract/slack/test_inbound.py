@@ -17,7 +17,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import AuthFailed, NotDelivered
 from tests.contract.slack.speaking import ADA, BOT, US, new_adapter, send, thread
 from tests.fakes.clock import FakeClock, HastyClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.slack.conversations import TEAM
 from tests.fakes.slack.people import DIRECT, FRIEND, PERSON
 from tests.fakes.slack.platform import FaultKind, SlackPlatform

@@ -17,7 +17,7 @@ from runtime.core.address import Address, Speaker
 from tests.contract.slack.speaking import thread
 from tests.contract.stands.stand import COMMANDS
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.slack.people import CHANNEL
 from tests.fakes.slack.platform import APP_TOKEN, BOT_TOKEN, SlackPlatform
 from tests.fakes.slack.server import serving

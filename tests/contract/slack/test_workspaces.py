@@ -17,7 +17,7 @@ from runtime.core.address import Address
 from runtime.core.errors import NotDelivered, RateLimited
 from tests.contract.slack.speaking import ADA, send
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.slack.conversations import TEAM
 from tests.fakes.slack.people import DIRECT, OTHER_TEAM, OTHER_TOKEN
 from tests.fakes.slack.platform import APP_TOKEN, BOT_TOKEN, CLIENT_ID, CLIENT_SECRET, SlackPlatform

@@ -12,7 +12,7 @@ from runtime.core.address import Address
 from tests.contract.discord.speaking import general, listening, new_adapter, private
 from tests.contract.stands.stand import Seen, Trouble, Who
 from tests.fakes.discord.wire import DiscordPlatform, serving
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 _OPERATIONS: dict[Call, tuple[str, str]] = {
     "send": ("send", "hook_send"),

@@ -9,8 +9,8 @@ from adapters.adapter import Act, Adapter, Call, Inbound
 from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from tests.contract.stands.stand import Seen, Trouble, Who
-from tests.fakes.minimal_adapter import PLATFORM, MinimalAdapter
-from tests.fakes.minimal_platform import BOT, MinimalPlatform, NoAnswer, Refused
+from tests.fakes.platforms.minimal_adapter import PLATFORM, MinimalAdapter
+from tests.fakes.platforms.minimal_platform import BOT, MinimalPlatform, NoAnswer, Refused
 
 _NAMES: dict[Who, str] = {"ada": "Ada", "bob": "Bob"}
 

@@ -13,9 +13,9 @@ from runtime.core.address import Address
 from runtime.core.clock import SystemClock
 from runtime.core.room import RoomMessage, RoomPost
 from tests.contract.stands.stand import Seen, Trouble, Who
-from tests.fakes.page_socket import ADA, PageSocket, page_socket
-from tests.fakes.room_store import RoomStoreThatFails
-from tests.fakes.web_chat import WebChat, web_chat
+from tests.fakes.pages.page_socket import ADA, PageSocket, page_socket
+from tests.fakes.pages.room_store import RoomStoreThatFails
+from tests.fakes.pages.web_chat import WebChat, web_chat
 
 LOBBY = Address("web", "lobby")
 ADAS = Address("web", "ada")

@@ -14,7 +14,7 @@ from runtime.stores.sessions import SHARDS, Commit, Lease, LeaseHolder
 from tests.contract.conftest import Stores
 from tests.contract.storage_samples import NODE, OTHER_NODE, SESSION, SHARD, beginning, event
 from tests.fakes.renewing import renewing
-from tests.fakes.shard_server import IdleServer
+from tests.fakes.servers.shard_server import IdleServer
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from runtime.storage.redis.client.connection import open_connection
-from runtime.storage.redis.reports import RedisReports
-from runtime.stores.reports import Report, ReportStore
+from runtime.storage.redis.operation.reports import RedisReports
+from runtime.stores.operation.reports import Report, ReportStore
 from tests.contract.setups import SETUPS, location_of
 from tests.fakes.memory.reports import MemoryReports
 

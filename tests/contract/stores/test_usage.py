@@ -7,13 +7,13 @@ from datetime import date
 
 import pytest
 
-from runtime.storage.redis import usage
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.operation import usage
+from runtime.storage.redis.operation.usage import RedisUsage
 from runtime.storage.redis.sessions.traces import RedisTraces
-from runtime.storage.redis.usage import RedisUsage
-from runtime.stores.traces import Whose
-from runtime.stores.usage import Amounts, Used
-from tests.fakes.valkey import RealValkey
+from runtime.stores.operation.traces import Whose
+from runtime.stores.operation.usage import Amounts, Used
+from tests.fakes.servers.valkey import RealValkey
 
 pytestmark = pytest.mark.anyio
 

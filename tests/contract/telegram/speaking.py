@@ -10,7 +10,7 @@ from adapters.telegram.adapter import TelegramAdapter
 from adapters.telegram.options import TelegramOptions
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import Clock, SystemClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.telegram.platform import GROUP, PERSON, TOKEN
 
 ADA = Address("telegram", str(PERSON))

@@ -21,7 +21,7 @@ from runtime.core.errors import (
 )
 from tests.contract.telegram.speaking import ADA, OLD_GROUP, US, new_adapter, send
 from tests.fakes.clock import HastyClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.telegram.platform import GROUP, FaultKind, TelegramPlatform
 
 pytestmark = pytest.mark.anyio

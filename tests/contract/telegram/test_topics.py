@@ -16,7 +16,7 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import NotDelivered, StorageUnavailable
 from runtime.core.message import Quote
 from tests.contract.telegram.speaking import ADA, HOST, OLD_GROUP, US, new_adapter, send
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.telegram.platform import GROUP, PERSON, TelegramPlatform
 
 pytestmark = pytest.mark.anyio

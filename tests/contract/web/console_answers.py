@@ -17,7 +17,7 @@ from runtime.tape.facts.people import MessageHeard
 from runtime.tape.tape import Fact, session_tape
 from runtime.tape.view import HUMAN_MESSAGE
 from tests.contract.storage_samples import SESSION, T0, beginning, shard_lease
-from tests.fakes.console import ConsoleWorld
+from tests.fakes.pages.console import ConsoleWorld
 
 OPENAPI = json.loads((Path(bus_module.__file__).parent / "openapi.json").read_text())
 

@@ -38,10 +38,10 @@ from runtime.core.ids import AgentId, PersonId, SessionId
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.storage.redis.client.connection import open_connection
-from runtime.storage.redis.event_log import RedisEventLog
 from runtime.storage.redis.inbox import RedisInbox
 from runtime.storage.redis.leases import RedisLeaseStore
-from runtime.storage.redis.nodes import RedisNodeStore
+from runtime.storage.redis.operation.event_log import RedisEventLog
+from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.records import RedisRecords
 from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
 from runtime.storage.redis.sessions.store import RedisSessionStore
@@ -53,8 +53,8 @@ from runtime.tape.tape import Fact, agent_tape
 from runtime.tape.view import AGENT_DONE, HUMAN_MESSAGE
 from tests.contract.storage_samples import NODE, T0, beginning, shard_lease
 from tests.fakes.clock import FakeClock
-from tests.fakes.console import ConsoleGround
 from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.pages.console import ConsoleGround
 from tests.unit.runtime.sessions import programs as small
 
 pytestmark = pytest.mark.anyio

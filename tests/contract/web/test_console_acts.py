@@ -12,14 +12,14 @@ import pytest
 from gateway.access.people import Person
 from gateway.access.roles import Role
 from gateway.assembly.stores import people_in, usage_in
-from runtime.storage.redis.reports import RedisReports
+from runtime.storage.redis.operation.reports import RedisReports
 from runtime.stores.inbox import NOTICE
-from runtime.stores.reports import Report
+from runtime.stores.operation.reports import Report
+from runtime.stores.operation.usage import Amounts, Used
 from runtime.stores.sessions import Commit
-from runtime.stores.usage import Amounts, Used
 from tests.contract.storage_samples import HERE, SESSION, SHARD, event, shard_lease
 from tests.contract.web.console_answers import acted, said, told_of
-from tests.fakes.console import console
+from tests.fakes.pages.console import console
 
 pytestmark = pytest.mark.anyio
 

@@ -21,8 +21,8 @@ from runtime.tape.tape import Fact, session_tape
 from tests.contract.storage_samples import HERE, NODE, SESSION, SHARD, T0, shard_lease
 from tests.contract.web.console_answers import said, told_of
 from tests.fakes.clock import FakeClock
-from tests.fakes.console import PASSWORDS, console
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.pages.console import PASSWORDS, console
 
 pytestmark = pytest.mark.anyio
 

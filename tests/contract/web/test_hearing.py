@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from runtime.core.address import Address, Speaker
-from tests.fakes.page_socket import ADA, GRACE, PageSocket, page_socket
-from tests.fakes.web_chat import WebChat, web_chat
+from tests.fakes.pages.page_socket import ADA, GRACE, PageSocket, page_socket
+from tests.fakes.pages.web_chat import WebChat, web_chat
 
 pytestmark = pytest.mark.anyio
 

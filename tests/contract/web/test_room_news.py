@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 
 from runtime.storage.redis.client.connection import RedisConnection, open_connection
 from runtime.storage.redis.room_news import RedisRoomNews
-from tests.fakes.valkey import RealValkey
+from tests.fakes.servers.valkey import RealValkey
 
 pytestmark = pytest.mark.anyio
 

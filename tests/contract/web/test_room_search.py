@@ -8,8 +8,8 @@ from adapters.web.board import MAX_FOUND, MAX_SEARCHED
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
 from runtime.core.room import RoomChange, RoomPost
-from tests.fakes.page_socket import PageSocket, page_socket
-from tests.fakes.web_chat import web_chat
+from tests.fakes.pages.page_socket import PageSocket, page_socket
+from tests.fakes.pages.web_chat import web_chat
 
 pytestmark = pytest.mark.anyio
 

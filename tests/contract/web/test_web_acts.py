@@ -24,8 +24,8 @@ from runtime.core.clock import SystemClock
 from runtime.core.errors import MessageGone, NotDelivered, OutcomeUncertain
 from runtime.core.files import MAX_FILE_BYTES, FileBounds, file_id
 from runtime.core.message import Choice, Quote
-from tests.fakes.page_socket import ADA, GRACE, PageSocket, page_socket
-from tests.fakes.web_chat import WebChat, web_chat
+from tests.fakes.pages.page_socket import ADA, GRACE, PageSocket, page_socket
+from tests.fakes.pages.web_chat import WebChat, web_chat
 
 pytestmark = pytest.mark.anyio
 

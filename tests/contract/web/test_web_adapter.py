@@ -11,8 +11,8 @@ from adapters.adapter import CanEdit, CanShowTyping
 from adapters.web import board
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.errors import MessageGone
-from tests.fakes.page_socket import GRACE, PageSocket, page_socket
-from tests.fakes.web_chat import web_chat
+from tests.fakes.pages.page_socket import GRACE, PageSocket, page_socket
+from tests.fakes.pages.web_chat import web_chat
 
 pytestmark = pytest.mark.anyio
 

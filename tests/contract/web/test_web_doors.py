@@ -10,7 +10,7 @@ import pytest
 
 from gateway.web.forms import ALL_LOGINS, LOGINS
 from tests.fakes.clock import FakeClock
-from tests.fakes.web_chat import WebChat, web_chat
+from tests.fakes.pages.web_chat import WebChat, web_chat
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ import pytest
 from gateway.web import files
 from gateway.web.files import UPLOADS
 from runtime.core.files import MAX_FILE_BYTES
-from tests.fakes.page_socket import ADA, GRACE
-from tests.fakes.web_chat import WebChat, web_chat
+from tests.fakes.pages.page_socket import ADA, GRACE
+from tests.fakes.pages.web_chat import WebChat, web_chat
 
 pytestmark = pytest.mark.anyio
 

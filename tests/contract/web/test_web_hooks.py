@@ -12,7 +12,7 @@ from adapters.adapter import HttpAnswer, HttpRequest
 from gateway.web import hooks
 from gateway.web.hooks import MAX_BODY_BYTES
 from runtime.core.errors import StorageUnavailable
-from tests.fakes.web_chat import web_chat
+from tests.fakes.pages.web_chat import web_chat
 
 pytestmark = pytest.mark.anyio
 

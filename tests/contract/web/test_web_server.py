@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from adapters.web.codec import Person
 from gateway.web.server import _listen, serve
 from runtime.core.errors import ConfigError
-from tests.fakes.page_socket import ADA, page_socket
-from tests.fakes.web_chat import WebChat, web_chat
+from tests.fakes.pages.page_socket import ADA, page_socket
+from tests.fakes.pages.web_chat import WebChat, web_chat
 
 pytestmark = pytest.mark.anyio
 

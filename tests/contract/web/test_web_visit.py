@@ -11,8 +11,8 @@ from adapters.adapter import CanEndTyping
 from adapters.web import hub
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import NotDelivered, OutcomeUncertain
-from tests.fakes.page_socket import ADA, GRACE, page_socket
-from tests.fakes.web_chat import web_chat
+from tests.fakes.pages.page_socket import ADA, GRACE, page_socket
+from tests.fakes.pages.web_chat import web_chat
 
 pytestmark = pytest.mark.anyio
 

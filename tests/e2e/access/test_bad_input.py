@@ -17,7 +17,7 @@ from tests.e2e.bad_models import ALL, BAD, MAX_SHOWN_CHARS, Suffered, suffer
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
 from tests.e2e.processes import valkey_of
 from tests.e2e.talks import Talk, TelegramTalk, WebTalk, until, until_begun
-from tests.fakes.page_socket import PageSocket
+from tests.fakes.pages.page_socket import PageSocket
 from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram.server import serving
 

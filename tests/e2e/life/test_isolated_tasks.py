@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.e2e.gateway_process import ROOT, SEEN_LIMIT_S, Gateway, gateway
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -15,10 +15,10 @@ from tests.e2e.gateway_process import ROOT, gateway
 from tests.e2e.platforms.test_discord import discord_settings
 from tests.e2e.platforms.test_slack import slack_settings
 from tests.e2e.platforms.test_telegram import settings as telegram_settings
-from tests.fakes.answers import Answers, Prompt
 from tests.fakes.discord import wire as discord_wire
 from tests.fakes.discord.wire import DiscordPlatform
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.answers import Answers, Prompt
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.fakes.slack import server as slack_server
 from tests.fakes.slack.people import CHANNEL
 from tests.fakes.slack.platform import SlackPlatform

@@ -14,8 +14,8 @@ from tests.e2e.example_models import BUDGET_REVIEW, FLIGHT_BOOKING, RELEASE_VOTE
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
 from tests.e2e.talks import Talk, TelegramTalk, WebTalk
 from tests.e2e.tellers import telegram_settings
-from tests.fakes.answers import Rules
-from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.models.answers import Rules
+from tests.fakes.models.openai_server import OpenAIServer
 from tests.fakes.telegram.limits import FloodLimits
 from tests.fakes.telegram.platform import GROUP, USERNAME, TelegramPlatform
 from tests.fakes.telegram.server import serving

@@ -15,7 +15,7 @@ from anyio.abc import Process
 
 from tests.e2e.gateway_process import ROOT, Room, environment_of, gateway, parley
 from tests.e2e.several_nodes import one_valkey, rooms_of, several_nodes
-from tests.fakes.ports import free_port
+from tests.fakes.servers.ports import free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway, parley
-from tests.fakes.mcp_server import Ledger
+from tests.fakes.protocols.mcp_server import Ledger
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
@@ -42,7 +42,7 @@ async def Answer():
 remote:
   type: mcp
   command: {python}
-  args: [-m, tests.fakes.mcp_server, {ledger}]
+  args: [-m, tests.fakes.protocols.mcp_server, {ledger}]
   env: [PYTHONPATH]
 """
 

@@ -15,7 +15,7 @@ from runtime.stores.inbox import shard_of
 from tests.e2e.gateway_process import gateway, parley
 from tests.e2e.talks import WebTalk, until, until_begun
 from tests.e2e.tellers import END_OF_STORY, HELLO, TELLER
-from tests.fakes.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel
+from tests.fakes.servers.valkey_cluster import PortServer, ValkeyCluster, ValkeySentinel
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -21,7 +21,7 @@ from tests.e2e.web.test_bus import settings as bus_clients
 from tests.e2e.web.test_tapes import TOKEN as WRITER
 from tests.e2e.web.test_tapes import append
 from tests.e2e.web.test_tapes import settings as tape_clients
-from tests.fakes.ports import free_port
+from tests.fakes.servers.ports import free_port
 
 ROLES = ("front", "agents", "bus", "tape")
 ALL = tuple(permutations(ROLES))

@@ -17,10 +17,10 @@ from tests.e2e.gateway_process import ROOT, parley
 from tests.e2e.several_nodes import Nodes, Record, noted, several_nodes
 from tests.e2e.talks import TelegramTalk
 from tests.e2e.tellers import TELLER, greeted, telegram_settings, until_last, until_told
+from tests.fakes.servers.valkey_cluster import ValkeyCluster
 from tests.fakes.telegram.limits import FloodLimits
 from tests.fakes.telegram.platform import TelegramPlatform
 from tests.fakes.telegram.server import serving
-from tests.fakes.valkey_cluster import ValkeyCluster
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

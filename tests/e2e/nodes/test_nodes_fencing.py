@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.several_nodes import Nodes, Record, noted, one_valkey, several_nodes
 from tests.e2e.talks import TelegramTalk
 from tests.e2e.tellers import END_OF_STORY, TELLER, all_answered, in_mid_story, telegram_settings
-from tests.fakes.cut_wire import CutWire
+from tests.fakes.servers.cut_wire import CutWire
 from tests.fakes.telegram.limits import FloodLimits
 from tests.fakes.telegram.platform import TelegramPlatform
 from tests.fakes.telegram.server import serving

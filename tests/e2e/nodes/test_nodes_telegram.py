@@ -22,7 +22,7 @@ from tests.e2e.tellers import (
     until_last,
     until_told,
 )
-from tests.fakes.ports import free_port
+from tests.fakes.servers.ports import free_port
 from tests.fakes.telegram.limits import FloodLimits
 from tests.fakes.telegram.platform import TelegramPlatform
 from tests.fakes.telegram.server import serving

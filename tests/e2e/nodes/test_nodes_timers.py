@@ -15,8 +15,8 @@ from runtime.core.clock import SystemClock
 from runtime.sessions.schedules.runs import RunRules, Runs
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.operation.schedule_runs import RedisRuns
 from runtime.storage.redis.records import RedisRecords
-from runtime.storage.redis.schedule_runs import RedisRuns
 from tests.e2e.gateway_process import Room
 from tests.e2e.several_nodes import Nodes, one_valkey, rooms_of, several_nodes
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.gateway_process import ROOT, gateway, parley
 from tests.e2e.talks import TelegramTalk, until
-from tests.fakes.postgres import RealPostgres
+from tests.fakes.servers.postgres import RealPostgres
 from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram.server import serving
 

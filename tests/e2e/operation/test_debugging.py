@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.gateway_process import Gateway, Room, gateway, parley
-from tests.fakes.dap_client import debugging
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
+from tests.fakes.protocols.dap_client import debugging
 from tests.unit.gateway.observability.debugger.stand import (
     ASKS,
     COUNT,

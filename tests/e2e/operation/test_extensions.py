@@ -13,7 +13,7 @@ import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from tests.e2e.gateway_process import ROOT, environment_of, gateway
-from tests.fakes.ports import free_port
+from tests.fakes.servers.ports import free_port
 from tests.unit.gateway.extensions.test_guide import files_of_the_guide
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]

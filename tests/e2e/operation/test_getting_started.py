@@ -11,8 +11,8 @@ import pytest
 from tests.e2e.example_models import script
 from tests.e2e.gateway_process import ROOT, gateway, parley
 from tests.e2e.talks import TelegramTalk, until
-from tests.fakes.answers import Prompt, Rules, answer_with
-from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.models.answers import Prompt, Rules, answer_with
+from tests.fakes.models.openai_server import OpenAIServer
 from tests.fakes.telegram.platform import PERSON, TOKEN, TelegramPlatform
 from tests.fakes.telegram.server import serving
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.gateway_process import ROOT, Room, gateway, parley
 from tests.e2e.several_nodes import one_valkey, rooms_of, several_nodes
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
 from tests.e2e.processes import family
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

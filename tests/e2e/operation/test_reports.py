@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.gateway_process import ROOT, gateway, parley
 from tests.e2e.talks import TelegramTalk, until, until_begun
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram.server import serving
 

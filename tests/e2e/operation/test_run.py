@@ -14,7 +14,7 @@ import pytest
 
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
 from tests.e2e.processes import family, processes, valkey_of
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram.server import serving
 

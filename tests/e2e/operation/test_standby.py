@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.gateway_process import SEEN_LIMIT_S, Gateway, Room, gateway, parley
 from tests.e2e.processes import family, processes
 from tests.e2e.tellers import HELLO, TELLER
-from tests.fakes.ports import free_port
+from tests.fakes.servers.ports import free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

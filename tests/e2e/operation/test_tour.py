@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.e2e.browsing import appears, by, entered, grown, say, saying, watch
 from tests.e2e.gateway_process import ROOT, Gateway, gateway
 from tests.e2e.talks import TelegramTalk, until_said
-from tests.fakes.ports import free_port
+from tests.fakes.servers.ports import free_port
 from tests.fakes.telegram.platform import TOKEN, TelegramPlatform
 from tests.fakes.telegram.server import serving
 

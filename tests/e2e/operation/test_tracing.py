@@ -13,9 +13,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.e2e.gateway_process import Gateway, Room, gateway
-from tests.fakes.mcp_server import Ledger
-from tests.fakes.span_collector import KEYS, Collector, collecting
-from tests.fakes.span_tree import traces
+from tests.fakes.observing.span_collector import KEYS, Collector, collecting
+from tests.fakes.observing.span_tree import traces
+from tests.fakes.protocols.mcp_server import Ledger
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
@@ -60,7 +60,7 @@ async def Check(url: str):
 remote:
   type: mcp
   command: {python}
-  args: [-m, tests.fakes.mcp_server, {ledger}]
+  args: [-m, tests.fakes.protocols.mcp_server, {ledger}]
   env: [PYTHONPATH]
 """
 FIRST = """\

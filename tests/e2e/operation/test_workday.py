@@ -15,7 +15,7 @@ import pytest
 
 from tests.e2e.gateway_process import ROOT, SEEN_LIMIT_S, Gateway, Room, gateway, parley
 from tests.e2e.operation.test_standby import process_of
-from tests.fakes.ports import free_port
+from tests.fakes.servers.ports import free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
 

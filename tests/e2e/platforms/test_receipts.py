@@ -20,7 +20,7 @@ from tests.e2e.platforms.test_discord import discord_settings
 from tests.e2e.platforms.test_slack import slack_settings
 from tests.fakes.discord import wire as discord_wire
 from tests.fakes.discord.wire import DiscordPlatform
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.fakes.slack import server as slack_server
 from tests.fakes.slack.people import DIRECT
 from tests.fakes.slack.platform import SlackPlatform

@@ -11,7 +11,7 @@ from adapters.telegram.limits import MARKS
 from tests.e2e.gateway_process import ROOT, gateway
 from tests.e2e.platforms.test_telegram import END_OF_STORY, HELLO, TELLER, settings
 from tests.e2e.talks import TelegramTalk, until, until_begun
-from tests.fakes.ports import free_port
+from tests.fakes.servers.ports import free_port
 from tests.fakes.telegram.limits import FloodLimits
 from tests.fakes.telegram.platform import BOT_ID, GROUP, TelegramPlatform
 from tests.fakes.telegram.server import serving

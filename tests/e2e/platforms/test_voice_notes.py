@@ -15,10 +15,10 @@ import pytest
 
 from tests.e2e.gateway_process import SEEN_LIMIT_S, Gateway, Room, gateway
 from tests.e2e.platforms.test_receipts import ASKS, FIRST, RECEIPT, SECOND, Place, Platforms
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
+from tests.fakes.models.sounds import opus
+from tests.fakes.models.voice_server import Heard, VoiceServer
 from tests.fakes.slack.people import DIRECT
-from tests.fakes.sounds import opus
-from tests.fakes.voice_server import Heard, VoiceServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

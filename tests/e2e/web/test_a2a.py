@@ -33,9 +33,9 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Struct, Value
 
 from tests.e2e.gateway_process import ROOT, Gateway, Room, gateway
-from tests.fakes.a2a_schema import validate, validate_rest, validate_result
-from tests.fakes.ports import free_port
-from tests.fakes.wire import Exchange, Tee
+from tests.fakes.protocols.a2a_schema import validate, validate_rest, validate_result
+from tests.fakes.servers.ports import free_port
+from tests.fakes.servers.wire import Exchange, Tee
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

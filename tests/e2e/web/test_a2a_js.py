@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.gateway_process import gateway
 from tests.e2e.web.test_a2a import ASKS, DONE, PARCELS, again, settings
-from tests.fakes.ports import free_port
+from tests.fakes.servers.ports import free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.gateway_process import gateway, parley
 from tests.e2e.web.test_bus import ERRANDS, TOKENS, again, reading, send, settings
-from tests.fakes.ports import free_port
+from tests.fakes.servers.ports import free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.e2e.browsing import LIMIT_MS, entered, say, saying
 from tests.e2e.gateway_process import ROOT, Gateway, gateway
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.gateway.observability.debugger.stand import ASKS, GUIDE, LETTERS, NAMED, PICKS
 
 pytestmark = pytest.mark.anyio

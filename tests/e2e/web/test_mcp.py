@@ -16,8 +16,8 @@ from mcp_types import RequestParamsMeta
 from mcp_types.methods import parse_server_notification, validate_server_result
 
 from tests.e2e.gateway_process import ROOT, Gateway, gateway
-from tests.fakes.ports import free_port
-from tests.fakes.wire import Exchange, Tee
+from tests.fakes.servers.ports import free_port
+from tests.fakes.servers.wire import Exchange, Tee
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.gateway_process import gateway
 from tests.e2e.tellers import TELLER
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -18,7 +18,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from anyio.streams.text import TextReceiveStream
 
 from tests.e2e.gateway_process import ROOT, SEEN_LIMIT_S, Gateway, Room, environment_of, gateway
-from tests.fakes.ports import free_port
+from tests.fakes.servers.ports import free_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -8,7 +8,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.message import Choice
 from tests.e2e.web.test_web_page import PHONE, enter, listening, say
-from tests.fakes.web_chat import web_chat
+from tests.fakes.pages.web_chat import web_chat
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, FilePayload, Route, expect
 from adapters.adapter import File
 from runtime.core.address import Address, Speaker
 from tests.e2e.web.test_web_page import enter, listening, say
-from tests.fakes.web_chat import web_chat
+from tests.fakes.pages.web_chat import web_chat
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -10,7 +10,7 @@ from playwright.async_api import Browser, expect
 from adapters.adapter import File
 from runtime.core.address import Address, Speaker
 from tests.e2e.browsing import entered
-from tests.fakes.web_chat import WebChat, web_chat
+from tests.fakes.pages.web_chat import WebChat, web_chat
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

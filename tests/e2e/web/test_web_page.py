@@ -16,7 +16,7 @@ from adapters.adapter import Inbound
 from adapters.web import hub
 from runtime.core.address import GATEWAY, Address, Speaker
 from tests.e2e.browsing import LIMIT_MS
-from tests.fakes.web_chat import WebChat, web_chat
+from tests.fakes.pages.web_chat import WebChat, web_chat
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 
@@ -491,7 +491,7 @@ async def test_text_that_is_made_to_freeze_the_page_is_shown_in_pieces_or_as_it_
         page.on("pageerror", lambda error: errors.append(str(error)))
         letters, longest, plain = await page.evaluate(
             """async (text) => {
-                const { pieces, render } = await import("/assets/markdown.js");
+                const { pieces, render } = await import("/assets/messages/markdown.js");
                 const parts = pieces(text);
                 const shown = parts.map((part) => render(part).textContent).join("");
                 return [shown.replace(/[^a]/g, "").length, Math.max(...parts.map((part) => part.length)), parts.length];

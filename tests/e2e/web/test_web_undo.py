@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.e2e.browsing import appears, entered, say, saying
 from tests.e2e.gateway_process import ROOT, gateway
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240)]
 

@@ -11,13 +11,13 @@ from runtime.core.errors import InboxFull, LetterGone, SessionExists
 from runtime.core.ids import SessionId
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.catalog import KnownSession, SessionPage, WholeSession, busy_session
-from runtime.stores.dead_letters import DeadLetter, letter_id, letter_place
 from runtime.stores.inbox import shard_of
+from runtime.stores.operation.dead_letters import DeadLetter, letter_id, letter_place
 from runtime.stores.sessions import SessionRecord
 
 
 class MemoryDeadLetters:
-    """Implements `runtime.stores.dead_letters.DeadLetters`."""
+    """Implements `runtime.stores.operation.dead_letters.DeadLetters`."""
 
     def __init__(self, inbox: MemoryInbox, clock: Clock | None = None) -> None:
         self._inbox = inbox

@@ -5,12 +5,12 @@ from __future__ import annotations
 import anyio
 
 from runtime.core.clock import Clock, SystemClock
-from runtime.stores.nodes import Living
+from runtime.stores.operation.nodes import Living
 from runtime.stores.sessions import LeaseHolder
 
 
 class MemoryNodeStore:
-    """Implements `runtime.stores.nodes.NodeStore`."""
+    """Implements `runtime.stores.operation.nodes.NodeStore`."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime.stores.schedule_runs import MAX_RUNS, ScheduleRun
+from runtime.stores.operation.schedule_runs import MAX_RUNS, ScheduleRun
 
 
 class MemoryRuns:
-    """Implements `runtime.stores.schedule_runs.RunStore`."""
+    """Implements `runtime.stores.operation.schedule_runs.RunStore`."""
 
     def __init__(self) -> None:
         self._kept: dict[str, dict[str, ScheduleRun]] = {}

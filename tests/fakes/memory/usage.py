@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from runtime.stores.usage import Amounts, Used
+from runtime.stores.operation.usage import Amounts, Used
 
 
 class MemoryUsage:

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from anyio.abc import Process
 
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.evals.test_run import CLERK, TALK, table
 
 pytestmark = pytest.mark.anyio

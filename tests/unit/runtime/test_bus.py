@@ -10,7 +10,7 @@ import pytest
 from runtime.bus import Bus
 from runtime.events.happening import Event
 from tests.fakes.clock import FakeClock
-from tests.fakes.happenings import happened
+from tests.fakes.observing.happenings import happened
 
 pytestmark = pytest.mark.anyio
 

@@ -15,15 +15,16 @@ from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.keys import ShardKeys
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.inbox import REMEMBERED_S
-from runtime.stores.dead_letters import DeadLetter, letter_id, letter_place
+from runtime.stores.operation.dead_letters import DeadLetter, letter_id, letter_place
 from runtime.stores.sessions import SHARDS
 
 _SETTLE = load_script("dead_settle")
 
 
 class RedisDeadLetters:
-    """Implements `runtime.stores.dead_letters.DeadLetters`. `bound` is the largest number of events in a shard's
-    inbox.
+    """Implements `runtime.stores.operation.dead_letters.DeadLetters`.
+
+    `bound` is the largest number of events in a shard's inbox.
     """
 
     def __init__(self, connection: RedisConnection, *, bound: int = 10_000) -> None:

@@ -26,7 +26,7 @@ from runtime.storage.redis.sessions.locations import RECORD_FIELDS, SessionPlace
 from runtime.storage.redis.sessions.tape_news import TapeNews
 from runtime.storage.redis.sessions.tapes import RedisTapes
 from runtime.stores.archive import Archive
-from runtime.stores.event_log import KEPT_EVENTS, KEPT_MS
+from runtime.stores.operation.event_log import KEPT_EVENTS, KEPT_MS
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Branch, Fact, Following

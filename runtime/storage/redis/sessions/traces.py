@@ -35,7 +35,7 @@ from runtime.stores.inbox import (
     shard_of,
 )
 from runtime.stores.memories import Scope
-from runtime.stores.traces import Whose
+from runtime.stores.operation.traces import Whose
 
 _FORGET = load_script("room_forget")
 _EVENTS_ANEW = load_script("events_rewrite")
@@ -54,7 +54,7 @@ _REWRITE_PAUSE_S = 0.05
 
 
 class RedisTraces:
-    """Implements `runtime.stores.traces.Traces`."""
+    """Implements `runtime.stores.operation.traces.Traces`."""
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection

@@ -13,7 +13,7 @@ from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pacing.flood_memory import LAST_CALLS, FloodMemory
 from runtime.core.errors import RateLimited, StorageUnavailable
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 

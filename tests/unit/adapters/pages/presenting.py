@@ -20,9 +20,9 @@ from runtime.core.address import Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Attachment
 from runtime.events.happening import Happening
-from tests.fakes.bucket_platform import PRIVATE, TOTAL, BucketPlatform
 from tests.fakes.clock import FakeClock
-from tests.fakes.rich_platform import RichPlatform
+from tests.fakes.platforms.bucket_platform import PRIVATE, TOTAL, BucketPlatform
+from tests.fakes.platforms.rich_platform import RichPlatform
 
 ROOM = Address("fake", "42")
 HOST = Speaker("1000", "Host")

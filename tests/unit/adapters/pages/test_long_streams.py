@@ -8,8 +8,8 @@ import pytest
 
 from adapters.capabilities import Budget, StreamLimits
 from runtime.core.errors import OutcomeUncertain
-from tests.fakes.bucket_platform import PRIVATE, BucketPlatform, make_capabilities
-from tests.fakes.rich_platform import STREAM, rich_capabilities
+from tests.fakes.platforms.bucket_platform import PRIVATE, BucketPlatform, make_capabilities
+from tests.fakes.platforms.rich_platform import STREAM, rich_capabilities
 from tests.unit.adapters.pages.presenting import Show, shown_on, staged
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from adapters.adapter import Call
 from adapters.pages.part import Extras, Line
 from runtime.core.errors import AdapterError, NotDelivered, ShownDiffers
 from runtime.core.message import Attachment, Choice
-from tests.fakes.rich_platform import DRAFTS, LOST, NEVER_CAME, STREAM, rich_capabilities
+from tests.fakes.platforms.rich_platform import DRAFTS, LOST, NEVER_CAME, STREAM, rich_capabilities
 from tests.unit.adapters.pages.presenting import HOST, ROOM, shown_on
 
 pytestmark = pytest.mark.anyio

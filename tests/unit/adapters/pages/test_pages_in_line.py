@@ -6,7 +6,7 @@ import pytest
 
 from adapters.capabilities import StreamLimits
 from runtime.core.errors import StreamOver
-from tests.fakes.rich_platform import STREAM, RichPlatform, rich_capabilities
+from tests.fakes.platforms.rich_platform import STREAM, RichPlatform, rich_capabilities
 from tests.unit.adapters.pages.presenting import Show, shown_on
 
 pytestmark = pytest.mark.anyio

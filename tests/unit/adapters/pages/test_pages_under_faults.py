@@ -13,9 +13,9 @@ from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pages.page import Page
 from adapters.pages.part import Extras
 from runtime.core.message import Choice
-from tests.fakes.bucket_platform import TOTAL
 from tests.fakes.clock import FakeClock
-from tests.fakes.rich_platform import DRAFTS, LOST, NEVER_CAME, STREAM, RichPlatform, rich_capabilities
+from tests.fakes.platforms.bucket_platform import TOTAL
+from tests.fakes.platforms.rich_platform import DRAFTS, LOST, NEVER_CAME, STREAM, RichPlatform, rich_capabilities
 from tests.unit.adapters.pages.presenting import ROOM, Show, shown_on
 
 pytestmark = pytest.mark.anyio

@@ -8,8 +8,8 @@ from adapters.capabilities import Budget
 from adapters.pages.status_messages import StatusMessages
 from adapters.pages.typing_indicator import TypingIndicator
 from runtime.core.errors import AuthFailed, BadMarkup, MessageGone, NotDelivered, OutcomeUncertain, RateLimited
-from tests.fakes.bucket_platform import GROUP, PRIVATE, Faults, make_capabilities
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.platforms.bucket_platform import GROUP, PRIVATE, Faults, make_capabilities
 from tests.unit.adapters.pages.presenting import HOST, ROOM, staged
 
 pytestmark = pytest.mark.anyio

@@ -14,10 +14,10 @@ from adapters.pages.reactions import Reactions
 from runtime.core.address import Address
 from runtime.core.errors import MessageGone, RateLimited
 from runtime.core.message import Mark
-from tests.fakes.bucket_platform import TOTAL, BucketPlatform
 from tests.fakes.clock import FakeClock
-from tests.fakes.marked_platform import MarkedPlatform
-from tests.fakes.rich_platform import LOST
+from tests.fakes.platforms.bucket_platform import TOTAL, BucketPlatform
+from tests.fakes.platforms.marked_platform import MarkedPlatform
+from tests.fakes.platforms.rich_platform import LOST
 
 pytestmark = pytest.mark.anyio
 

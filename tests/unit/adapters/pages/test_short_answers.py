@@ -9,10 +9,10 @@ from adapters.capabilities import Capabilities
 from adapters.pacing.edit_scheduler import EditScheduler
 from adapters.pacing.flood_memory import FloodMemory
 from adapters.pages.presenter import Presenter
-from tests.fakes.bucket_platform import TOTAL
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
-from tests.fakes.rich_platform import DRAFTS, RichPlatform, rich_capabilities
+from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.platforms.bucket_platform import TOTAL
+from tests.fakes.platforms.rich_platform import DRAFTS, RichPlatform, rich_capabilities
 from tests.unit.adapters.pages.presenting import HOST, ROOM, Journal
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.core.errors import AdapterError, BadMarkup, MessageGone, OutcomeUncertain, RateLimited, StreamOver
-from tests.fakes.rich_platform import LOST, NEVER_CAME, STREAM, rich_capabilities
+from tests.fakes.platforms.rich_platform import LOST, NEVER_CAME, STREAM, rich_capabilities
 from tests.unit.adapters.pages.presenting import shown_on
 
 pytestmark = pytest.mark.anyio

@@ -14,8 +14,8 @@ from adapters.pages.typing_indicator import TypingIndicator
 from runtime.core.address import Address, Speaker
 from runtime.core.errors import RateLimited
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
-from tests.fakes.rich_platform import RichPlatform, rich_capabilities
+from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.platforms.rich_platform import RichPlatform, rich_capabilities
 from tests.unit.adapters.pages.presenting import HOST, ROOM, Show, shown_on
 
 pytestmark = pytest.mark.anyio

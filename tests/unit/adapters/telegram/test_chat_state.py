@@ -8,7 +8,7 @@ from adapters.telegram.bots import OurBot
 from adapters.telegram.chat_state import ChatState
 from adapters.telegram.codec.addresses import MessageId
 from runtime.core.clock import SystemClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 

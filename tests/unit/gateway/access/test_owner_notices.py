@@ -12,7 +12,7 @@ from runtime.core.texts import english
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import NOTICE, shard_of
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.unit.gateway.inbound.arrivals import Door, event, opened, people
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from gateway.access.people import CODE_LETTERS, MAX_TOLD, People, Person, is_cod
 from gateway.access.roles import Role, role_named
 from runtime.core.address import Address
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.unit.gateway.inbound.arrivals import TEXTS
 
 pytestmark = pytest.mark.anyio

@@ -9,10 +9,10 @@ import pytest
 from gateway.access.admission import Access, AccessRules
 from gateway.access.people import People
 from gateway.assembly.announcement import door_lines
-from gateway.settings.platforms import WebSettings
+from gateway.settings.connections.platforms import WebSettings
 from runtime.sandbox.wrapping import Wrapping
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 JAIL = Wrapping(Path("/tmp/worker"), "workers run inside bwrap")
 

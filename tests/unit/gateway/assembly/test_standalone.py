@@ -15,7 +15,7 @@ from runtime.language.compiler import compile_parsed
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 pytestmark = pytest.mark.anyio
 

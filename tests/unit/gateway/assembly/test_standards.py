@@ -11,7 +11,7 @@ import pytest
 from anyio.abc import TaskGroup
 
 from gateway.assembly.standards import Shared, doors_of
-from gateway.settings.clients import A2aSettings
+from gateway.settings.connections.clients import A2aSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError
 

@@ -12,7 +12,7 @@ import pytest
 from gateway.clients.readers import VALID_S, Reader, Readers, receivers
 from runtime.core.cloud_event import CloudEvent
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 

@@ -21,7 +21,7 @@ from tests.contract.storage_samples import SHARD, event
 from tests.fakes.clock import FakeClock, ForeignClock
 from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.renewing import renewing
-from tests.fakes.shard_server import IdleServer
+from tests.fakes.servers.shard_server import IdleServer
 
 pytestmark = pytest.mark.anyio
 

@@ -16,12 +16,12 @@ from gateway.cluster.node import Node
 from gateway.cluster.roster import Roster
 from runtime.bus import Bus
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
-from runtime.stores.nodes import Living
+from runtime.stores.operation.nodes import Living
 from runtime.stores.sessions import SHARDS, Lease, LeaseHolder
 from tests.fakes.clock import FakeClock, ForeignClock
 from tests.fakes.memory.nodes import MemoryNodeStore
 from tests.fakes.renewing import renewing
-from tests.fakes.shard_server import IdleServer
+from tests.fakes.servers.shard_server import IdleServer
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from gateway.cluster.roster import Roster
-from runtime.stores.nodes import Living
+from runtime.stores.operation.nodes import Living
 from runtime.stores.sessions import SHARDS, LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.nodes import MemoryNodeStore

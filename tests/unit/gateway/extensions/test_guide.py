@@ -19,7 +19,7 @@ from runtime.execution.frames.signatures import own_type
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from tests.architecture.source_tree import ROOT
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 pytestmark = pytest.mark.anyio
 

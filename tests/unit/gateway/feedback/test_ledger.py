@@ -11,7 +11,7 @@ from gateway.feedback.ledger import KEPT_DAYS, Feedback, grouped
 from runtime.bus import Bus
 from runtime.events.talk import FeedbackGiven
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 

@@ -27,13 +27,13 @@ from runtime.core.message import Choice, Mark
 from runtime.core.texts import english
 from runtime.memories.books import Memories
 from runtime.stores.inbox import InboxEvent
-from tests.fakes.bucket_platform import make_capabilities
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.counters import MemoryCounters
 from tests.fakes.memory.memories import MemoryMemories
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.memory.usage import MemoryUsage
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.platforms.bucket_platform import make_capabilities
 
 NOW = FakeClock().now()
 CAN_OPEN = replace(make_capabilities(), threads=True)

@@ -14,7 +14,7 @@ from gateway.inbound.late import QUIET_S, LateMessages
 from runtime.core.errors import InboxFull
 from runtime.stores.inbox import NOTICE
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.unit.gateway.inbound.arrivals import TEXTS, Door, Kept, event, opened
 
 pytestmark = pytest.mark.anyio

@@ -20,7 +20,7 @@ from runtime.core.message import Attachment, Quote
 from runtime.stores.inbox import FORK, FORK_WANTED, InboxEvent
 from runtime.stores.meeting_places import HeldMeeting
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.unit.gateway.inbound.arrivals import TEXTS, Door, event, opened, people
 
 pytestmark = pytest.mark.anyio

@@ -17,7 +17,7 @@ from runtime.core.address import Address
 from runtime.core.texts import english
 from runtime.stores.inbox import NOTICE, InboxEvent
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,7 @@ from gateway.isolation.launch.launcher import PYTHON, Launcher, Started
 from gateway.isolation.launch.podman import PodmanLauncher
 from gateway.isolation.launch.process import ProcessLauncher, confinement_of
 from gateway.isolation.launch.systemd import SystemdLauncher
-from gateway.settings.isolation import IsolationSettings, PodmanSettings, SystemdSettings
+from gateway.settings.programs.isolation import IsolationSettings, PodmanSettings, SystemdSettings
 from runtime.core.errors import ConfigError
 from runtime.core.texts import english
 

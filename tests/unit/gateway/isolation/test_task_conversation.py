@@ -12,12 +12,12 @@ import anyio.lowlevel
 import pytest
 
 from gateway.isolation.node.conversation import DEATHS
-from gateway.settings.isolation import IsolationSettings
+from gateway.settings.programs.isolation import IsolationSettings
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World, live
-from tests.fakes.near_agents import NearAgents
-from tests.fakes.talk import Model, Talk, talking
+from tests.fakes.crashes.world import World, live
+from tests.fakes.people.near_agents import NearAgents
+from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_often
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company

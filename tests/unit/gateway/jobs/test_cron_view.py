@@ -8,8 +8,8 @@ import pytest
 
 from gateway.jobs.cron_view import CronEntry, all_schedules, begin_run
 from runtime.stores.inbox import shard_of
-from runtime.stores.schedule_runs import ScheduleRun
-from tests.fakes.crash_world import ADDRESS
+from runtime.stores.operation.schedule_runs import ScheduleRun
+from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.schedule_runs import MemoryRuns
 from tests.unit.gateway.jobs.test_schedules import STANDUP, at, read
 from tests.unit.runtime.sessions.schedules.test_schedules import Desk

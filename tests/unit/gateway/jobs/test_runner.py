@@ -14,7 +14,7 @@ from runtime.bus import Bus
 from runtime.storage.memory.sessions import MemoryLeaseStore
 from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 

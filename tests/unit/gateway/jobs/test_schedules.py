@@ -12,7 +12,7 @@ import pytest
 from gateway.inbound.routing import Routes, build_routes
 from gateway.jobs.runner import Jobs
 from gateway.jobs.schedules import Schedule, build_schedules
-from gateway.settings.routes import read_routes
+from gateway.settings.programs.routes import read_routes
 from gateway.settings.tree import Settings, changed, load
 from runtime.bus import Bus
 from runtime.core.address import Address
@@ -23,7 +23,7 @@ from runtime.stores.inbox import shard_of
 from runtime.stores.sessions import LeaseHolder
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.schedule_runs import MemoryRuns
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 PLATFORMS = ("web", "telegram", "slack")
 STANDUP = """

@@ -20,9 +20,9 @@ from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.catalog import KnownSession, SessionCatalog, SessionPage
 from runtime.stores.inbox import TASK
 from runtime.tape.tape import Fact, TapeReader
-from tests.fakes.crash_world import ADDRESS, World
-from tests.fakes.patient_world import FAR_S, patient_world
-from tests.fakes.talk import Model, Talk, talking
+from tests.fakes.crashes.patient_world import FAR_S, patient_world
+from tests.fakes.crashes.world import ADDRESS, World
+from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio

@@ -9,12 +9,12 @@ import pytest
 
 from gateway.assembly.probes import probes
 from gateway.models.opening import check_programs, named_clients, open_model, open_models
-from gateway.settings.routes import RouteSettings
+from gateway.settings.programs.routes import RouteSettings
 from gateway.settings.tree import Settings
 from runtime.core.errors import ConfigError, LLMUnavailable
 from runtime.llm.client import ChatMessage, CompletionRequest
 from runtime.llm.models import Models
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.runtime.execution.processor.walking import compiled, main
 
 pytestmark = pytest.mark.anyio

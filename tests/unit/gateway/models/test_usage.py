@@ -11,7 +11,7 @@ from gateway.access.roles import Role
 from gateway.models.usage import Ledger, grouped, last_days
 from runtime.events.frames import LLMAnswered
 from runtime.llm.options import Prices
-from runtime.stores.usage import KEPT_DAYS, Amounts, Used
+from runtime.stores.operation.usage import KEPT_DAYS, Amounts, Used
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.usage import MemoryUsage
 from tests.unit.gateway.inbound.arrivals import Door, event, opened, people

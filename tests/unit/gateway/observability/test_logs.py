@@ -15,7 +15,7 @@ from gateway.observability.masking import Masking
 from runtime.bus import Bus
 from runtime.core.clock import SystemClock
 from runtime.events.happening import Event
-from tests.fakes.happenings import KINDS, happened
+from tests.fakes.observing.happenings import KINDS, happened
 
 TOKEN = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1"
 

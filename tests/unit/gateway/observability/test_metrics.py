@@ -24,8 +24,8 @@ from runtime.events.talk import AdapterRateLimited, MessageAdmitted, MessageRece
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
-from tests.fakes.span_tree import told_again
-from tests.fakes.talk import Model, Reply, talking
+from tests.fakes.observing.span_tree import told_again
+from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.gateway.observability.tracing.test_spans import FIRST_TURN, SECOND_TURN, SHOP
 
 pytestmark = pytest.mark.anyio

@@ -19,10 +19,10 @@ from runtime.core.address import GATEWAY, Address
 from runtime.core.errors import AdapterError, NotDelivered, RateLimited
 from runtime.core.texts import english
 from runtime.sessions.conversation import UNRECORDED
-from tests.fakes.bucket_platform import TOTAL
 from tests.fakes.clock import FakeClock
-from tests.fakes.marked_platform import MarkedPlatform
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.platforms.bucket_platform import TOTAL
+from tests.fakes.platforms.marked_platform import MarkedPlatform
 
 pytestmark = pytest.mark.anyio
 

@@ -12,10 +12,10 @@ from gateway.cluster.shares import Shares
 from gateway.outbound.schedulers import Schedulers
 from runtime.core.errors import RateLimited
 from runtime.stores.sessions import LeaseHolder
-from tests.fakes.bucket_platform import BucketPlatform
 from tests.fakes.clock import FakeClock
 from tests.fakes.memory.shares import MemoryShareStore
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.platforms.bucket_platform import BucketPlatform
 
 pytestmark = pytest.mark.anyio
 

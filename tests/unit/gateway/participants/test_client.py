@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from gateway.participants.client import NotAdmitted, NotTaken, Replaced, connect
-from tests.fakes.participants import TOKEN, Reception, reception, wire
+from tests.fakes.people.participants import TOKEN, Reception, reception, wire
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from gateway.participants.visit import WINDOW
 from runtime.core.clock import SystemClock
 from runtime.sessions.inbound.participants import Act
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
-from tests.fakes.participants import SEAT, TOKEN, reception, wire
+from tests.fakes.people.participants import SEAT, TOKEN, reception, wire
 
 pytestmark = pytest.mark.anyio
 

@@ -19,7 +19,7 @@ from runtime.core.texts import english
 from runtime.events.happening import Event
 from runtime.language.lowering.rules import RulesLowerer
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ import pytest
 from gateway.programs.versions import KEPT, KeptVersions
 from runtime.language.program import Program
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.unit.runtime.sessions.programs import compiled
 
 pytestmark = pytest.mark.anyio

@@ -21,9 +21,9 @@ from runtime.sessions.tasks.letters import address_of
 from runtime.stores.inbox import shard_of
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.tasks import OrderOver
-from tests.fakes.crash_world import World
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, Reply
 from tests.fakes.sleepers import Sleepers
-from tests.fakes.talk import Model, Reply
 from tests.unit.gateway.reports.test_reports import OWNER, SECRET, Office
 
 pytestmark = pytest.mark.anyio

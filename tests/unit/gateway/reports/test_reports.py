@@ -20,10 +20,10 @@ from runtime.language.program import Op, Program, Step
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.failures import Failure, Reported
 from runtime.stores.inbox import NOTICE, InboxEvent, shard_of
-from tests.fakes.crash_world import World
+from tests.fakes.crashes.world import World
 from tests.fakes.memory.catalog import MemorySessionCatalog
 from tests.fakes.memory.reports import MemoryReports
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.sleepers import Sleepers
 from tests.unit.runtime.sessions.programs import SPAN, agent, program, python
 

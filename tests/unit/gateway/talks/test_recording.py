@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from gateway.settings.tree import load
-from gateway.talks.answers import Live, Recording, read_recordings, recording_of, write_recordings
-from gateway.talks.results import TalkResult
+from gateway.talks.reports.results import TalkResult
 from gateway.talks.running import Loaded, Loader, hold_talk
-from gateway.talks.script import Pieces, Script
-from gateway.talks.stage import Stage, open_stage
+from gateway.talks.staging.answers import Live, Recording, read_recordings, recording_of, write_recordings
+from gateway.talks.staging.script import Pieces, Script
+from gateway.talks.staging.stage import Stage, open_stage
 from gateway.talks.talk import Talk
 from runtime.core.errors import ConfigError
 from runtime.execution.frames.loop import FrameLoop

@@ -9,11 +9,11 @@ import pytest
 
 from gateway.settings.tree import load
 from gateway.talks.holding import Holding
-from gateway.talks.record import BeatRecord
-from gateway.talks.results import TalkResult
+from gateway.talks.reports.results import TalkResult
 from gateway.talks.running import Loaded, Loader, hold_talk
 from gateway.talks.saving import add_talk, save, shelf_for
-from gateway.talks.stage import Stage, open_stage
+from gateway.talks.staging.record import BeatRecord
+from gateway.talks.staging.stage import Stage, open_stage
 from gateway.talks.talk import Talk
 from runtime.core.errors import ProgramError
 from runtime.execution.frames.loop import FrameLoop

@@ -18,7 +18,7 @@ from runtime.llm.client import TRANSCRIBE, Usage
 from runtime.voice.listener import Payer, Sound, Transcript, Unheard, VoiceLimits
 from tests.fakes.clock import HastyClock
 from tests.fakes.memory.counters import MemoryCounters
-from tests.fakes.talk import Model, Reply
+from tests.fakes.people.talk import Model, Reply
 
 pytestmark = pytest.mark.anyio
 

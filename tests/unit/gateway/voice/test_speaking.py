@@ -16,9 +16,9 @@ from runtime.events.frames import LLMAnswered
 from runtime.events.happening import Happening
 from runtime.llm.client import SPEAK, Usage
 from tests.fakes.clock import HastyClock
-from tests.fakes.records import MemoryRecords
-from tests.fakes.sounds import opus
-from tests.fakes.talk import Model, Reply
+from tests.fakes.models.sounds import opus
+from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.people.talk import Model, Reply
 from tests.unit.gateway.voice.test_listening import PAYER
 
 pytestmark = pytest.mark.anyio

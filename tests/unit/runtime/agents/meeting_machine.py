@@ -37,7 +37,7 @@ from runtime.meetings.invitations import BUSY, JOINED, rejected
 from runtime.meetings.meetings import Meetings
 from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
-from runtime.tape.meeting_state import MeetingState
+from runtime.tape.state.meetings import MeetingState
 from runtime.tape.tape import Fact
 from tests.unit.runtime.sessions.programs import program
 

@@ -12,8 +12,8 @@ from runtime.agents.attendees import attendee
 from runtime.core.errors import UnknownTarget
 from runtime.core.ids import AgentId, PersonId
 from runtime.language.syntax.humans import HumanSpec
-from runtime.tape.people_state import PersonState
-from runtime.tape.state import AgentState, SessionState
+from runtime.tape.state.people import PersonState
+from runtime.tape.state.session import AgentState, SessionState
 
 ALICE = HumanSpec("Alice", "Alice", people=("web:1",))
 

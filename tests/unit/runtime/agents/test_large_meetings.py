@@ -6,8 +6,8 @@ import pytest
 
 from runtime.execution.frames.loop import FrameLoop
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.calls import counted
-from tests.fakes.talk import Model, talking
+from tests.fakes.observing.calls import counted
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import MAIN
 from tests.unit.runtime.sessions.programs import agent, program, python
 

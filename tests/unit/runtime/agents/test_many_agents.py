@@ -14,8 +14,8 @@ from runtime.language.lint.program import lint
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.calls import counted
-from tests.fakes.talk import Model, talking
+from tests.fakes.observing.calls import counted
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio

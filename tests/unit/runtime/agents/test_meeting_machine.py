@@ -11,7 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from runtime.core.ids import ParticipantId
 from runtime.meetings.meetings import Meetings
 from runtime.tape.facts.registry import content_of
-from runtime.tape.meeting_state import MeetingState
+from runtime.tape.state.meetings import MeetingState
 from tests.unit.runtime.agents.meeting_machine import AGENTS, MeetingMachine, done
 
 LIMITS = settings(

@@ -22,7 +22,7 @@ from runtime.execution.speech.pages import Pages
 from runtime.tape.facts.frames import FrameStarted
 from runtime.tape.facts.registry import content_of
 from runtime.tape.journal import Batch, Journal
-from tests.fakes.crash_world import ADDRESS, World
+from tests.fakes.crashes.world import ADDRESS, World
 from tests.unit.runtime.sessions.programs import program
 
 pytestmark = pytest.mark.anyio

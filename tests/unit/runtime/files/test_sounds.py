@@ -8,7 +8,7 @@ import pytest
 
 from runtime.files.worker.limits import NotRead
 from runtime.files.worker.sounds import measure
-from tests.fakes.sounds import aac, flac, mp3, mp4, opus, wav, webm
+from tests.fakes.models.sounds import aac, flac, mp3, mp4, opus, wav, webm
 
 
 @pytest.mark.parametrize(

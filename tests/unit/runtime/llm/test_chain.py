@@ -20,8 +20,8 @@ from runtime.llm.chain import ModelChain
 from runtime.llm.client import ChatMessage, CompletionRequest
 from runtime.llm.cooldowns import Cooldowns
 from tests.fakes.clock import FakeClock
-from tests.fakes.providers import ScriptedProvider, chain_of
-from tests.fakes.records import MemoryRecords
+from tests.fakes.models.providers import ScriptedProvider, chain_of
+from tests.fakes.observing.records import MemoryRecords
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from runtime.core.errors import ContextTooLong, LLMError, LLMRateLimited, LLMRef
 from runtime.llm.client import ChatMessage, CompletionRequest, Usage
 from runtime.llm.options import ModelOptions
 from runtime.llm.worker.openai_server import MAX_LINE_BYTES, OpenAIServerReader
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 pytestmark = pytest.mark.anyio
 

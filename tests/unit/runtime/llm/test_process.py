@@ -23,7 +23,7 @@ from runtime.llm.answering import AnsweringClient
 from runtime.llm.client import ChatMessage, CompletionRequest
 from runtime.llm.options import ModelOptions
 from runtime.llm.process import MAX_PIECE_CHARS, ModelProcess
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 
 pytestmark = pytest.mark.anyio
 

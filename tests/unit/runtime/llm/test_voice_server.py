@@ -15,8 +15,8 @@ from runtime.llm.frames import packed_request, request_from
 from runtime.llm.options import ModelOptions, Voice
 from runtime.llm.worker.voice_server import MAX_SPEECH_BYTES
 from runtime.llm.worker.voice_server import VoiceServer as Asked
-from tests.fakes.sounds import opus
-from tests.fakes.voice_server import Heard, VoiceServer
+from tests.fakes.models.sounds import opus
+from tests.fakes.models.voice_server import Heard, VoiceServer
 
 pytestmark = pytest.mark.anyio
 

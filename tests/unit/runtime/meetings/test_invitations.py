@@ -11,7 +11,7 @@ from runtime.core.ids import AgentId, ParticipantId, PersonId
 from runtime.language.program import PlaybookSpec
 from runtime.meetings.invitations import MAX_TIMES, cannot_handle, due_after, fitting, is_last, names_of, rejected
 from runtime.meetings.meeting import NEXT, absence, may_become, missing, solo
-from runtime.tape.meeting_state import AskState, MeetingState
+from runtime.tape.state.meetings import AskState, MeetingState
 from tests.unit.runtime.sessions.programs import llm, triggers
 
 HOST = AgentId("1000")

@@ -11,7 +11,7 @@ from runtime.core.ids import AgentId
 from runtime.meetings.placement import meeting_held_at, place_of, place_of_work
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 
 ONE, TWO = Address("test", "1", "t1"), Address("test", "1", "t2")
 

@@ -14,8 +14,8 @@ import pytest
 
 from runtime.core.errors import OutcomeUnknown, RemoteFault, RemoteTimeout, RemoteUnavailable, ToolFailed
 from runtime.language.program import AgentSpec
-from tests.fakes.mcp_server import Ledger, build, busy, guarded, of_2025, over_http
-from tests.fakes.remote_stand import Stand, by_http, by_stdio, in_memory, program_of, remote, standing
+from tests.fakes.people.remote_stand import Stand, by_http, by_stdio, in_memory, program_of, remote, standing
+from tests.fakes.protocols.mcp_server import Ledger, build, busy, guarded, of_2025, over_http
 
 pytestmark = pytest.mark.anyio
 
@@ -351,7 +351,7 @@ async def test_a_server_ends_with_the_pool(tmp_path: Path, ledger: Ledger) -> No
 
 async def test_a_runaway_child_of_a_server_does_not_hold_up_the_end(tmp_path: Path, ledger: Ledger) -> None:
     runaway = f"setsid sleep 600 & echo $! > {tmp_path / 'runaway'}"
-    server = f"exec {sys.executable} -m tests.fakes.mcp_server {tmp_path / 'ledger'}"
+    server = f"exec {sys.executable} -m tests.fakes.protocols.mcp_server {tmp_path / 'ledger'}"
     try:
         async with standing() as stand:
             agent = remote(command="sh", args=["-c", f"{runaway}; {server}"])

@@ -9,8 +9,8 @@ from runtime.core.errors import ArchiveUnavailable, TapeConflict
 from runtime.core.ids import SessionId
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.sessions import Commit, SessionRecord
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.commands.test_undo import counter
 
 pytestmark = pytest.mark.anyio

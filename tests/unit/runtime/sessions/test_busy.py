@@ -12,8 +12,8 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.node_context import Busy
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import Lease
-from tests.fakes.crash_world import ADDRESS, World
-from tests.fakes.talk import Model, Reply, Talk, block, talking
+from tests.fakes.crashes.world import ADDRESS, World
+from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
 pytestmark = pytest.mark.anyio

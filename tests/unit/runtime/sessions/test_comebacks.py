@@ -18,8 +18,8 @@ from runtime.sessions.tasks.letters import PLATFORM
 from runtime.stores.sessions import Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from tests.fakes.clock import FakeClock
-from tests.fakes.crash_world import TurboClock, World
-from tests.fakes.talk import Model, Reply, Talk, talking
+from tests.fakes.crashes.world import TurboClock, World
+from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
 pytestmark = pytest.mark.anyio

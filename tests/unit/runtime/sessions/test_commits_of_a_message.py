@@ -11,8 +11,8 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio

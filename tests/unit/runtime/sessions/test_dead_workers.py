@@ -16,7 +16,7 @@ from runtime.core.errors import NoWorker
 from runtime.language.program import Program
 from runtime.sandbox.executor import Snippet
 from runtime.sandbox.monty import MontyEvaluation, MontySandbox, SandboxLimits
-from tests.fakes.talk import Model, block, talking
+from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

@@ -15,7 +15,7 @@ from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.conversation import MAX_ATTEMPTS
 from runtime.sessions.failures import Failure, Reported
-from tests.fakes.talk import Model, talking
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

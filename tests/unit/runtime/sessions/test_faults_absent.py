@@ -22,8 +22,8 @@ from runtime.events.channels import ChannelCreated
 from runtime.events.happening import Event
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
-from tests.fakes.crash_world import TurboClock, World
-from tests.fakes.talk import Model, block, talking
+from tests.fakes.crashes.world import TurboClock, World
+from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.channels.messages import A, B, direct
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 

@@ -12,8 +12,8 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.stores.sessions import Commit
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import UNREADABLE, Fact
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.commands.test_undo import counter
 
 pytestmark = pytest.mark.anyio

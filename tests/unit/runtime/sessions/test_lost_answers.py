@@ -7,8 +7,8 @@ import pytest
 from runtime.core.errors import StorageUnavailable
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.sessions import Commit
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.commands.test_undo import counter, undone
 
 pytestmark = pytest.mark.anyio

@@ -14,8 +14,8 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import InboxEntry
 from runtime.stores.sessions import Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, Reply, block, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 from tests.unit.runtime.sessions.test_session_life import echo
 

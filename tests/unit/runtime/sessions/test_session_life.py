@@ -14,8 +14,8 @@ from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import NOTICE
 from runtime.stores.sessions import Commit
-from tests.fakes.crash_world import ADDRESS, World
-from tests.fakes.talk import Model, Reply, block, talking
+from tests.fakes.crashes.world import ADDRESS, World
+from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

@@ -18,9 +18,9 @@ from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply_fact
 from runtime.tape.journal import Batch, Journal
 from runtime.tape.snapshot import Snapshot, snapshot_of, state_from
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact, session_tape, tape_owner
-from tests.fakes.crash_world import ADDRESS, World, live
+from tests.fakes.crashes.world import ADDRESS, World, live
 from tests.unit.runtime.sessions.crashes.crash_cases import CASES
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company
 from tests.unit.runtime.tape.random_facts import Facts

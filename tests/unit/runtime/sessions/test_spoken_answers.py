@@ -11,9 +11,9 @@ import pytest
 from runtime.core.files import FILE_URL, file_id
 from runtime.sandbox.monty import MontySandbox
 from runtime.voice.speaker import VOICE_TYPE
-from tests.fakes.crash_world import Scripted, World, live
-from tests.fakes.listening import ScriptedSpeaker
-from tests.fakes.talk import Model, Reply, Talk, talking
+from tests.fakes.crashes.world import Scripted, World, live
+from tests.fakes.people.talk import Model, Reply, Talk, talking
+from tests.fakes.servers.listening import ScriptedSpeaker
 from tests.unit.runtime.sessions.calls.test_files import DeadlyFiles, FilesAtHand
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.inbound.test_received_files import CLERK

@@ -11,7 +11,7 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.tape.step_listing import stretches
-from tests.fakes.talk import Model, Reply, Talk, block, talking
+from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm
 from tests.unit.runtime.sessions.programs import program as program_of
 

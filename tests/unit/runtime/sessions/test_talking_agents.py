@@ -17,8 +17,8 @@ from runtime.stores.sessions import Commit
 from runtime.tape.journal import MAX_PENDING
 from runtime.tape.snapshot import rules_version
 from runtime.tape.tape import tape_owner
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 MAIN = python("Main", trigger="BGN When program starts")

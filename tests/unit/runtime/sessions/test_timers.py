@@ -14,7 +14,7 @@ from runtime.stores.inbox import InboxEvent
 from runtime.stores.timers import TIMER
 from runtime.tape.journal import Journal
 from tests.fakes.clock import FakeClock
-from tests.fakes.crash_world import ADDRESS, World
+from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.memory.timers import MemoryTimers
 from tests.fakes.sleepers import SHARD, Sleepers
 from tests.unit.runtime.sessions.programs import agent, program, python

@@ -11,7 +11,7 @@ from runtime.core.errors import Divergence
 from runtime.core.ids import AgentId
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 
 REFERS: Mapping[str, tuple[str, ...]] = {
     "agent": (

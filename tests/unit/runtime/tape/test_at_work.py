@@ -7,11 +7,11 @@ import random
 import pytest
 
 from runtime.core.ids import SessionId
-from runtime.tape import state as state_module
 from runtime.tape.facts.registry import content_of
-from runtime.tape.frame_state import CallKey, takes
 from runtime.tape.journal import Batch, Journal
-from runtime.tape.state import SessionState
+from runtime.tape.state import session as state_module
+from runtime.tape.state.frames import CallKey, takes
+from runtime.tape.state.session import SessionState
 from tests.fakes.clock import FakeClock
 from tests.unit.runtime.tape.random_facts import Facts
 

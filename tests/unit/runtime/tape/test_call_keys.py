@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from runtime.tape.frame_state import CallKey, IntentState
 from runtime.tape.snapshot import snapshot_of, state_from
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import CallKey, IntentState
+from runtime.tape.state.session import SessionState
 
 
 @pytest.mark.parametrize(

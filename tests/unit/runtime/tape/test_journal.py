@@ -18,11 +18,11 @@ from runtime.core.ids import AgentId, MessageId, PersonId, SessionId
 from runtime.core.message import Message, message_to_data
 from runtime.tape.facts.registry import KINDS, content_of
 from runtime.tape.fold import apply, apply_fact
-from runtime.tape.frame_state import takes
 from runtime.tape.journal import Batch, Journal, as_data, digest_of
 from runtime.tape.rules.registry import RULES
 from runtime.tape.running import RunningCode
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import takes
+from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact, session_tape
 from tests.fakes.clock import FakeClock
 

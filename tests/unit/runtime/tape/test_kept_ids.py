@@ -17,7 +17,7 @@ from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply_fact
 from runtime.tape.journal import Batch, Journal, as_data
 from runtime.tape.snapshot import snapshot_of, state_from
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
 from tests.unit.runtime.tape.facts.test_old_tapes import TAPES, Line
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runtime.core.ids import PersonId
-from runtime.tape.people_state import PersonState
-from runtime.tape.state import SessionState
+from runtime.tape.state.people import PersonState
+from runtime.tape.state.session import SessionState
 
 
 def named(*names: str, **declared: str) -> SessionState:

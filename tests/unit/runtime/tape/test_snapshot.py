@@ -16,7 +16,7 @@ from runtime.tape import snapshot as snapshots
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
 from runtime.tape.snapshot import rules_version, snapshot_of, state_from
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 from tests.unit.runtime.tape.random_facts import KINDS, Facts, Told
 
 

@@ -14,8 +14,8 @@ from runtime.tape.facts.frames import FrameReturned, FrameStarted
 from runtime.tape.facts.people import MessageHeard
 from runtime.tape.facts.session import ProgramBroken
 from runtime.tape.facts.tasks import OrderBegun, OrderOver, OrderTaken
-from runtime.tape.frame_state import RaisedAt
 from runtime.tape.journal import Batch, Journal
+from runtime.tape.state.frames import RaisedAt
 from runtime.tape.view import event_of
 from tests.fakes.clock import FakeClock
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.fakes.telegram.platform import TelegramPlatform
 from tests.fakes.telegram.server import serving
 

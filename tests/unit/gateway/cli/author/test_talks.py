@@ -14,7 +14,7 @@ from anyio import to_thread
 from typer.testing import CliRunner
 
 from gateway.cli.commands import app
-from tests.fakes.openai_server import OpenAIServer, Reply
+from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.gateway.talks.rig import ECHO, GREETER
 
 pytestmark = pytest.mark.timeout(420)

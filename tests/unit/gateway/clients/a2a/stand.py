@@ -19,15 +19,15 @@ from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
 from runtime.sessions.tasks.letters import address_of
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
-from runtime.stores.event_log import EventLog
 from runtime.stores.inbox import shard_of
+from runtime.stores.operation.event_log import EventLog
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.pages import PageBegun, PageFinished
 from runtime.tape.facts.tasks import OrderTaken
 from runtime.tape.tape import Fact, agent_tape
 from tests.contract.storage_samples import T0, shard_lease
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
 
 TASK = SessionId("a-task")
 PARTNER = Client("partner", scopes_from(["tasks:write:*", "tasks:read:*"]))

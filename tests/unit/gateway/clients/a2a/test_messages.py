@@ -19,9 +19,9 @@ from runtime.core.address import CLIENT, Address
 from runtime.core.ids import SessionId
 from runtime.language.diagnostics import Span
 from runtime.language.program import Param, PlaybookSpec
-from runtime.tape.task_state import TaskStatus
+from runtime.tape.state.tasks import TaskStatus
 from tests.contract.storage_samples import T0
-from tests.fakes.a2a_schema import validate
+from tests.fakes.protocols.a2a_schema import validate
 from tests.unit.runtime.sessions import programs as small
 
 BRING = Skill("p", "A", PlaybookSpec("Bring", "python", Span("p.pb", 1), (Param("what"), Param("times", default="1"))))

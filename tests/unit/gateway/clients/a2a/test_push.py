@@ -15,9 +15,9 @@ from gateway.clients.a2a.posting import HttpPost, http_client
 from gateway.clients.a2a.push import GIVE_UP_S, MAX_CONFIGS, Pushes
 from runtime.stores.sessions import LeaseHolder
 from runtime.tape.facts.tasks import OrderOver
-from tests.fakes.a2a_schema import validate
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.protocols.a2a_schema import validate
 from tests.unit.gateway.clients.a2a.stand import PARTNER, TASK, TaskStand
 
 pytestmark = pytest.mark.anyio

@@ -19,9 +19,9 @@ from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 from runtime.sandbox.executor import Sandbox
-from tests.fakes.crash_world import World
-from tests.fakes.dap_client import DapClient, debugging
-from tests.fakes.talk import Model, Reply, Talk, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, Reply, Talk, talking
+from tests.fakes.protocols.dap_client import DapClient, debugging
 
 GUIDE = """\
 # Host

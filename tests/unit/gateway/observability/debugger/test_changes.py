@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
-from tests.fakes.dap_client import DapClient, Refused
+from tests.fakes.crashes.world import World
+from tests.fakes.protocols.dap_client import DapClient, Refused
 from tests.unit.gateway.observability.debugger.stand import ASKS, COUNT, NAMED, PICKS, TELL, debugged, guide_in
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.dap_client import Refused
+from tests.fakes.protocols.dap_client import Refused
 from tests.unit.gateway.observability.debugger.stand import (
     ASK,
     ASKS,

@@ -10,8 +10,8 @@ import pytest
 
 from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model
 from tests.unit.gateway.observability.debugger.stand import ASK, ASKS, NAMED, PICKS, Debugged, debugged, guide_in
 
 pytestmark = pytest.mark.anyio

@@ -10,9 +10,9 @@ import pytest
 
 from runtime.core.address import Address
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
-from tests.fakes.dap_client import Refused, debugging
-from tests.fakes.talk import Reply, block
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Reply, block
+from tests.fakes.protocols.dap_client import Refused, debugging
 from tests.unit.gateway.observability.debugger.stand import (
     ASK,
     ASKS,

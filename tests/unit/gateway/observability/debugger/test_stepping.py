@@ -10,7 +10,7 @@ import pytest
 from runtime.language.compiler import compile_program
 from runtime.language.lowering.rules import RulesLowerer
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Reply, block
+from tests.fakes.people.talk import Reply, block
 from tests.unit.gateway.observability.debugger.stand import (
     ASK,
     ASKS,

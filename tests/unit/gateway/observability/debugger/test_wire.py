@@ -21,7 +21,7 @@ from runtime.core.errors import ConfigError
 from runtime.execution.frames.loop import FrameLoop
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.dap_client import DapClient, Refused, debugging
+from tests.fakes.protocols.dap_client import DapClient, Refused, debugging
 from tests.unit.gateway.observability.debugger.stand import ASKS, debugged, guide_in
 
 pytestmark = pytest.mark.anyio

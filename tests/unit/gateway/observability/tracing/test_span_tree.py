@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.remote_stand import in_memory, standing
-from tests.fakes.span_tree import traces
-from tests.fakes.talk import Model, block, talking
+from tests.fakes.observing.span_tree import traces
+from tests.fakes.people.remote_stand import in_memory, standing
+from tests.fakes.people.talk import Model, block, talking
 from tests.unit.gateway.observability.tracing.test_spans import told
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
 

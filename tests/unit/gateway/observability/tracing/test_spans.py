@@ -22,9 +22,9 @@ from runtime.events.frames import FrameAbout, FrameParked, FrameRestored, FrameR
 from runtime.events.happening import Event, Happening
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.remote_stand import in_memory, standing
-from tests.fakes.span_tree import Replay, Seen, traces
-from tests.fakes.talk import Model, Reply, block, talking
+from tests.fakes.observing.span_tree import Replay, Seen, traces
+from tests.fakes.people.remote_stand import in_memory, standing
+from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

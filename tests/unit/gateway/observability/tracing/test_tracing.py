@@ -19,15 +19,15 @@ from gateway.observability.tracing.export import MAX_WAITING, Shipping
 from gateway.observability.tracing.ids import SpanIds
 from gateway.observability.tracing.sdk import TracingOptions, traced, tracer_of
 from gateway.observability.tracing.setup import telling_spans
-from gateway.settings.tracing import TracingSettings
+from gateway.settings.connections.tracing import TracingSettings
 from runtime.bus import Bus
 from runtime.core.background import beside
 from runtime.core.clock import SystemClock
 from runtime.core.errors import ConfigError
 from runtime.events.frames import FrameAbout, FrameReturned, FrameStarted
 from runtime.events.happening import Event
-from tests.fakes.ports import free_port
-from tests.fakes.span_collector import KEYS, Collector, collecting
+from tests.fakes.observing.span_collector import KEYS, Collector, collecting
+from tests.fakes.servers.ports import free_port
 
 pytestmark = pytest.mark.anyio
 

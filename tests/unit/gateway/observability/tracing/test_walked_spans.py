@@ -13,8 +13,8 @@ from runtime.language.lowering.rules import RulesLowerer
 from runtime.language.program import Program
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.span_tree import told_again, traces
-from tests.fakes.talk import Model, Reply, Talk, talking
+from tests.fakes.observing.span_tree import told_again, traces
+from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.gateway.observability.test_metrics import gauges, values
 from tests.unit.gateway.observability.tracing.test_spans import told
 

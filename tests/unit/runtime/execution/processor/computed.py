@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.fakes.talk import Talk
+from tests.fakes.people.talk import Talk
 
 Deed = tuple[str, Any]
 """A step that control came to, or a call with its arguments."""

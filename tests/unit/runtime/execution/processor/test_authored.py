@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
+from tests.fakes.crashes.world import World
 from tests.unit.runtime.execution.processor.walking import main, walking
 
 pytestmark = pytest.mark.anyio

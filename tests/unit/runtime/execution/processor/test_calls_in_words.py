@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, Reply, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.execution.processor.walking import main, walking
 from tests.unit.runtime.sessions.programs import agent, program, python, walked
 

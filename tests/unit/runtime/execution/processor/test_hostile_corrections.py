@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
-from tests.fakes.talk import talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import talking
 from tests.unit.runtime.execution.processor.computed import Computed, accepted, done
 from tests.unit.runtime.execution.processor.hostile import PEOPLE, HostileModel
 from tests.unit.runtime.execution.processor.walking import compiled, main

@@ -6,7 +6,7 @@ import pytest
 
 from runtime.language.diagnostics import ProgramRejected
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
+from tests.fakes.crashes.world import World
 from tests.unit.runtime.execution.processor.walking import compiled, main, walking
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ import pytest
 
 from runtime.core.errors import LLMUnavailable
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Reply
+from tests.fakes.people.talk import Reply
 from tests.unit.runtime.execution.processor.walking import main, walking
 
 pytestmark = pytest.mark.anyio

@@ -15,7 +15,7 @@ from runtime.language.program import Program
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 from runtime.sandbox.executor import Sandbox
-from tests.fakes.talk import Model, Reply, Talk, talking
+from tests.fakes.people.talk import Model, Reply, Talk, talking
 
 _compiled: dict[str, Program] = {}
 

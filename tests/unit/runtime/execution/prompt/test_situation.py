@@ -9,8 +9,8 @@ from runtime.core.message import Attachment
 from runtime.execution.prompt.situation import MAX_LISTED, situation
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
-from runtime.tape.people_state import PersonState
-from runtime.tape.state import SessionState
+from runtime.tape.state.people import PersonState
+from runtime.tape.state.session import SessionState
 
 
 class Facts:

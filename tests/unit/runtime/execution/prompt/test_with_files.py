@@ -14,7 +14,7 @@ from runtime.execution.prompt.with_files import PICTURE_CHARS, WithFiles, filled
 from runtime.llm.client import ChatMessage, CompletionRequest
 from runtime.llm.sight import Sight
 from runtime.tape.journal import Journal
-from tests.fakes.talk import Model, Reply
+from tests.fakes.people.talk import Model, Reply
 
 pytestmark = pytest.mark.anyio
 

@@ -15,9 +15,20 @@ from runtime.core.errors import OutcomeUnknown, ParleyError, RemoteFault, ToolFa
 from runtime.language.diagnostics import Span
 from runtime.language.program import AgentKind, AgentSpec
 from runtime.remote.a2a.http import MAX_ANSWER_BYTES
-from tests.fakes.a2a_agent import Agent, Answer, Breaks, Hangs, data_artifact, raw, result, serving, stream, task
-from tests.fakes.ports import free_port
-from tests.fakes.remote_stand import standing
+from tests.fakes.people.remote_stand import standing
+from tests.fakes.protocols.a2a_agent import (
+    Agent,
+    Answer,
+    Breaks,
+    Hangs,
+    data_artifact,
+    raw,
+    result,
+    serving,
+    stream,
+    task,
+)
+from tests.fakes.servers.ports import free_port
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,8 @@ import pytest
 from runtime.execution.speech.delivery import addressed, surely_addressed
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, Talk, block, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.calls.test_files import FilesAtHand
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.test_crashes import run

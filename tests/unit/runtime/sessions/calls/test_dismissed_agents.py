@@ -10,8 +10,8 @@ from runtime.execution.calls import agents as calls
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.conversation import Conversation
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.crashes.test_crashes import check, run

@@ -11,8 +11,8 @@ from runtime.core.errors import NotDelivered
 from runtime.core.files import file_id
 from runtime.core.message import Attachment
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import Scripted, World, live
-from tests.fakes.talk import Model, Reply, block, talking
+from tests.fakes.crashes.world import Scripted, World, live
+from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 

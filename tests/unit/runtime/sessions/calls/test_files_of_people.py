@@ -11,8 +11,8 @@ from runtime.core.message import Attachment
 from runtime.language.program import Program
 from runtime.llm.sight import Sight
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.file_intake import ScriptedIntake
-from tests.fakes.talk import Model, Reply, talking
+from tests.fakes.people.talk import Model, Reply, talking
+from tests.fakes.platforms.file_intake import ScriptedIntake
 from tests.unit.runtime.sessions.inbound.test_received_files import PHOTO, PLAN, seen, words
 from tests.unit.runtime.sessions.programs import agent, compiled, program, python
 

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World, live
-from tests.fakes.talk import Model, block, talking
+from tests.fakes.crashes.world import World, live
+from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company

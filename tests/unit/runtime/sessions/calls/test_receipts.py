@@ -8,9 +8,9 @@ import pytest
 
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
-from tests.fakes.player import Player, says
-from tests.fakes.talk import Model, block, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.player import Player, says
+from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

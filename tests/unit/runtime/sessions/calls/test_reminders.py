@@ -10,9 +10,9 @@ from runtime.core.errors import PlaybookError
 from runtime.execution.calls.reminders import due_at
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, block, talking
 from tests.fakes.sleepers import Sleepers
-from tests.fakes.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

@@ -11,8 +11,8 @@ from runtime.core.ids import AgentId
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.tape.fold import apply_fact
-from runtime.tape.state import SessionState
-from tests.fakes.talk import Model, Reply, Talk, block, talking
+from runtime.tape.state.session import SessionState
+from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.inbound.test_declared_people import MAIN, human
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 

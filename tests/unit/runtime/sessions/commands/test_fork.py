@@ -13,8 +13,8 @@ from runtime.core.errors import OutcomeUncertain
 from runtime.core.texts import english
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import FORK_WANTED
-from tests.fakes.crash_world import ADDRESS, World
-from tests.fakes.talk import Model, Reply, Talk, talking
+from tests.fakes.crashes.world import ADDRESS, World
+from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.sessions.commands.test_undo import asker, counter, press, turn, undone, worker
 from tests.unit.runtime.sessions.programs import agent, program, python
 

@@ -10,8 +10,8 @@ import pytest
 
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import TurboClock, World
-from tests.fakes.talk import Model, Talk, talking
+from tests.fakes.crashes.world import TurboClock, World
+from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_places import Stage, opened, there
 from tests.unit.runtime.sessions.programs import agent, program, python
 

@@ -12,8 +12,8 @@ from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.commands.merge import MAX_RESULT_CHARS, Result
 from runtime.tape.tape import tape_owner
-from tests.fakes.crash_world import ADDRESS, World
-from tests.fakes.talk import Model, Talk, block, talking
+from tests.fakes.crashes.world import ADDRESS, World
+from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.commands.test_fork import fork, seen_at
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point

@@ -12,8 +12,8 @@ from runtime.language.program import Program
 from runtime.sandbox.executor import Evaluation, Snippet
 from runtime.sandbox.monty import MontySandbox, SandboxLimits
 from runtime.stores.sessions import Commit
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, Reply, block, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,8 @@ import pytest
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.sessions import SessionRecord
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, Reply, Talk, block, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from runtime.core.address import Address
 from runtime.language.program import Program
 from runtime.sessions.node_context import Busy
 from runtime.tape.tape import Fact
-from tests.fakes.player import Plays
+from tests.fakes.people.player import Plays
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fakes.crash_rig import thread_in_shard
+from tests.fakes.crashes.rig import thread_in_shard
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.language.program import AgentKind, AgentSpec, PlaybookSpec, Program
 from runtime.sessions.inbound.participants import Act
-from tests.fakes.player import says
+from tests.fakes.people.player import says
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
 

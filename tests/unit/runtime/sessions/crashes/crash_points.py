@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Protocol
 
-from tests.fakes.crash_world import World
+from tests.fakes.crashes.world import World
 
 
 class Live(Protocol):

@@ -24,9 +24,9 @@ from runtime.core.clock import Clock
 from runtime.execution.frames.loop import FrameLoop
 from runtime.llm.client import Completion, CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_rig import PLATFORMS, Fault, Rig, live
-from tests.fakes.crash_world import Scripted
-from tests.fakes.player import Player
+from tests.fakes.crashes.rig import PLATFORMS, Fault, Rig, live
+from tests.fakes.crashes.world import Scripted
+from tests.fakes.people.player import Player
 from tests.unit.runtime.sessions.crashes.crash_case import Case, calls_in
 from tests.unit.runtime.sessions.crashes.crash_cases import CASES
 

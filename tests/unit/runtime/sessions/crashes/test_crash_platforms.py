@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_rig import PLATFORMS
+from tests.fakes.crashes.rig import PLATFORMS
 from tests.unit.runtime.sessions.crashes.crash_sweep import Run, random_runs
 
 pytestmark = pytest.mark.anyio

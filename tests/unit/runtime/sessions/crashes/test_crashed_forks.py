@@ -10,9 +10,9 @@ import anyio
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_rig import PLATFORMS, Rig
-from tests.fakes.crash_rig import live as live_in
-from tests.fakes.crash_world import World
+from tests.fakes.crashes.rig import PLATFORMS, Rig
+from tests.fakes.crashes.rig import live as live_in
+from tests.fakes.crashes.world import World
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_lineage import FORKED_ELSEWHERE, FORKING
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often

@@ -10,9 +10,9 @@ import pytest
 
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.memories import Memory, Scope
-from tests.fakes.crash_world import World, live
+from tests.fakes.crashes.world import World, live
 from tests.fakes.memory.memories import MemoryMemories
-from tests.fakes.player import Player
+from tests.fakes.people.player import Player
 from tests.fakes.remembering import memories_of, remembering
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often

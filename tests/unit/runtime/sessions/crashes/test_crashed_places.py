@@ -15,9 +15,9 @@ from runtime.core.ids import SessionId
 from runtime.core.texts import english
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.meeting_places import HeldMeeting
-from tests.fakes.crash_rig import PLATFORMS, Rig, thread_in_shard
-from tests.fakes.crash_rig import live as live_in
-from tests.fakes.crash_world import ADDRESS, World, WorldPlaces, live
+from tests.fakes.crashes.rig import PLATFORMS, Rig, thread_in_shard
+from tests.fakes.crashes.rig import live as live_in
+from tests.fakes.crashes.world import ADDRESS, World, WorldPlaces, live
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_places import HELD, HELD_IN_PLACES

@@ -11,7 +11,7 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.tasks.work import TaskWork
 from runtime.stores.inbox import InboxEvent
 from runtime.tape.tape import tape_owner
-from tests.fakes.crash_world import World, live
+from tests.fakes.crashes.world import World, live
 from tests.unit.runtime.sessions.crashes.crash_case import Case
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often
 from tests.unit.runtime.sessions.crashes.crash_sweep import Company

@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World, live
-from tests.fakes.player import Player
+from tests.fakes.crashes.world import World, live
+from tests.fakes.people.player import Player
 from tests.unit.runtime.sessions.crashes.crash_case import Case, calls_in
 from tests.unit.runtime.sessions.crashes.crash_cases import CASES
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point, dying_often

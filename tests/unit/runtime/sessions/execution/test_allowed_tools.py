@@ -16,10 +16,10 @@ from runtime.language.program import AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.tasks.letters import Order, address_of
 from runtime.stores.inbox import TASK
-from tests.fakes.crash_world import Scripted, World, live
-from tests.fakes.mcp_server import Ledger
-from tests.fakes.remote_stand import Stand, in_memory, standing
-from tests.fakes.talk import Model, Talk, talking
+from tests.fakes.crashes.world import Scripted, World, live
+from tests.fakes.people.remote_stand import Stand, in_memory, standing
+from tests.fakes.people.talk import Model, Talk, talking
+from tests.fakes.protocols.mcp_server import Ledger
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

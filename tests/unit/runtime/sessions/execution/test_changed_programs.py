@@ -11,8 +11,8 @@ import pytest
 from runtime.core.errors import ProgramChanged
 from runtime.language.program import AgentSpec, Param, PlaybookSpec, Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, Reply, Talk, block, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, steps, triggers
 
 pytestmark = pytest.mark.anyio

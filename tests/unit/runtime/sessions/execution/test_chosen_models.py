@@ -6,7 +6,7 @@ import pytest
 
 from runtime.llm.models import Models
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, Reply, talking
+from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.execution.processor.walking import compiled, main
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,8 @@ import pytest
 from runtime.language.program import AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, Talk, block, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.crashes.crash_collecting import TALKER
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 

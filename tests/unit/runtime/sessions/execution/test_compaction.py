@@ -15,9 +15,9 @@ from runtime.execution.free import interpreter
 from runtime.llm.client import CompletionRequest, Usage
 from runtime.sandbox.monty import MontySandbox
 from runtime.tape.fold import apply_fact
-from runtime.tape.state import SessionState
-from tests.fakes.crash_world import Scripted, World, live
-from tests.fakes.talk import Model, Reply, Talk, block, talking
+from runtime.tape.state.session import SessionState
+from tests.fakes.crashes.world import Scripted, World, live
+from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
 pytestmark = pytest.mark.anyio

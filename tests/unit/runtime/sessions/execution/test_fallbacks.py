@@ -8,9 +8,9 @@ import pytest
 from runtime.core.errors import LLMUnavailable
 from runtime.llm.models import Models
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
-from tests.fakes.providers import ScriptedProvider, chain_of
-from tests.fakes.talk import talking
+from tests.fakes.crashes.world import World
+from tests.fakes.models.providers import ScriptedProvider, chain_of
+from tests.fakes.people.talk import talking
 from tests.unit.runtime.execution.processor.walking import compiled, main
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ import pytest
 from runtime.core.errors import LLMRateLimited, LLMTimeout, NoModelSet
 from runtime.language.program import PlaybookSpec, Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, Reply, block, talking
+from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, block, talking
+from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, notices
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 

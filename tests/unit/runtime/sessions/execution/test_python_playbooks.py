@@ -10,8 +10,8 @@ from runtime.core.errors import Divergence, Unjournaled
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.tape.fold import apply_fact
-from runtime.tape.state import SessionState
-from tests.fakes.talk import Model, Talk, talking
+from runtime.tape.state.session import SessionState
+from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, talking
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.programs import compiled
 
 pytestmark = pytest.mark.anyio

@@ -16,10 +16,10 @@ from runtime.execution.calls.remote import RemoteTool
 from runtime.language.program import AgentSpec, Program
 from runtime.remote.pool import RemotePool
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import Scripted, World, live
-from tests.fakes.mcp_server import Ledger, build, over_http
-from tests.fakes.remote_stand import Stand, by_http, by_stdio, in_memory, standing
-from tests.fakes.talk import Model, Reply, block, talking
+from tests.fakes.crashes.world import Scripted, World, live
+from tests.fakes.people.remote_stand import Stand, by_http, by_stdio, in_memory, standing
+from tests.fakes.people.talk import Model, Reply, block, talking
+from tests.fakes.protocols.mcp_server import Ledger, build, over_http
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

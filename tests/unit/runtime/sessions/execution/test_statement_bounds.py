@@ -6,7 +6,7 @@ import pytest
 
 from runtime.core.plain_text import MAX_ERROR_CHARS
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, block, talking
+from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

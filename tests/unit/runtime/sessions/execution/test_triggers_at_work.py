@@ -9,8 +9,8 @@ import pytest
 
 from runtime.language.program import PlaybookSpec, Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import TurboClock, World
-from tests.fakes.talk import Model, Reply, Talk, block, talking
+from tests.fakes.crashes.world import TurboClock, World
+from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
 
 pytestmark = pytest.mark.anyio

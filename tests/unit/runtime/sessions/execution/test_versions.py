@@ -9,7 +9,7 @@ import pytest
 
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, Reply, block, talking
+from tests.fakes.people.talk import Model, Reply, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program
 
 pytestmark = pytest.mark.anyio

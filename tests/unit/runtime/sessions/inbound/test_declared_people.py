@@ -9,7 +9,7 @@ import pytest
 
 from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, Talk, block, talking
+from tests.fakes.people.talk import Model, Talk, block, talking
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

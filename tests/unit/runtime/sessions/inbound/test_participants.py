@@ -12,10 +12,10 @@ from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbound.participants import Act
 from tests.fakes.clock import FakeClock
-from tests.fakes.crash_world import World
+from tests.fakes.crashes.world import World
 from tests.fakes.memory.mailboxes import MemoryMailboxes
-from tests.fakes.player import Player, Plays, says
-from tests.fakes.talk import Model, block, talking
+from tests.fakes.people.player import Player, Plays, says
+from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.crashes.crash_participants import SCOUT, lead
 from tests.unit.runtime.sessions.meetings.test_meeting_life import post
 from tests.unit.runtime.sessions.meetings.test_meeting_places import Stage, council, opened, there

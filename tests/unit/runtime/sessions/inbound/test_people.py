@@ -11,7 +11,7 @@ from runtime.core.message import Quote
 from runtime.events.talk import FeedbackGiven
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, Reply, Talk, block, talking
+from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

@@ -13,8 +13,8 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.tasks.work import TaskWork
 from runtime.stores.inbox import InboxEntry, InboxEvent
 from runtime.stores.sessions import Lease
-from tests.fakes.crash_world import ADDRESS, World
-from tests.fakes.talk import Model, Talk, talking
+from tests.fakes.crashes.world import ADDRESS, World
+from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio

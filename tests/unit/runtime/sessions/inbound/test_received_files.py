@@ -12,9 +12,9 @@ from runtime.core.message import Attachment
 from runtime.llm.client import ChatMessage, Usage
 from runtime.llm.sight import Sight
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import Scripted, World, live
-from tests.fakes.file_intake import ScriptedIntake
-from tests.fakes.talk import Model, Reply, Talk, talking
+from tests.fakes.crashes.world import Scripted, World, live
+from tests.fakes.people.talk import Model, Reply, Talk, talking
+from tests.fakes.platforms.file_intake import ScriptedIntake
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 

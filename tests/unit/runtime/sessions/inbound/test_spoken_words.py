@@ -9,10 +9,10 @@ import pytest
 
 from runtime.core.message import Attachment, Quote
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import Scripted, World, live
-from tests.fakes.file_intake import ScriptedIntake
-from tests.fakes.listening import ScriptedListener
-from tests.fakes.talk import Model, Reply, Talk, talking
+from tests.fakes.crashes.world import Scripted, World, live
+from tests.fakes.people.talk import Model, Reply, Talk, talking
+from tests.fakes.platforms.file_intake import ScriptedIntake
+from tests.fakes.servers.listening import ScriptedListener
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.inbound.test_received_files import CLERK, tape, words
 from tests.unit.runtime.sessions.programs import agent, program, python

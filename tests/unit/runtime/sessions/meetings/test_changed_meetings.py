@@ -8,8 +8,8 @@ import pytest
 
 from runtime.language.program import AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import Scripted, World, live
-from tests.fakes.talk import Model, talking
+from tests.fakes.crashes.world import Scripted, World, live
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.crashes.crash_points import dying_at_each_point
 from tests.unit.runtime.sessions.programs import agent, program, python
 

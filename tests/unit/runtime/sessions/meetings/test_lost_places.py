@@ -10,9 +10,9 @@ import pytest
 from runtime.core.texts import english
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.inbound.participants import Act
-from tests.fakes.crash_world import ADDRESS
-from tests.fakes.player import Player, says
-from tests.fakes.talk import Talk
+from tests.fakes.crashes.world import ADDRESS
+from tests.fakes.people.player import Player, says
+from tests.fakes.people.talk import Talk
 from tests.unit.runtime.sessions.crashes.crash_participants import SCOUT
 from tests.unit.runtime.sessions.meetings.test_meeting_places import (
     ASKED,

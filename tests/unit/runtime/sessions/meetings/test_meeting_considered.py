@@ -6,7 +6,7 @@ import pytest
 
 from runtime.language.program import AgentSpec
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, block, talking
+from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import LISTENS, facts, guest, hosted, notices, post, still
 from tests.unit.runtime.sessions.programs import agent, llm, python
 

@@ -10,8 +10,8 @@ import pytest
 from runtime.language.program import Program
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import ADDRESS
-from tests.fakes.talk import Model, Reply, Talk, talking
+from tests.fakes.crashes.world import ADDRESS
+from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.execution.processor.walking import compiled
 from tests.unit.runtime.sessions.meetings.test_meeting_life import guest, hosted, post, still
 from tests.unit.runtime.sessions.meetings.test_meeting_places import HOST, PLACE, Stage, opened, seen_at

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.language.program import Program, Trigger, TriggerKind
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, block, talking
+from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import MAIN, facts, guest, hosted, post, still
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python
 

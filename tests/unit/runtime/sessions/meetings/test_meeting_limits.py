@@ -15,8 +15,8 @@ import pytest
 
 from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
+from tests.fakes.people.talk import Model, block, talking
 from tests.fakes.sleepers import SHARD, Sleepers
-from tests.fakes.talk import Model, block, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import MAIN, facts, guest, hosted, notices, post, still
 from tests.unit.runtime.sessions.programs import SPAN, agent, llm, program, python, triggers
 

@@ -7,7 +7,7 @@ import pytest
 from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
 from tests.fakes.clock import FakeClock
-from tests.fakes.talk import Model, Talk, talking
+from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, notices, post, still
 from tests.unit.runtime.sessions.programs import SPAN
 

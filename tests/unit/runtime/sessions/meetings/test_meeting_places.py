@@ -18,9 +18,9 @@ from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import FORK_WANTED
 from runtime.stores.meeting_places import HeldMeeting
-from tests.fakes.crash_world import ADDRESS, Shown, TurboClock, World
+from tests.fakes.crashes.world import ADDRESS, Shown, TurboClock, World
 from tests.fakes.memory.places import MemoryPlaceStore
-from tests.fakes.talk import Model, Talk, talking
+from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ import pytest
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import FORK_WANTED
-from tests.fakes.crash_world import ADDRESS
-from tests.fakes.talk import Model, talking
+from tests.fakes.crashes.world import ADDRESS
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import facts, guest, hosted, post, still
 from tests.unit.runtime.sessions.meetings.test_meeting_people import ALICE, ASKED, CAROL
 

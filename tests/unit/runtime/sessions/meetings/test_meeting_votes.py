@@ -6,7 +6,7 @@ import pytest
 
 from runtime.language.program import AgentKind, AgentSpec
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, talking
+from tests.fakes.people.talk import Model, talking
 from tests.unit.runtime.sessions.meetings.test_meeting_life import hosted, notices, post, still
 from tests.unit.runtime.sessions.programs import SPAN
 

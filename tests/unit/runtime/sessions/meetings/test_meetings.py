@@ -10,7 +10,7 @@ import pytest
 from runtime.language.program import AgentSpec, PlaybookSpec, Program
 from runtime.llm.client import CompletionRequest
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, block, talking
+from tests.fakes.people.talk import Model, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, triggers
 
 pytestmark = pytest.mark.anyio

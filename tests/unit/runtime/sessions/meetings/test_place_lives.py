@@ -12,9 +12,9 @@ from runtime.sessions.meetings.places import keep_places
 from runtime.stores.catalog import WholeSession
 from runtime.stores.meeting_places import HeldMeeting
 from runtime.stores.session_file import session_from, session_lines
-from tests.fakes.crash_world import ADDRESS
+from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.places import MemoryPlaceStore
-from tests.fakes.talk import Talk
+from tests.fakes.people.talk import Talk
 from tests.unit.runtime.sessions.meetings.test_meeting_places import (
     BEGINS,
     ENDED,

@@ -16,11 +16,11 @@ from runtime.language.program import Program
 from runtime.memories.books import MemoryLimits
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.memories import Memory, Scope
-from tests.fakes.crash_world import ADDRESS, World
+from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.memory.memories import MemoryMemories
-from tests.fakes.records import MemoryRecords
+from tests.fakes.observing.records import MemoryRecords
+from tests.fakes.people.talk import Model, Reply, Talk, block, talking
 from tests.fakes.remembering import memories_of, remembering
-from tests.fakes.talk import Model, Reply, Talk, block, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python, walked
 
 pytestmark = pytest.mark.anyio

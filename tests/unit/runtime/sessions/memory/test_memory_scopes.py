@@ -15,10 +15,10 @@ from runtime.core.address import Address
 from runtime.language.program import Program
 from runtime.llm.client import ChatMessage, CompletionRequest
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
+from tests.fakes.crashes.world import World
 from tests.fakes.memory.memories import MemoryMemories
+from tests.fakes.people.talk import Reply, _Pieces, talking
 from tests.fakes.remembering import memories_of
-from tests.fakes.talk import Reply, _Pieces, talking
 from tests.unit.runtime.sessions.programs import agent, program, python, walked
 
 pytestmark = pytest.mark.anyio

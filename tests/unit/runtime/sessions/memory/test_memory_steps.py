@@ -12,10 +12,10 @@ from runtime.language.program import Op, Program
 from runtime.language.syntax.parser import parse
 from runtime.language.syntax.source import read_text
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import World
+from tests.fakes.crashes.world import World
 from tests.fakes.memory.memories import MemoryMemories
+from tests.fakes.people.talk import Model, Reply, talking
 from tests.fakes.remembering import memories_of
-from tests.fakes.talk import Model, Reply, talking
 from tests.unit.runtime.sessions.programs import compiled
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from runtime.core.ids import ScheduleId
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.schedules.schedules import ScheduleLimits
-from tests.fakes.crash_world import ADDRESS, World
+from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.sleepers import Sleepers
 from tests.unit.runtime.sessions.programs import agent, program, python
 

@@ -15,9 +15,9 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.schedules.runs import RunRules, Runs
 from runtime.sessions.schedules.schedules import ScheduleLimits, Schedules
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.schedule_runs import ScheduleRun, kept_key, run_of
+from runtime.stores.operation.schedule_runs import ScheduleRun, kept_key, run_of
 from tests.fakes.clock import FakeClock
-from tests.fakes.crash_world import ADDRESS, World
+from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.memory.schedule_runs import MemoryRuns
 from tests.fakes.sleepers import Sleepers
 from tests.unit.runtime.sessions.programs import agent, program, python

@@ -21,7 +21,7 @@ from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore
 from runtime.stores.inbox import NOTICE, InboxEvent, shard_of
 from runtime.stores.sessions import Lease, LeaseHolder
 from tests.fakes.clock import FakeClock
-from tests.fakes.crash_world import ADDRESS, World
+from tests.fakes.crashes.world import ADDRESS, World
 from tests.fakes.memory.schedules import MemorySchedules
 from tests.fakes.sleepers import Sleepers
 from tests.unit.runtime.sessions.programs import agent, program, python

@@ -10,9 +10,9 @@ from runtime.language.program import Program
 from runtime.llm.client import Usage
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.node_context import Spent
-from tests.fakes.crash_world import ADDRESS
-from tests.fakes.patient_world import FAR_S, patient_world
-from tests.fakes.talk import Model, Reply, Talk, talking
+from tests.fakes.crashes.patient_world import FAR_S, patient_world
+from tests.fakes.crashes.world import ADDRESS
+from tests.fakes.people.talk import Model, Reply, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, llm, program, python
 
 pytestmark = pytest.mark.anyio

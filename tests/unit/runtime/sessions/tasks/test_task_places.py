@@ -10,8 +10,8 @@ from runtime.core.address import Address
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crash_world import ADDRESS, World
-from tests.fakes.talk import Model, Talk, talking
+from tests.fakes.crashes.world import ADDRESS, World
+from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio

@@ -13,11 +13,11 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.tasks.letters import address_of
 from runtime.stores.sessions import Commit
 from runtime.tape.snapshot import snapshot_of, state_from
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
+from runtime.tape.state.tasks import TaskQuestion, TaskState
 from runtime.tape.tape import tape_owner
-from runtime.tape.task_state import TaskQuestion, TaskState
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, Talk, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio

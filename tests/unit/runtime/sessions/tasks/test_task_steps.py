@@ -7,7 +7,7 @@ import pytest
 from runtime.execution.calls.tasks import TaskLimits
 from runtime.language.program import Program
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.talk import Model, Reply, talking
+from tests.fakes.people.talk import Model, Reply, talking
 from tests.unit.runtime.sessions.programs import compiled
 
 pytestmark = pytest.mark.anyio

@@ -14,11 +14,11 @@ from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import TASK, InboxEntry
 from runtime.stores.sessions import Lease
 from runtime.tape.snapshot import snapshot_of, state_from
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
+from runtime.tape.state.tasks import OrderState, TaskState
 from runtime.tape.tape import tape_owner
-from runtime.tape.task_state import OrderState, TaskState
-from tests.fakes.crash_world import World
-from tests.fakes.talk import Model, Talk, talking
+from tests.fakes.crashes.world import World
+from tests.fakes.people.talk import Model, Talk, talking
 from tests.unit.runtime.sessions.programs import agent, program, python
 
 pytestmark = pytest.mark.anyio

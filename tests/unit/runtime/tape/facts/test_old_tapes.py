@@ -20,7 +20,7 @@ from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply_fact
 from runtime.tape.journal import as_data
 from runtime.tape.snapshot import snapshot_of
-from runtime.tape.state import SessionState
+from runtime.tape.state.session import SessionState
 from runtime.tape.tape import Fact
 
 Line = Mapping[str, Any]

@@ -7,8 +7,8 @@ from typing import Any
 from runtime.core.ids import AgentId
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
-from runtime.tape.people_state import MAX_EXCHANGES, ThreadState
-from runtime.tape.state import SessionState
+from runtime.tape.state.people import MAX_EXCHANGES, ThreadState
+from runtime.tape.state.session import SessionState
 
 MESSAGE = {
     "id": "merge.1",

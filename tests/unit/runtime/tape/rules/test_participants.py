@@ -8,8 +8,8 @@ from runtime.core.ids import AgentId
 from runtime.core.message import message_to_data
 from runtime.tape.facts.registry import content_of
 from runtime.tape.fold import apply
-from runtime.tape.frame_state import CallKey
-from runtime.tape.state import SessionState
+from runtime.tape.state.frames import CallKey
+from runtime.tape.state.session import SessionState
 from tests.unit.runtime.channels.messages import direct
 
 FRAME = {"f": "1000.0", "agent": "1000", "pb": "Main", "args": [], "kwargs": {}, "version": "v"}

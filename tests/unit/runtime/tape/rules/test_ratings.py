@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runtime.tape.people_state import rated
+from runtime.tape.state.people import rated
 from tests.unit.runtime.tape.rules.test_lineage import folded
 
 AGENT = ("agent", {"id": "1000", "class": "Main"})

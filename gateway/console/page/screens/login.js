@@ -1,0 +1,38 @@
+// The log-in.
+
+import {Refused, session, whoAmI} from "../api.js";
+import {html, useRef, useState} from "../ui.js";
+
+export function Login() {
+  const [trouble, setTrouble] = useState(session.value?.ended ? "You are logged out." : "");
+  const [busy, setBusy] = useState(false);
+  const field = useRef(null);
+  const submit = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const headers = {"content-type": "application/json"};
+      const body = JSON.stringify({password: field.current.value});
+      const response = await fetch("/console/login", {method: "POST", headers, body});
+      const data = await response.json();
+      if (!response.ok) throw new Refused(response.status, data.error);
+      await whoAmI();
+    } catch (error) {
+      setTrouble(error instanceof Refused ? error.message : "The gateway does not answer.");
+      field.current?.select();
+    } finally {
+      setBusy(false);
+    }
+  };
+  return html`
+    <main class="login">
+      <form onSubmit=${submit}>
+        <h1><img src="/assets/icon.svg" alt="" width="32" height="32" /> Parley console</h1>
+        <label for="password">Password of the console</label>
+        <input id="password" ref=${field} type="password" autocomplete="current-password" required autofocus
+          aria-describedby="trouble" />
+        <p id="trouble" class="trouble" role="alert">${trouble}</p>
+        <button class="main" disabled=${busy}>Log in</button>
+      </form>
+    </main>`;
+}

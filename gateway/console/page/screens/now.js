@@ -1,0 +1,95 @@
+// Now: the gateway at one glance.
+
+import {get, news} from "../api.js";
+import {html, useEffect, useState} from "../ui.js";
+import {ago, count, dollars, exact, plural} from "../words.js";
+
+export function Now() {
+  const [status, setStatus] = useState(null);
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => {
+    let left = false;
+    const forget = news.subscribe(async () => {
+      try {
+        const found = await get("/bus/v1/status");
+        if (!left) {
+          setStatus(found);
+          setTrouble("");
+        }
+      } catch (error) {
+        if (!left) setTrouble(error.message);
+      }
+    });
+    return () => {
+      left = true;
+      forget();
+    };
+  }, []);
+  return html`
+    <h1>Now</h1>
+    ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
+    ${status ? html`<${Status} status=${status} />` : html`<p class="quiet">Asking the gateway …</p>`}`;
+}
+
+function Status({status}) {
+  const {sessions, waiting, decisions, spent_today: spent} = status;
+  const undecided = decisions.reports + decisions.requests;
+  return html`
+    <ul class="numbers">
+      <${Number_} name="at work" value=${count(sessions.at_work)} more=${`of ${plural(sessions.all, "session")}`}
+        href="#/sessions?state=working" />
+      <${Number_} name="waiting" value=${count(waiting.events + waiting.pages)}
+        more=${`${plural(waiting.events, "event")} in, ${plural(waiting.pages, "text")} out`} />
+      <${Number_} name="dead letters" href="#/decisions" value=${count(status.dead_letters)} bad=${status.dead_letters > 0}
+        more=${status.dead_letters ? "events that could not be processed" : "nothing is set aside"} />
+      <${Number_} name="to decide" href="#/decisions" value=${count(undecided)} bad=${undecided > 0}
+        more=${`${plural(decisions.reports, "report")}, ${plural(decisions.requests, "request")} to get in`} />
+      <${Number_} name="spent today" href="#/people" value=${dollars(spent.usd)} more=${plural(spent.answers, "answer")} />
+    </ul>
+    <section aria-labelledby="platforms">
+      <h2 id="platforms">Platforms</h2>
+      <div class="scroll" tabindex="0" role="group" aria-label="Table of platforms">
+      <table>
+        <thead><tr><th>Platform</th><th>Connected</th><th>Last in</th><th>Last out</th><th>Pauses asked for</th></tr></thead>
+        <tbody>
+          ${status.platforms.map((one) => html`
+            <tr key=${one.name}>
+              <th scope="row">${one.name}</th>
+              <td>${one.trouble ? html`<span class="bad">off: ${one.trouble}</span>` : html`<${Ago} at=${one.connected_at} />`}</td>
+              <td><${Ago} at=${one.last_in_at} /></td>
+              <td><${Ago} at=${one.last_out_at} /></td>
+              <td>${one.pauses ? html`${count(one.pauses)}, the last <${Ago} at=${one.paused_at} />` : "none"}</td>
+            </tr>`)}
+        </tbody>
+      </table>
+      </div>
+      ${!status.platforms.length && html`<p class="quiet">No platform is connected at this node.</p>`}
+    </section>
+    <section aria-labelledby="nodes">
+      <h2 id="nodes">Nodes</h2>
+      <p class=${status.shards.held < status.shards.all ? "bad" : "quiet"}>
+        ${status.shards.held} of ${status.shards.all} shards are held.</p>
+      <div class="scroll" tabindex="0" role="group" aria-label="Table of nodes">
+      <table>
+        <thead><tr><th>Node</th><th>Does</th><th>Shards</th></tr></thead>
+        <tbody>
+          ${status.nodes.map((one) => html`
+            <tr key=${one.name}><th scope="row">${one.name}</th><td>serves conversations</td><td>${one.shards}</td></tr>`)}
+          ${status.fronts.map((one) => html`
+            <tr key=${`front ${one.name}`}><th scope="row">${one.name}</th><td>front</td><td>none</td></tr>`)}
+        </tbody>
+      </table>
+      </div>
+    </section>
+    <p class="quiet">Parley ${status.version}, as of ${exact(status.at)}.</p>`;
+}
+
+export function Ago({at}) {
+  return at ? html`<time datetime=${at} title=${exact(at)}>${ago(at)}</time>` : html`<span class="quiet">never</span>`;
+}
+
+function Number_({name, value, more, bad, href}) {
+  const inside = html`<span class="name">${name}</span><strong class=${bad ? "bad" : ""}>${value}</strong>
+    <span class="quiet">${more}</span>`;
+  return html`<li>${href ? html`<a href=${href}>${inside}</a>` : html`<div>${inside}</div>`}</li>`;
+}

@@ -1,0 +1,105 @@
+// People and spending: who has which role, and what models cost.
+
+import UPlot from "../vendor/uplot.js";
+
+import {Act} from "../acts.js";
+import {get, news, session} from "../api.js";
+import {Table} from "../table.js";
+import {html, useEffect, useRef, useState} from "../ui.js";
+import {count, dollars, plural} from "../words.js";
+
+const ROLES = ["owner", "member", "guest", "blocked"];
+const DAYS = 30;
+
+export function People() {
+  return html`
+    <h1>People and spending</h1>
+    <${Spending} />
+    <${Table} title="People with a role of their own" path="/bus/v1/people" name="people" keyOf=${(one) => one.person}
+      empty="Nobody has a role of their own; the settings decide." columns=${[
+        ["Person", (one) => html`${one.name ?? one.person}<br /><span class="quiet">${one.person}</span>`],
+        ["Role", (one) => one.role],
+        ["Acts", (one) => html`<div class="buttons">
+          ${ROLES.filter((role) => role !== one.role).map((role) => html`<${Act} key=${role} label=${role} about=${one.name ?? one.person}
+            danger=${role === "blocked"} path=${`/bus/v1/people/${encodeURIComponent(one.person)}/role`} body=${{role}}
+            question=${`${one.name ?? one.person} becomes: ${role}.`} done=${`${one.name ?? one.person} is now ${role}.`} />`)}
+          <${Act} label="Remove" about=${`the role of ${one.name ?? one.person}`} danger method="DELETE"
+            path=${`/bus/v1/people/${encodeURIComponent(one.person)}/role`} question="The settings decide again." done="The role is removed." />
+        </div>`],
+      ]} />`;
+}
+
+function Spending() {
+  const groups = ["program", "agent", "model", ...(session.value.words ? ["person"] : [])];
+  const [by, setBy] = useState("program");
+  const [days, setDays] = useState(null);
+  const [sums, setSums] = useState(null);
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => {
+    let left = false;
+    const forget = news.subscribe(async () => {
+      try {
+        const [each, grouped] = await Promise.all([
+          get("/bus/v1/usage", {by: "day", days: DAYS}), get("/bus/v1/usage", {by, days: DAYS}),
+        ]);
+        if (left) return;
+        setDays(each);
+        setSums(grouped);
+        setTrouble("");
+      } catch (error) {
+        if (!left) setTrouble(error.message);
+      }
+    });
+    return () => {
+      left = true;
+      forget();
+    };
+  }, [by]);
+  return html`
+    <section aria-labelledby="spending">
+      <h2 id="spending">Spending in ${DAYS} days</h2>
+      ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}
+      ${days && html`<p><b>${dollars(days.all.usd)}</b> for ${plural(days.all.answers, "answer")}, ${count(days.all.tokens_in)} tokens in,
+        ${" "}${count(days.all.tokens_out)} out. <span class="quiet">Days are those of UTC.</span></p>`}
+      ${days?.sums.length ? html`<${Chart} sums=${days.sums} />` : days && html`<p class="quiet">No model has answered in these days.</p>`}
+      ${sums && sums.sums.length > 0 && html`
+        <label class="check">By <select value=${by} onChange=${(event) => setBy(event.target.value)}>
+          ${groups.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}</select></label>
+        <div class="scroll" tabindex="0" role="region" aria-label=${`Spending by ${by}`}><table>
+          <thead><tr><th scope="col">${by}</th><th scope="col">US dollars</th><th scope="col">Answers</th><th scope="col">Tokens in</th><th scope="col">Tokens out</th></tr></thead>
+          <tbody>${sums.sums.map((one) => html`<tr key=${one.name}><th scope="row">${one.name || "?"}</th><td>${dollars(one.usd)}</td>
+            <td>${count(one.answers)}</td><td>${count(one.tokens_in)}</td><td>${count(one.tokens_out)}</td></tr>`)}</tbody>
+        </table></div>`}
+    </section>`;
+}
+
+/** Dollars by day, drawn; the same is in the text beside it. */
+function Chart({sums}) {
+  const box = useRef(null);
+  const text = JSON.stringify(sums);
+  useEffect(() => {
+    const own = box.current;
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    const axis = {stroke: colour("--quiet"), grid: {stroke: colour("--line"), width: 1}, ticks: {stroke: colour("--line")}};
+    const days = new Map(sums.map((one) => [Date.parse(`${one.name}T00:00:00Z`) / 1000, one.usd]));
+    const today = Math.floor(Date.now() / 86_400_000) * 86_400;
+    const times = Array.from({length: DAYS}, (_, back) => today - (DAYS - 1 - back) * 86_400);
+    const options = {
+      width: own.clientWidth, height: 180, legend: {show: false}, cursor: {show: false},
+      tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), "UTC"),
+      axes: [axis, {...axis, size: 64, values: (_, ticks) => ticks.map((tick) => `$${tick}`)}],
+      series: [{}, {stroke: colour("--accent"), fill: colour("--accent-soft"), paths: UPlot.paths.bars({size: [0.7, 40]}), points: {show: false}}],
+      scales: {y: {range: (_, low, high) => [0, high || 1]}},
+    };
+    const drawn = new UPlot(options, [times, times.map((at) => days.get(at) ?? 0)], own);
+    const watcher = new ResizeObserver(() => drawn.setSize({width: own.clientWidth, height: 180}));
+    watcher.observe(own);
+    return () => {
+      watcher.disconnect();
+      drawn.destroy();
+    };
+  }, [text]);
+  const words = sums.map((one) => `${one.name}: ${dollars(one.usd)}`).join(", ");
+  return html`<div class="chart" ref=${box} role="img" aria-label=${`Dollars by day. ${words}`}></div>`;
+}

@@ -1,0 +1,121 @@
+// The strip of a session over time: a lane for the people and one for each agent, and a mark for all that happened.
+//
+// Marks are as far apart as things happened one after the other, not as the clock went: a wait of a night is no wider
+// than one of a second.
+
+import {html, useEffect, useLayoutEffect, useMemo, useRef, useState} from "../ui.js";
+import {time} from "../words.js";
+
+const NARROWEST = 16;
+const WIDEST = 44;
+const LANE = 44;
+const SPARE = 40;
+const NAMES = {
+  heard: "heard", said: "said", model: "asked a model", call: "executed", wait: "waited for", step: "came to step",
+  trouble: "failed", task: "ordered the task", agent: "began as",
+};
+
+/** What a mark is, in a sentence. */
+export function sentence(mark, classes) {
+  const who = mark.lane === "people" ? mark.name : classes.get(mark.lane) ?? mark.lane;
+  if (mark.kind === "heard") return `${who} said: ${mark.text ?? ""}`;
+  if (mark.kind === "said") return `${who} said: ${mark.text ?? ""}`;
+  if (mark.kind === "model") return `${who} asked a model${mark.text ? `, which answered ${mark.text}` : ""}`;
+  if (mark.kind === "trouble") return `${who}: ${mark.name}${mark.text ? `, ${mark.text}` : ""}`;
+  return `${who} ${NAMES[mark.kind] ?? mark.kind} ${mark.name}`;
+}
+
+/** The moment that a mark leads to: where it ended, else where it began. */
+export const momentOf = (mark) => mark.last ?? mark.first;
+
+export function Strip({marks, at, classes, onMoment, onEarlier, earlier}) {
+  const box = useRef(null);
+  const [view, setView] = useState({left: 0, width: 1000});
+  const {columns, lanes} = useMemo(() => laidOut(marks), [marks]);
+  const wide = Math.max(NARROWEST, Math.min(WIDEST, view.width / (columns.length + 2)));
+  const width = (columns.length + 2) * wide;
+  useLayoutEffect(() => {
+    const measure = () => setView({left: box.current.scrollLeft, width: box.current.clientWidth});
+    const watcher = new ResizeObserver(measure);
+    watcher.observe(box.current);
+    measure();
+    return () => watcher.disconnect();
+  }, []);
+  const x = columnOf(columns, at) * wide;
+  useEffect(() => {
+    const {scrollLeft, clientWidth} = box.current;
+    if (x < scrollLeft || x > scrollLeft + clientWidth - 2 * wide) box.current.scrollLeft = x - clientWidth / 2;
+  }, [x, width]);
+  const points = marks.filter((mark) => mark.kind !== "wait" || mark.last !== null);
+  const current = points.findLast((mark) => momentOf(mark) <= at);
+  const keys = (event) => {
+    const order = [...new Set(points.map(momentOf))].sort((a, b) => a - b);
+    const before = order.findLast((seq) => seq < at);
+    const after = order.find((seq) => seq > at);
+    const to = {ArrowLeft: before, ArrowRight: after, Home: order[0], End: order.at(-1)}[event.key];
+    if (!["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return;
+    event.preventDefault();
+    if (to !== undefined) onMoment(to);
+  };
+  const shown = marks.filter((mark) => {
+    const [from, to] = spanOf(columns, mark);
+    return to * wide >= view.left - SPARE * wide && from * wide <= view.left + view.width + SPARE * wide;
+  });
+  return html`
+    <div class="strip-frame">
+      <div class="lanes" aria-hidden="true">
+        ${lanes.map((lane) => html`<div key=${lane} class="lane-name" style=${{height: `${LANE}px`}}>
+          ${lane === "people" ? "People" : classes.get(lane) ?? lane}<small>${lane === "people" ? "" : lane}</small></div>`)}
+      </div>
+      <div class="strip" ref=${box} role="slider" tabindex="0" aria-label="Moment" aria-valuemin="1" aria-valuenow=${at}
+        aria-valuemax=${Math.max(at, columns.at(-1) ?? 1)}
+        aria-valuetext=${current ? `fact ${at}: ${sentence(current, classes)}` : `fact ${at}`} onKeyDown=${keys}
+        onScroll=${() => setView({left: box.current.scrollLeft, width: box.current.clientWidth})}>
+        <div class="strip-all" style=${{width: `${width}px`, height: `${lanes.length * LANE}px`}}>
+          ${lanes.map((lane, row) => html`<div key=${lane} class="lane-line" style=${{top: `${(row + 0.5) * LANE}px`}}></div>`)}
+          ${shown.map((mark) => {
+            const [from, to] = spanOf(columns, mark);
+            const row = lanes.indexOf(mark.lane);
+            return html`
+              <div key=${mark.key} class=${`mark ${mark.kind}${mark.ok ? "" : " bad"}${mark === current ? " current" : ""}`}
+                title=${`${time(mark.at)} ${sentence(mark, classes)}`.slice(0, 300)} onClick=${() => onMoment(momentOf(mark))}
+                style=${{left: `${from * wide}px`, top: `${row * LANE + OFFSET[mark.kind]}px`, width: `${Math.max(1, to - from) * wide - 2}px`}}>
+                ${mark.kind === "said" || mark.kind === "heard" || mark.kind === "call" ? html`<span>${mark.text && mark.kind !== "call" ? mark.text : mark.name}</span>` : ""}
+              </div>`;
+          })}
+          <div class="now" style=${{left: `${x + wide / 2}px`}}></div>
+        </div>
+      </div>
+    </div>
+    ${earlier && html`<button class="earlier" onClick=${onEarlier}>Earlier</button>`}`;
+}
+
+const OFFSET = {call: 2, wait: 24, said: 12, heard: 12, model: 14, step: 34, trouble: 6, task: 24, agent: 6};
+
+/** The places of marks: the facts at which something begins or ends, in order. */
+function laidOut(marks) {
+  const columns = [...new Set(marks.flatMap((mark) => [mark.first, mark.last]).filter((seq) => seq !== null))];
+  columns.sort((a, b) => a - b);
+  const lanes = [...new Set(marks.map((mark) => mark.lane))].filter((lane) => lane !== "session");
+  lanes.sort((a, b) => (a === "people" ? -1 : b === "people" ? 1 : Number(a) - Number(b)));
+  if (marks.some((mark) => mark.lane === "session")) lanes.push("session");
+  return {columns, lanes};
+}
+
+/** The column of a fact, or of the last one before it. */
+function columnOf(columns, seq) {
+  let low = 0;
+  let high = columns.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (columns[middle] <= seq) low = middle + 1;
+    else high = middle;
+  }
+  return Math.max(0, low - 1);
+}
+
+function spanOf(columns, mark) {
+  const from = mark.first === null ? 0 : columnOf(columns, mark.first);
+  const to = mark.last === null ? columns.length : columnOf(columns, mark.last) + 1;
+  return [from, Math.max(to, from + 1)];
+}

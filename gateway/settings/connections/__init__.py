@@ -1,0 +1,1 @@
+"""What Parley is connected with: platforms, clients, participants, collectors."""

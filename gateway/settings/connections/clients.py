@@ -1,0 +1,102 @@
+"""The settings' tables of clients: other programs, their tokens, and what they may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import Field, field_validator
+
+from gateway.clients.model.budget import Budget
+from gateway.clients.scopes import Scopes, scopes_from
+from gateway.settings.connections.participants import MIN_TOKEN_CHARS
+from gateway.settings.forms import FilePath, Section, Words
+from runtime.core.errors import ConfigError
+from runtime.language.participants import PARTICIPANT_NAME
+
+
+class ClientSettings(Section):
+    """One `[clients.<name>]`: the file with its token, and its scopes. Without a scope it may do nothing.
+
+    What it may use of models in a day (UTC) has no limit while it is 0.
+    """
+
+    token_file: FilePath
+    scopes: Words = ()
+    model_tokens_per_day: int = Field(default=0, ge=0)
+    model_usd_per_day: float = Field(default=0, ge=0)
+
+    @field_validator("scopes")
+    @classmethod
+    def _are_scopes(cls, scopes: tuple[str, ...]) -> tuple[str, ...]:
+        scopes_from(scopes)
+        return scopes
+
+
+class TapeSettings(Section):
+    """The bounds of notebooks, which are clients' own tapes: how many there may be, and how many entries each may
+    have, with those behind rollbacks."""
+
+    notebooks: int = Field(default=10_000, ge=1)
+    entries: int = Field(default=1_000_000, ge=1)
+
+
+Clients = Mapping[str, ClientSettings]
+"""The clients by name."""
+
+
+class A2aSettings(Section):
+    """Whether clients order tasks over A2A. `push_hosts` are the hosts to which news of tasks may be sent; only with
+    `push_private` they may have addresses that are not public."""
+
+    on: bool = False
+    push_hosts: Words = ()
+    push_private: bool = False
+
+    def check(self, clients: Clients) -> None:
+        """Raise ConfigError where nobody could use it."""
+        if self.on and not clients:
+            raise ConfigError("a2a.on is true without clients. Write [clients.<name>]: docs/connecting/a2a.md.")
+
+
+class McpSettings(Section):
+    """Whether clients order tasks over MCP, at /mcp."""
+
+    on: bool = False
+
+    def check(self, clients: Clients) -> None:
+        """Raise ConfigError where nobody could use it."""
+        if self.on and not clients:
+            raise ConfigError("mcp.on is true without clients. Write [clients.<name>]: docs/connecting/mcp.md.")
+
+
+def client_scopes(clients: Clients) -> dict[str, Scopes]:
+    """What each client may, by name."""
+    return {name: scopes_from(client.scopes) for name, client in clients.items()}
+
+
+def client_budgets(clients: Clients) -> dict[str, Budget]:
+    """What each client may use of models, by name."""
+    return {name: Budget(client.model_tokens_per_day, client.model_usd_per_day) for name, client in clients.items()}
+
+
+def client_tokens(clients: Clients) -> dict[str, str]:
+    """The tokens by the clients' names. Raises ConfigError for a name that will not do, a file that cannot be read, and
+    a token that can be guessed or is another's."""
+    found: dict[str, str] = {}
+    for name, client in clients.items():
+        if not PARTICIPANT_NAME.fullmatch(name):
+            raise ConfigError(f'clients: "{name}" cannot be the name of a client; use small letters, digits, -.')
+        try:
+            token = client.token_file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            text = f"clients.{name}.token_file: {client.token_file} cannot be read ({error}); check the path."
+            raise ConfigError(text) from error
+        if len(token) < MIN_TOKEN_CHARS:
+            raise ConfigError(
+                f"clients.{name}.token_file: the token has {len(token)} characters, which can be guessed; "
+                f"{MIN_TOKEN_CHARS} are the least, and `openssl rand -hex 32` makes a good one."
+            )
+        if token in found.values():
+            raise ConfigError(f"clients.{name}.token_file: another client has this token; give each its own.")
+        found[name] = token
+    return found

@@ -1,0 +1,1 @@
+"""How programs run: models, memory, places, schedules, routes."""

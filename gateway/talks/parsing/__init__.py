@@ -1,0 +1,1 @@
+"""A talk, read from its Markdown."""

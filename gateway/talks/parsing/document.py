@@ -1,0 +1,276 @@
+"""From the Markdown of a talk file to talks: its head, its headings, its items."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gateway.talks.parsing.items import Item, ItemReader, Items, TalkProblems
+from gateway.talks.talk import START, Act, Beat, Fact, Gap, Head, Played, Pressed, Reply, Said, Shown, Talk, Waited
+from runtime.language.diagnostics import Diagnostic, ProgramRejected, Span
+from runtime.language.problems import Problems, SourceLine
+from runtime.language.program import Program
+from runtime.language.syntax.source import TALKS
+
+_PROGRAMS = (".pb", ".md", ".pbasm")
+"""The endings of a program beside its talks, in the order in which they are looked for."""
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_HEADING = re.compile(r"(#{1,2})(?!#)\s*(.*?)\s*#*\s*$")
+_ITEM = re.compile(r"( {0,3})(?:[-*+]|\d{1,9}[.)])(?:\s+(.*)|\s*)$")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+_KEYS = ("program", "start", "people", "group", "title")
+_MAX_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The lines of a talk file, those of its head as YAML."""
+
+    path: Path
+    lines: tuple[SourceLine, ...]
+    head: str
+    """The text between the `---` lines, "" without any."""
+
+
+def read_source(path: Path) -> Source:
+    """The text of a talk file. Raises ProgramRejected for one that cannot be read."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, f"it cannot be read: {error.strerror}") from error
+    if len(content) > _MAX_BYTES:
+        raise _unreadable(path, "it is longer than 1 MiB", "Spread the talks over several files.")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = content[: error.start].count(b"\n") + 1
+        raise _unreadable(path, "this is not UTF-8", "Save the file as UTF-8.", place) from error
+    lines = _LINE_END.split(text)
+    end = _head_end(lines)
+    if end is None:
+        raise _unreadable(path, "these lines about the talk are never closed", "End them with a line ---.")
+    numbered = [SourceLine("" if number <= end else line, str(path), number) for number, line in enumerate(lines, 1)]
+    return Source(path, tuple(numbered), "\n".join(lines[1 : max(0, end - 1)]))
+
+
+def _head_end(lines: list[str]) -> int | None:
+    """The number of the line that ends the head, 0 without one; None where it is not ended."""
+    if lines[0].strip() != "---":
+        return 0
+    return next((number for number, line in enumerate(lines[1:], 2) if line.strip() == "---"), None)
+
+
+def _unreadable(path: Path, message: str, hint: str = "", line: int = 1) -> ProgramRejected:
+    return ProgramRejected([Diagnostic(message, Span(str(path), line), hint=hint)])
+
+
+# -- the head
+
+
+def read_head(source: Source) -> Head:
+    """What the head says, and which program it is about. Raises ProgramRejected."""
+    try:
+        data = yaml.safe_load(source.head) or {}
+    except yaml.YAMLError as error:
+        raise _unreadable(source.path, f"the lines between --- are not YAML: {_first_line(error)}", line=2) from error
+    if not isinstance(data, dict):
+        raise _unreadable(source.path, "the lines between --- are no keys with values", "Write `program: hello.pb`.")
+    for key in data:
+        if key not in _KEYS:
+            near = get_close_matches(str(key), _KEYS, n=1, cutoff=0.6)
+            hint = f"Did you mean `{near[0]}`?" if near else f"Known are: {', '.join(_KEYS)}."
+            raise _unreadable(source.path, f"`{key}` is no key of a talk", hint, _line_of(source, str(key)))
+    return Head(_programs(source, data), _start(source, data), _people(source, data), data.get("group") is True)
+
+
+def _first_line(error: object) -> str:
+    return str(error).split("\n", maxsplit=1)[0]
+
+
+def _line_of(source: Source, key: str) -> int:
+    lines = source.head.split("\n")
+    return next((number for number, line in enumerate(lines, 2) if line.startswith(key)), 2)
+
+
+def _programs(source: Source, data: Mapping[str, Any]) -> tuple[Path, ...]:
+    folder, name = source.path.parent, source.path.name
+    given = data.get("program")
+    if given is None:
+        stem = name.removesuffix(TALKS) if name.endswith(TALKS) else source.path.stem
+        beside = [folder / f"{stem}{ending}" for ending in _PROGRAMS]
+        found = [path for path in beside if path.is_file() and path != source.path]
+        if not found:
+            hint = f"Put {stem}.pb beside it, or write between --- lines at the top: program: name.pb"
+            raise _unreadable(source.path, f"there is no program {stem}.pb beside these talks", hint)
+        return (found[0],)
+    names = given if isinstance(given, list) else [given]
+    paths = tuple(folder / str(one) for one in names)
+    for path in paths:
+        if not path.is_file():
+            near = get_close_matches(path.name, [one.name for one in folder.glob("*.pb")], n=1)
+            hint = f"Did you mean {near[0]}?" if near else "The path is looked for beside the talk."
+            raise _unreadable(source.path, f"there is no program {path}", hint, _line_of(source, "program"))
+    return paths
+
+
+def _start(source: Source, data: Mapping[str, Any]) -> datetime:
+    given = data.get("start", START)
+    if isinstance(given, str):
+        try:
+            given = datetime.fromisoformat(given)
+        except ValueError:
+            given = None
+    if isinstance(given, date) and not isinstance(given, datetime):
+        given = datetime(given.year, given.month, given.day, tzinfo=UTC)
+    if not isinstance(given, datetime):
+        line = _line_of(source, "start")
+        raise _unreadable(source.path, "`start` is not a time", "Write it as 2026-03-01 09:30 (UTC).", line)
+    return given.astimezone(UTC) if given.tzinfo is not None else given.replace(tzinfo=UTC)
+
+
+def _people(source: Source, data: Mapping[str, Any]) -> Mapping[str, str]:
+    given = data.get("people", {})
+    if isinstance(given, str):
+        given = [name.strip() for name in given.split(",")]
+    if isinstance(given, list):
+        return {str(name): "" for name in given}
+    if isinstance(given, dict):
+        return {str(name): str(id_ or "") for name, id_ in given.items()}
+    line = _line_of(source, "people")
+    hint = "Write `people: Ada, Ben`, or each on a line with an id: `Ada: <platform>:<id>`."
+    raise _unreadable(source.path, "`people` is no list of names", hint, line)
+
+
+# -- the talks
+
+
+def read_talks(source: Source, head: Head, program: Program) -> tuple[Talk, ...]:
+    """The talks of a file about `program`. Raises ProgramRejected with everything that is wrong in it."""
+    problems = TalkProblems()
+    reader = ItemReader(program, head, problems)
+    drafts: list[_Draft] = []
+    heading = SourceLine(source.path.name.removesuffix(TALKS), str(source.path), 1)
+    for one in _blocks(source.lines):
+        if isinstance(one, _Heading):
+            heading = one.line
+            drafts.append(_Draft(one.title, heading, must_have_items=one.level == 2))
+            continue
+        if not drafts:
+            drafts.append(_Draft(heading.text, heading))
+        drafts[-1].add(one, reader.read(one))
+    kept = [draft for draft in drafts if draft.checked(problems)]
+    _check_titles(kept, problems)
+    if not kept and not problems:
+        hint = "Write below a heading what is said: - Ada: Hello"
+        problems.at(source.lines[0], "there is no talk in this file", column=1, hint=hint)
+    problems.stop_if_any()
+    return tuple(draft.talk() for draft in kept)
+
+
+def _check_titles(drafts: list[_Draft], problems: Problems) -> None:
+    known: dict[str, int] = {}
+    for draft in drafts:
+        before = known.setdefault(draft.title, draft.heading.number)
+        if before != draft.heading.number:
+            problems.at(draft.heading, f"the talk in line {before} has the same title", hint="Give it another one.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    level: int
+    title: str
+    line: SourceLine
+
+
+def _blocks(lines: tuple[SourceLine, ...]) -> Iterator[_Heading | Item]:
+    """The headings and items, in their order; the rest is prose."""
+    item: Item | None = None
+    fence, comment = "", False
+    for line in lines:
+        text = line.text
+        if comment or (not fence and item is None and text.lstrip().startswith("<!--")):
+            comment = "-->" not in text
+            continue
+        within = item is not None and (bool(fence) or not text.strip() or text[:1] in " \t")
+        found = None if fence or (within and text.startswith("  ")) else _ITEM.match(text)
+        marks = _FENCE.match(text)
+        if marks and (not fence or text.strip() == fence):
+            fence = "" if fence else marks[1]
+        heading = None if fence else _HEADING.match(text)
+        if heading or found or not (within or fence):
+            if item is not None:
+                yield item
+            item = None
+        if heading:
+            yield _Heading(len(heading[1]), heading[2], line)
+        elif found:
+            item = Item(line, (found[2] or "").rstrip())
+        elif within and item is not None:
+            item.more.append(text)
+    if item is not None:
+        yield item
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A talk that is being read."""
+
+    title: str
+    heading: SourceLine
+    must_have_items: bool = False
+    items: list[tuple[Item, Items]] = field(default_factory=list)
+
+    def add(self, item: Item, read: Items) -> None:
+        self.items.append((item, read))
+
+    def checked(self, problems: Problems) -> bool:
+        """Whether it has anything in it; a talk of its own heading must have."""
+        if not self.items and self.must_have_items:
+            problems.at(self.heading, "there is nothing in this talk", hint="Write what is said, - Ada: Hello")
+        return bool(self.items)
+
+    def talk(self) -> Talk:
+        never: list[Fact] = []
+        beats: list[_DraftBeat] = [_DraftBeat(None)]
+        for item, read in self.items:
+            never += read if item.forbids else []  # type: ignore[arg-type]
+            for one in [] if item.forbids else read:
+                if isinstance(one, Said | Pressed | Waited | Played):
+                    beats.append(_DraftBeat(one))
+                else:
+                    beats[-1].add(one)
+        first = beats[0]
+        begins_with_words = len(beats) > 1 and isinstance(beats[1].act, Said) and first.empty
+        kept = beats[1:] if begins_with_words else beats
+        return Talk(self.title, self.heading.number, tuple(beat.beat() for beat in kept), tuple(never))
+
+
+@dataclass(slots=True)
+class _DraftBeat:
+    act: Act | None
+    replies: list[Reply] = field(default_factory=list)
+    shown: list[Shown | Gap] = field(default_factory=list)
+    expected: list[Fact] = field(default_factory=list)
+
+    @property
+    def empty(self) -> bool:
+        return not (self.replies or self.shown or self.expected)
+
+    def add(self, one: Reply | Shown | Gap | Fact) -> None:
+        if isinstance(one, Reply):
+            self.replies.append(one)
+        elif isinstance(one, Shown | Gap):
+            self.shown.append(one)
+        else:
+            self.expected.append(one)
+
+    def beat(self) -> Beat:
+        return Beat(self.act, tuple(self.replies), tuple(self.shown), tuple(self.expected))

@@ -1,0 +1,277 @@
+"""The items of a talk: one line each, and the lines that are indented below it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from textwrap import dedent
+from typing import TypeAlias
+
+from gateway.talks.parsing.expectations import FactReader
+from gateway.talks.talk import (
+    Act,
+    Fact,
+    Gap,
+    Head,
+    Judged,
+    Played,
+    Pressed,
+    Reply,
+    Said,
+    Shown,
+    Waited,
+    Wording,
+    check_wording,
+)
+from runtime.core.address import GATEWAY
+from runtime.language.problems import Problems, SourceLine
+from runtime.language.program import AgentKind, Program
+
+Items: TypeAlias = Sequence[Act | Reply | Shown | Gap | Fact]
+"""What an item says: nothing where it is wrong, two things for words that a model writes."""
+
+_KEYWORDS = ("model", "expect", "never", "judge", "wait")
+_MARKER = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
+_BOLD = re.compile(r"\A\*\*(.+?)(:?)\*\*(:?)")
+_GAP = re.compile(r"(?:…|\.\.\.)$")
+_MODEL = re.compile(
+    r'model(?P<always>\s+always)?(?:\s+as\s+(?P<by>[^:"]+?))?(?:\s+to\s+"(?P<to>[^"]*)")?'
+    r'(?:\s+after\s+"(?P<after>[^"]*)")?\s*:\s*(?P<text>.*)$',
+    re.IGNORECASE,
+)
+_FACT = re.compile(r"(?P<how>expect|never)\b\s*:?\s*(?P<what>.*)$", re.IGNORECASE)
+_JUDGE = re.compile(r"judge\b\s*:?\s*(?P<what>.*)$", re.IGNORECASE)
+_WAIT = re.compile(r"wait\b\s*:?\s*(?P<time>.*)$", re.IGNORECASE)
+_PRESS = re.compile(r'(?P<who>[^:"]{1,80}?)(?P<now>,\s*at once)?\s+press(?:es)?\b\s*:?\s*(?P<label>.+)$', re.IGNORECASE)
+_WRITES = re.compile(r'(?P<who>[^:"]{1,80}?)\s+writes\s*:\s*(?P<text>.*)$', re.IGNORECASE)
+_SAYS = re.compile(r'(?P<who>[^:"]{1,80}?)(?P<now>,\s*at once)?\s*:(?:\s+|$)(?P<text>.*)$', re.IGNORECASE)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)\b\s*(?:and\s+|,\s*)?")
+_UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_MAX_NAME_WORDS = 4
+_MAX_WAIT_S = 400 * 86_400
+_LINES = (
+    "Lines are: `Name: words`, `Agent writes: words`, `Name presses Choice`, `model: answer`, `expect: …`, `never: …`, "
+    "`wait 10 minutes`."
+)
+
+
+class TalkProblems(Problems):
+    """What is wrong in talks; where nothing else is said, at the first character of an item's text."""
+
+    def at(self, line: SourceLine, message: str, *, column: int | None = None, hint: str = "", width: int = 0) -> None:
+        """See `Problems`."""
+        marker = _MARKER.match(line.text)
+        if column is None and marker is not None and marker.end() < len(line.text):
+            column = marker.end() + 1
+        super().at(line, message, column=column, hint=hint, width=width)
+
+
+@dataclass(slots=True)
+class Item:
+    """An item of a list, and the lines below it that belong to it."""
+
+    line: SourceLine
+    first: str
+    more: list[str] = field(default_factory=list)
+    forbids: bool = False
+
+    def text(self, first: str) -> str:
+        """The item's text from `first`, the rest of its line, on. A fence alone is what is in it."""
+        below = dedent("\n".join(self.more)).rstrip()
+        below = below if first else below.lstrip("\n")
+        fenced = re.fullmatch(r"(`{3,}|~{3,})[^\n]*\n(.*?)\n?\1\s*", below, re.DOTALL)
+        if fenced and not first:
+            return fenced[2]
+        return "\n".join(part for part in (first, below) if part)
+
+
+class ItemReader:
+    """Reads the items of the talks about one program; what is wrong becomes a problem."""
+
+    def __init__(self, program: Program, head: Head, problems: Problems) -> None:
+        self._problems = problems
+        self._head = head
+        people = {agent.name for agent in program.agents if agent.kind is AgentKind.HUMAN}
+        self._people = {_folded(name) for name in (*people, *head.people)}
+        self._agents = {_folded(agent.name): agent.name for agent in program.agents if agent.name not in people}
+        self._agents[_folded(GATEWAY.name)] = GATEWAY.name
+        self._played = {agent.name for agent in program.agents if agent.kind is AgentKind.REMOTE}
+        self._facts = FactReader(program, problems)
+        self._forms: Sequence[tuple[re.Pattern[str], Callable[[Item, re.Match[str]], Items]]] = (
+            (_GAP, lambda item, _: [Gap(item.line.number)]),
+            (_MODEL, self._model),
+            (_FACT, self._fact),
+            (_JUDGE, self._judge),
+            (_WAIT, self._wait),
+            (_WRITES, self._writes),
+            (_PRESS, self._press),
+            (_SAYS, self._says),
+        )
+
+    def read(self, item: Item) -> Items:
+        """What an item says."""
+        text = _BOLD.sub(lambda found: f"{found[1]}{found[2] or found[3]}", item.first, count=1)
+        for form, read in self._forms:
+            found = form.match(text)
+            if found is not None:
+                return read(item, found)
+        self._unknown(item, text)
+        return ()
+
+    def _unknown(self, item: Item, text: str) -> None:
+        word = re.match(r"\w+", text)
+        near = get_close_matches(word[0].lower(), _KEYWORDS, n=1, cutoff=0.7) if word else []
+        hint = f"Did you mean `{near[0]}`? {_LINES}" if near else _LINES
+        what = "this item is empty" if not text else "nobody says this, and it is no line of a talk"
+        self._problems.at(item.line, what, hint=hint)
+
+    # -- what people do
+
+    def _says(self, item: Item, found: re.Match[str]) -> Items:
+        who, number = found["who"].strip(), item.line.number
+        agent = self._agents.get(_folded(who))
+        if agent in self._played:
+            return [Played(number, agent, item.text(found["text"]), at_once=found["now"] is not None)]
+        if agent is not None:
+            return self._shown(item, agent, found["text"], written=False)
+        if not self._person(item, who):
+            return ()
+        text = item.text(found["text"])
+        if not text:
+            self._problems.at(item.line, f"{who} says nothing", hint="Write the words behind the colon.")
+            return ()
+        return [Said(number, who, text, at_once=found["now"] is not None)]
+
+    def _press(self, item: Item, found: re.Match[str]) -> Items:
+        who, label = found["who"].strip(), found["label"].strip()
+        if _folded(who) in self._agents:
+            self._problems.at(item.line, f"{who} is an agent, and presses nothing")
+            return ()
+        if not self._person(item, who):
+            return ()
+        if len(label) > 1 and label[0] == label[-1] == '"':
+            label = label[1:-1]
+        return [Pressed(item.line.number, who, label, at_once=found["now"] is not None)]
+
+    def _person(self, item: Item, who: str) -> bool:
+        """Whether a name may be a person's: not a slip in that of an agent, or in a word of talks."""
+        if _folded(who) in self._people:
+            return True
+        known = {**self._agents, **{word: word for word in _KEYWORDS}}
+        near = get_close_matches(_folded(who), list(known), n=1, cutoff=0.8)
+        if near:
+            meant = f"Did you mean `{known[near[0]]}`?"
+            hint = f"{meant} If a person is called {who}, write between --- lines at the top: people: {who}"
+            self._problems.at(item.line, f"{who} is no agent of the program", hint=hint, width=len(who))
+            return False
+        if len(who.split()) > _MAX_NAME_WORDS:
+            self._problems.at(item.line, "nobody says this, and it is no line of a talk", hint=_LINES)
+            return False
+        return True
+
+    def _wait(self, item: Item, found: re.Match[str]) -> Items:
+        words = found["time"].strip().rstrip(".")
+        number, asked = item.line.number, f"wait {words}"
+        length = words.removeprefix("only ").removeprefix("for ").strip()
+        if length.startswith("until "):
+            due = self._time(length.removeprefix("until ").strip())
+            if due is not None:
+                return [Waited(number, until=due, words=asked)]
+        else:
+            seconds = _seconds(length)
+            if seconds is not None and 0 < seconds <= _MAX_WAIT_S:
+                return [Waited(number, seconds, words=asked, at_once=words.startswith("only "))]
+        hint = "Write `wait 10 minutes`, `wait 1 hour and 30 seconds` or `wait until 09:30`; at most 400 days."
+        self._problems.at(item.line, f"“{words}” is no time" if words else "no time is given", hint=hint)
+        return ()
+
+    def _time(self, words: str) -> datetime | None:
+        """A point in time; a time of the day is of the first day, or of the days after it."""
+        try:
+            if re.fullmatch(r"\d{1,2}:\d{2}(:\d{2})?", words):
+                of_day = datetime.strptime(words, "%H:%M" if words.count(":") == 1 else "%H:%M:%S").time()  # noqa: DTZ007
+                return datetime(1, 1, 1, of_day.hour, of_day.minute, of_day.second, tzinfo=UTC)
+            found = datetime.fromisoformat(words)
+        except ValueError:
+            return None
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+    # -- what agents show, and models answer
+
+    def _model(self, item: Item, found: re.Match[str]) -> Items:
+        by = ""
+        if found["by"] is not None:
+            by = self._agents.get(_folded(found["by"]), "")
+            if not by:
+                self._no_agent(item, found["by"].strip())
+                return ()
+        text = item.text(found["text"])
+        if not text:
+            self._problems.at(item.line, "the model answers nothing", hint="Write the answer behind the colon.")
+            return ()
+        always = found["always"] is not None
+        return [Reply(item.line.number, text, found["to"] or "", by, always=always, after=found["after"] or "")]
+
+    def _writes(self, item: Item, found: re.Match[str]) -> Items:
+        agent = self._agents.get(_folded(found["who"]))
+        if agent is None:
+            self._no_agent(item, found["who"].strip())
+            return ()
+        shown = self._shown(item, agent, found["text"], written=True)
+        text = item.text(found["text"])
+        return [Reply(item.line.number, text, by=agent, words=True), *shown] if shown else ()
+
+    def _shown(self, item: Item, agent: str, first: str, *, written: bool) -> Items:
+        wording = Wording(item.text(first))
+        if not wording.text:
+            self._problems.at(item.line, f"{agent} says nothing", hint="Write the words behind the colon.")
+            return ()
+        wrong = check_wording(wording)
+        if wrong is not None:
+            self._problems.at(
+                item.line, f"this regular expression is wrong: {wrong}", column=item.line.text.find("/") + 1
+            )
+            return ()
+        return [Shown(item.line.number, agent, wording, written)]
+
+    def _no_agent(self, item: Item, name: str) -> None:
+        near = get_close_matches(_folded(name), list(self._agents), n=1, cutoff=0.6)
+        hint = f"Did you mean {self._agents[near[0]]}?" if near else f"Its agents are: {', '.join(self._named())}."
+        self._problems.at(item.line, f"{name} is no agent of the program", hint=hint)
+
+    def _named(self) -> list[str]:
+        return [name for name in self._agents.values() if name != GATEWAY.name]
+
+    # -- what has to come of it
+
+    def _fact(self, item: Item, found: re.Match[str]) -> Items:
+        item.forbids = found["how"].lower() == "never"
+        fact = self._facts.read(item.line, item.text(found["what"].strip()))
+        return () if fact is None else [fact]
+
+    def _judge(self, item: Item, found: re.Match[str]) -> Items:
+        words = item.text(found["what"].strip())
+        if not words:
+            self._problems.at(item.line, "there is nothing to judge", hint="Write `judge: the answer names a price`.")
+            return ()
+        return [Judged(item.line.number, words)]
+
+
+def _folded(name: str) -> str:
+    """A name as it is compared: Order Helper is OrderHelper."""
+    return "".join(name.split()).casefold()
+
+
+def _seconds(words: str) -> float | None:
+    """A duration in words: 1 hour and 30 minutes."""
+    total_s, place = 0.0, 0
+    while place < len(words):
+        found = _DURATION.match(words, place)
+        if found is None:
+            return None
+        total_s += float(found[1]) * _UNIT_S[found[2][0]]
+        place = found.end()
+    return total_s if place else None

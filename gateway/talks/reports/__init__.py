@@ -1,0 +1,1 @@
+"""What came of talks, for people and for CI."""

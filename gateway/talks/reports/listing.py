@@ -1,0 +1,116 @@
+"""Results of talks for people: what passed, what differs side by side, and the steps that no talk reached."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from gateway.talks.checks import Difference
+from gateway.talks.reports.results import Coverage, TalkResult
+
+PASSED, FAILED = "✓", "✗"
+_MISSED_SHOWN = 10
+_LEAST_COLUMN = 20
+_MOST_COLUMN = 70
+_INDENT = "    "
+_MARGIN = " " * 10
+_DIFFERS = "≠"
+_BETWEEN = " │ "
+_TAB = 4
+
+
+def result_lines(result: TalkResult, width: int) -> Iterator[str]:
+    """One line for a talk, and where it has failed what differs."""
+    mark = PASSED if result.passed else FAILED
+    unjudged = f" ({result.unjudged} not judged)" if result.unjudged else ""
+    yield f"{mark} {result.file}:{result.talk.line}  {result.talk.title}{unjudged}"
+    if result.passed:
+        return
+    act = result.records and result.talk.beats[len(result.records) - 1].act
+    if act:
+        yield f"  after line {act.line}, “{_short(str(act))}”"
+    first = next(one for one in result.differences if not one.fits)
+    yield f"  {result.file}:{first.line or result.talk.line}"
+    yield from _beside(result.differences, width)
+
+
+def _beside(some: Sequence[Difference], width: int) -> Iterator[str]:
+    """What is written in each line beside what was seen; a sentence where nothing is written."""
+    column = max(_LEAST_COLUMN, min(_MOST_COLUMN, (width - len(_MARGIN) - len(_BETWEEN)) // 2))
+    for one in some:
+        if not one.expected:
+            yield from (f"{_INDENT}{line}" for line in wrapped(one.seen, 2 * column))
+    beside = [one for one in some if one.expected]
+    if beside:
+        yield _row(_MARGIN, "expected", "seen", column)
+    for one in beside:
+        margin = f"{'' if one.fits else _DIFFERS:>3}{one.line or '':>5}  "
+        left, right = wrapped(one.expected, column), wrapped(one.seen, column)
+        for here, there in zip_longest(left, right, fillvalue=""):
+            yield _row(margin, here, there, column)
+            margin = _MARGIN
+
+
+def _row(margin: str, left: str, right: str, column: int) -> str:
+    return f"{margin}{left}{' ' * (column - columns(left))}{_BETWEEN}{right}".rstrip()
+
+
+def _short(text: str, chars: int = 60) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= chars else f"{line[: chars - 1]}…"
+
+
+def summary_lines(results: Sequence[TalkResult], coverages: Sequence[Coverage], *, every: bool) -> Iterator[str]:
+    """How many passed, and how many steps they reached; `every` step that was not, else the first of them."""
+    failed = sum(not result.passed for result in results)
+    seconds = sum(result.seconds for result in results)
+    talks = "1 talk" if len(results) == 1 else f"{len(results)} talks"
+    how = (
+        f"{failed} failed, {len(results) - failed} passed" if failed else "all passed" if len(results) > 1 else "passed"
+    )
+    yield f"{talks}: {how}; {seconds:.2f} s of the processor."
+    for coverage in coverages:
+        steps, missed = coverage.every, coverage.missed
+        if not steps:
+            continue
+        yield f"{coverage.program.name}: {len(steps) - len(missed)} of {len(steps)} steps reached."
+        shown = missed if every else missed[:_MISSED_SHOWN]
+        for (agent, playbook, number), place, text in shown:
+            yield f"  {place}  {agent}.{playbook}:{number}  {_short(text)}"
+        if len(shown) < len(missed):
+            yield f"  and {len(missed) - len(shown)} more; --coverage lists all"
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """The lines of a text, none wider than `width` columns; broken between words where there are any."""
+    for line in text.expandtabs(_TAB).splitlines() or [""]:
+        rest = "".join(" " if unicodedata.category(char) == "Cc" else char for char in line)
+        while columns(rest) > width:
+            end = _fitting(rest, width)
+            space = rest.rfind(" ", 0, end + 1)
+            end = space if space > width // 3 else end
+            yield rest[:end].rstrip()
+            rest = rest[end:].lstrip()
+        yield rest
+
+
+def _fitting(text: str, width: int) -> int:
+    """How many characters fit into so many columns; at least one."""
+    used = 0
+    for number, char in enumerate(text):
+        used += columns(char)
+        if used > width:
+            return max(1, number)
+    return len(text)
+
+
+def columns(text: str) -> int:
+    """The columns of a text in a terminal."""
+    return sum(_columns(char) for char in text)
+
+
+def _columns(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1

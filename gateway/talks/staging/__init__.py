@@ -1,0 +1,1 @@
+"""Where a talk is played: its people, clock, models and answers."""

@@ -1,0 +1,87 @@
+/** Uploads: files are posted as soon as they are chosen, and sent with the next message. */
+
+import { el, icon, ICONS } from "../look.js";
+import { sizeText } from "../messages/extras.js";
+
+export class Uploads {
+  /** `changed()` is called when an upload starts, ends or fails; `complain(text)` says why a file is refused. */
+  constructor({ changed, complain }) {
+    this.changed = changed;
+    this.complain = complain;
+    this.maxBytes = 0;
+    this.maxFiles = 10;
+    this.items = [];
+    this.list = el("ul", { class: "uploads", "aria-label": "Files to send", hidden: true });
+  }
+
+  get ready() {
+    return this.items.every((item) => item.file);
+  }
+
+  get files() {
+    return this.items.filter((item) => item.file).map((item) => item.file);
+  }
+
+  add(chosen) {
+    for (const file of chosen) {
+      if (!this.maxBytes) this.complain("This chat takes no files.");
+      else if (this.items.length >= this.maxFiles) this.complain(`One message can have at most ${this.maxFiles} files.`);
+      else if (file.size > this.maxBytes) {
+        this.complain(`${file.name} has ${sizeText(file.size)}; the limit is ${sizeText(this.maxBytes)}.`);
+      } else this.begin(file);
+    }
+  }
+
+  begin(file) {
+    const item = { file: null, request: new XMLHttpRequest() };
+    const bar = el("progress", { max: "1", value: "0", "aria-label": `Uploading ${file.name}` });
+    const remove = el("button", { type: "button", class: "icon", "aria-label": `Remove ${file.name}` }, icon(ICONS.close));
+    remove.addEventListener("click", () => this.remove(item));
+    const name = el("span", { class: "file-name" }, file.name);
+    item.row = el("li", {}, icon(ICONS.file), name, el("span", { class: "file-size" }, sizeText(file.size)), bar, remove);
+    this.items.push(item);
+    this.list.append(item.row);
+    this.post(item, file, bar);
+    this.show();
+  }
+
+  post(item, file, bar) {
+    const { request } = item;
+    request.open("POST", "/files");
+    request.responseType = "json";
+    if (file.type) request.setRequestHeader("content-type", file.type);
+    request.upload.addEventListener("progress", (event) => {
+      if (event.lengthComputable) bar.value = event.loaded / event.total;
+    });
+    request.addEventListener("load", () => {
+      const answer = request.response ?? {};
+      if (request.status !== 200) return this.fail(item, answer.error ?? "This file could not be uploaded.");
+      item.file = { id: answer.id, name: file.name, type: answer.type, size: answer.size };
+      bar.remove();
+      this.show();
+    });
+    request.addEventListener("error", () => this.fail(item, `${file.name} could not be uploaded. Check the connection and try again.`));
+    request.send(file);
+  }
+
+  fail(item, text) {
+    this.complain(text);
+    this.remove(item);
+  }
+
+  remove(item) {
+    item.request.abort();
+    item.row.remove();
+    this.items = this.items.filter((each) => each !== item);
+    this.show();
+  }
+
+  clear() {
+    for (const item of [...this.items]) this.remove(item);
+  }
+
+  show() {
+    this.list.hidden = !this.items.length;
+    this.changed();
+  }
+}

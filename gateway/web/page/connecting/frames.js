@@ -1,0 +1,153 @@
+/** The gateway's frames: each changes the room, and the display follows. */
+
+import { toast } from "../look.js";
+
+export class Frames {
+  constructor(chat) {
+    this.chat = chat;
+  }
+
+  take(frame) {
+    this[`on_${frame.t}`]?.(frame);
+  }
+
+  on_welcome({ you, rooms, marks, commands, ...limits }) {
+    this.chat.become(you);
+    this.chat.marksToGive = marks;
+    this.chat.commands = commands;
+    this.chat.main.composer.limit(limits);
+    this.chat.side.composer.limit(limits);
+    this.chat.rooms = rooms;
+    this.chat.showUnread();
+    for (const room of rooms) this.chat.marks.limit(room.id, room.seq);
+    this.chat.join();
+    this.chat.saying.again();
+  }
+
+  on_joined({ room, reset, messages, more, people, present }) {
+    if (room !== this.chat.room.id) return;
+    if (reset) {
+      this.chat.room.forget();
+      this.chat.main.timeline.clear();
+      this.chat.room.more = more;
+    }
+    this.known(room);
+    const first = !this.chat.room.joined;
+    this.chat.room.joined = true;
+    if (first) this.chat.newAfter = this.seenBefore(room, messages);
+    this.chat.room.people = people;
+    this.chat.room.present = present;
+    const still = this.chat.room.endGrowth(new Set(messages.map((message) => message.id)));
+    for (const message of still) this.chat.show(message, false);
+    const shown = messages.map((message) => this.chat.room.take(message));
+    this.chat.learnNames();
+    for (const message of shown) this.chat.show(message, !first);
+    this.chat.unsent.all().forEach((message, place) => {
+      if (message.room === room) this.chat.show(this.chat.room.takeUnsent(message, this.chat.me, place), false);
+    });
+    this.chat.main.timeline.setMore(this.chat.room.more);
+    if (this.chat.thread) this.chat.openThread(this.chat.thread);
+    this.chat.settle();
+    this.chat.main.timeline.drawNow();
+    this.chat.main.timeline.fill();
+    this.chat.seek.loaded();
+  }
+
+  /** The place up to which the person has read the room, where there is more; else null. */
+  seenBefore(room, messages) {
+    const head = Math.max(0, ...messages.map((message) => message.seq));
+    const seen = this.chat.marks.of(room, head);
+    return seen < head ? seen : null;
+  }
+
+  on_older({ room, messages, more }) {
+    if (room !== this.chat.room.id) return;
+    this.chat.room.more = more;
+    const kept = messages.map((message) => this.chat.room.take(message));
+    this.chat.main.timeline.prepend(kept.filter((message) => !message.thread));
+    this.chat.main.timeline.setMore(more);
+    for (const message of kept) if (message.thread) this.chat.showReplies(message.thread);
+    this.chat.main.timeline.fill();
+    this.chat.seek.loaded();
+  }
+
+  on_found(frame) {
+    if (frame.room === this.chat.room.id) this.chat.search.take(frame);
+  }
+
+  on_message({ room, message }) {
+    if (room !== this.chat.room.id) return;
+    this.chat.typing.said(message);
+    this.chat.show(this.chat.room.take(message), message.by !== this.chat.me.id);
+    this.chat.settle();
+  }
+
+  on_grow(frame) {
+    if (frame.room !== this.chat.room.id) return;
+    const message = this.chat.room.grow(frame);
+    if (message) this.chat.show(message, false);
+  }
+
+  on_taken({ id }) {
+    this.chat.unsent.remove(id);
+    const message = this.chat.room.messages.get(id);
+    if (!message) return;
+    message.pending = false;
+    this.chat.show(message, false);
+  }
+
+  on_refused({ id, code, text }) {
+    if (code === "busy" || code === "slow_down") this.chat.saying.later(id);
+    else this.chat.saying.failed(id, text);
+  }
+
+  on_people({ room, people, present }) {
+    if (room !== this.chat.room.id) return;
+    this.chat.room.people = people;
+    this.chat.room.present = present;
+    this.chat.settle();
+  }
+
+  on_typing(frame) {
+    if (frame.room === this.chat.room.id && frame.by !== this.chat.me.id) this.chat.typing.told(frame);
+  }
+
+  on_activity({ rooms }) {
+    for (const { id, seq } of rooms) {
+      const room = this.known(id);
+      room.seq = Math.max(room.seq, seq);
+    }
+    this.chat.showUnread();
+  }
+
+  /** A room of the list; a new one is second. Its first message only says that it was opened, so nothing is unread. */
+  known(id) {
+    const known = this.chat.rooms.find((room) => room.id === id);
+    if (known) return known;
+    const room = { id, seq: 1 };
+    this.chat.rooms.splice(1, 0, room);
+    this.chat.marks.set(id, 1);
+    return room;
+  }
+
+  on_opened({ room }) {
+    this.known(room);
+    location.hash = room;
+  }
+
+  on_absent({ room, text }) {
+    if (room !== this.chat.room.id) return;
+    toast(text);
+    const [first] = this.chat.rooms;
+    if (first) location.replace(`#${first.id}`);
+  }
+
+  on_error({ text }) {
+    toast(text);
+    for (const message of this.chat.room.messages.values()) {
+      if (message.pressed && message.choices) this.chat.show(Object.assign(message, { pressed: null }), false);
+    }
+  }
+
+  on_pong() {}
+}

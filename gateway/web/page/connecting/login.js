@@ -1,0 +1,91 @@
+/** Logging in: asks for a name, and for the chat's password if it has one. */
+
+import { toast } from "../look.js";
+import { offerWhy } from "../messages/why.js";
+
+const ASK_AGAIN_MS = 2000;
+const dialog = document.getElementById("login");
+const form = document.getElementById("login-form");
+const nameInput = document.getElementById("login-name");
+const passwordRow = document.getElementById("login-password-row");
+const passwordInput = document.getElementById("login-password");
+const errorBox = document.getElementById("login-error");
+const cancel = document.getElementById("login-cancel");
+const leave = document.getElementById("log-out");
+
+/** The person of this browser, or null; asks until the gateway answers. */
+export async function whoAmI() {
+  const session = await askSession();
+  await offerWhy(session.console);
+  passwordRow.hidden = !session.need_password || Boolean(session.person);
+  return session.person;
+}
+
+async function askSession() {
+  for (;;) {
+    try {
+      const response = await fetch("/session", { headers: { accept: "application/json" } });
+      if (response.ok) return await response.json();
+    } catch {
+      // Not reachable yet: say so below and ask again.
+    }
+    toast("The gateway cannot be reached. Trying again…");
+    await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+  }
+}
+
+/** Ask for a name; null when a known person cancels. */
+export function askName(known) {
+  document.getElementById("login-title").textContent = known ? "Change your name" : "Welcome to Parley";
+  form.querySelector(".primary").textContent = known ? "Save" : "Start chatting";
+  cancel.hidden = leave.hidden = !known;
+  passwordInput.required = !passwordRow.hidden;
+  nameInput.value = known?.name ?? "";
+  showError("");
+  dialog.showModal();
+  nameInput.select();
+  return new Promise((resolve) => {
+    const finish = (person) => {
+      form.onsubmit = cancel.onclick = dialog.oncancel = null;
+      dialog.close();
+      resolve(person);
+    };
+    cancel.onclick = () => finish(null);
+    dialog.oncancel = (event) => {
+      event.preventDefault();
+      if (known) finish(null);
+    };
+    form.onsubmit = async (event) => {
+      event.preventDefault();
+      const person = await logIn();
+      if (person) finish(person);
+    };
+  });
+}
+
+leave.addEventListener("click", async () => {
+  try {
+    await fetch("/logout", { method: "POST" });
+    location.reload();
+  } catch {
+    showError("The gateway cannot be reached. Try again in a moment.");
+  }
+});
+
+async function logIn() {
+  const body = JSON.stringify({ name: nameInput.value, password: passwordInput.value });
+  try {
+    const response = await fetch("/login", { method: "POST", headers: { "content-type": "application/json" }, body });
+    const answer = await response.json();
+    if (response.ok) return answer.person;
+    showError(answer.error);
+  } catch {
+    showError("The gateway cannot be reached. Try again in a moment.");
+  }
+  return null;
+}
+
+function showError(text) {
+  errorBox.textContent = text;
+  errorBox.hidden = !text;
+}

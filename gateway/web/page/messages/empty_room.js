@@ -1,0 +1,14 @@
+/** The content of a room before its first message. */
+
+import { el } from "../look.js";
+
+export function emptyRoom(sayHello) {
+  const hello = el("button", { type: "button", class: "primary" }, "Say hello");
+  hello.addEventListener("click", sayHello);
+  return el("div", {},
+    el("img", { class: "wave", src: "/assets/icon.svg", alt: "", width: "56", height: "56" }),
+    el("h2", {}, "Nothing has been said here yet"),
+    el("p", {}, "Write a message below, and the agents in this room will answer. Type / to see the commands."),
+    hello,
+  );
+}

@@ -1,0 +1,98 @@
+/** The parts of a message besides its text: the answered message, files, choices, and people's reactions. */
+
+import { el, icon, ICONS } from "../look.js";
+import { plainText } from "./markdown.js";
+import { showPicture } from "./viewer.js";
+
+const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+const SOUNDS = new Set(["audio/ogg", "audio/mpeg", "audio/mp4", "audio/wav", "audio/webm"]);
+const UNITS = ["bytes", "KB", "MB", "GB"];
+
+/** A size for people: 1.4 MB. */
+export function sizeText(bytes) {
+  if (bytes == null) return "";
+  let [value, unit] = [bytes, 0];
+  while (value >= 1000 && unit < UNITS.length - 1) [value, unit] = [value / 1000, unit + 1];
+  return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+}
+
+/** The answered message, shortened; a press shows it in full. */
+export function drawQuote(quote, jump) {
+  const name = el("span", { class: "quote-name" }, quote.name);
+  const text = plainText(quote.text) || "…";
+  const button = el("button", { type: "button", class: "quoted", dir: "auto" }, name, " ", text);
+  button.setAttribute("aria-label", `In reply to ${quote.name}: ${text}`);
+  button.addEventListener("click", () => jump?.(quote.id));
+  return button;
+}
+
+/** The message's files: links that save them, visible pictures, and players for sounds. */
+export function drawFiles(files) {
+  const items = files.filter((file) => /^[0-9a-f]{64}$/.test(file.id)).map(drawFile);
+  return el("ul", { class: "files", "aria-label": "Files" }, ...items);
+}
+
+function drawFile({ id, name, type, size, alt }) {
+  const href = `/files/${id}?name=${encodeURIComponent(name)}`;
+  const picture = PICTURES.has(type);
+  const title = picture ? `Show ${name}` : `Save ${name}`;
+  const link = el("a", { href, download: name, class: picture ? "picture" : "file", title });
+  if (picture) {
+    link.append(el("img", { src: href, alt: alt || name, loading: "lazy" }));
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      showPicture(link);
+    });
+  } else {
+    const words = el("span", { class: "file-name" }, name);
+    link.append(icon(ICONS.file), words, el("span", { class: "file-size" }, sizeText(size)));
+  }
+  if (!SOUNDS.has(type)) return el("li", {}, link);
+  return el("li", {}, el("audio", { src: href, controls: true, preload: "none", "aria-label": name }), link);
+}
+
+/** The choices of a question. */
+export function drawChoices(message, press) {
+  const buttons = message.choices.map((choice) => {
+    const chosen = message.pressed === choice.id;
+    const disabled = Boolean(message.pressed);
+    const button = el("button", { type: "button", class: "choice", disabled, "aria-pressed": chosen ? "true" : null }, choice.label);
+    button.addEventListener("click", () => press?.(message, choice));
+    return button;
+  });
+  return el("div", { class: "choices", role: "group", "aria-label": "Answers" }, ...buttons);
+}
+
+/** The reactions to a message with their counts; a press adds or removes the reader's own. */
+export function drawReactions(message, me, react) {
+  const chips = message.reactions.map(({ mark, by }) => {
+    const mine = by.some((person) => person.id === me);
+    const names = by.map((person) => person.name).join(", ");
+    const chip = el("button", { type: "button", class: "reaction", "aria-pressed": String(mine), title: names }, `${mark} `, el("span", {}, String(by.length)));
+    chip.setAttribute("aria-label", `${mark} by ${names}`);
+    chip.addEventListener("click", () => react?.(message, mine ? "" : mark));
+    return chip;
+  });
+  return el("div", { class: "reactions", role: "group", "aria-label": "Reactions", "aria-live": "off" }, ...chips);
+}
+
+/** The picker for reactions. `done(mark)` gets the chosen one, or null. */
+export function drawPicker(marks, done) {
+  const buttons = marks.map((mark) => {
+    const button = el("button", { type: "button", class: "mark", "aria-label": `React with ${mark}` }, mark);
+    button.addEventListener("click", () => done(mark));
+    return button;
+  });
+  const picker = el("div", { class: "picker", role: "group", "aria-label": "Reactions" }, ...buttons);
+  picker.addEventListener("keydown", (event) => {
+    const at = buttons.indexOf(document.activeElement);
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step) buttons[(at + step + buttons.length) % buttons.length].focus();
+    else if (event.key === "Escape") done(null);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  return picker;
+}

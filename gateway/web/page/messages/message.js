@@ -1,0 +1,258 @@
+/** One message on the page. A growing one is drawn at most once per animation frame, and only its unsettled end. */
+
+import { pieces, render, settledLength } from "./markdown.js";
+import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./extras.js";
+import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, lookKey, hueOf, sameDay, timeOf } from "../look.js";
+import { whyLink } from "./why.js";
+
+const TOGETHER_MS = 5 * 60_000;
+const FRAME_MS = 8;
+const TOUCH = matchMedia("(hover: none)");
+const seen = new IntersectionObserver((rows) => {
+  for (const { isIntersecting, target } of rows) if (isIntersecting) target.dispatchEvent(new Event("pointerenter"));
+});
+const waiting = new Set();
+
+function drawSoon(view) {
+  if (!waiting.size) {
+    requestAnimationFrame(() => {
+      const views = [...waiting];
+      waiting.clear();
+      for (const each of views) each.draw();
+    });
+  }
+  waiting.add(view);
+}
+
+/** What a key does on a message. */
+export const KEYS = { r: "Reply", t: "Reply in thread", "+": "React", c: "Copy the text", e: "Edit", Delete: "Delete" };
+
+export class MessageView {
+  /** `actions` has `me()`, `marks()`, `thread(message)` (may be missing), `quote(message)`, `change(message)`,
+   * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, `link(message)`, `newAfter()`, and for one that could not be sent
+   * `editFailed(message)` and `discard(message)`. */
+  constructor(message, actions) {
+    this.message = message;
+    this.actions = actions;
+    this.settled = 0;
+    this.drawn = "";
+    this.whole = false;
+    this.tail = [];
+    this.day = el("div", { class: "day", hidden: true }, el("span"));
+    this.body = el("div", { class: "body", dir: "auto" });
+    this.head = el("div", { class: "above" });
+    this.foot = el("div", { class: "foot" });
+    this.extras = "";
+    this.element = el("li", { class: `message ${message.kind}`, "data-id": message.id }, this.day);
+    if (message.kind === "notice") this.element.append(this.head, this.body, this.foot);
+    else this.element.append((this.rowElement = this.row()));
+    this.update(message);
+  }
+
+  row() {
+    const { by, name, kind, to } = this.message;
+    const key = lookKey(by, name, kind);
+    this.author = el("span", { class: "author" }, name);
+    this.author.style.setProperty("--hue", hueOf(key));
+    this.time = el("time", { class: "time" });
+    const link = el("a", { class: "time-link", href: this.actions.link(this.message), tabindex: "-1" }, this.time);
+    const tag = kind === "agent" ? el("span", { class: "tag" }, "agent") : null;
+    this.edited = el("span", { class: "edited", hidden: true }, "edited");
+    const addressee = to ? el("span", { class: "addressee" }, `to ${to}`) : null;
+    const by_line = el("div", { class: "by-line" }, this.author, tag, addressee, link);
+    this.sideTime = el("time", { class: "side-time", "aria-hidden": "true" });
+    const margin = el("div", { class: "margin" }, avatar(name, kind, key), this.sideTime);
+    const said = el("div", { class: "said" }, by_line, this.head, this.body, this.edited, this.foot);
+    const row = el("div", { class: "row", tabindex: "-1", role: "article", "aria-label": `Message from ${name}` }, margin, said);
+    for (const near of ["pointerenter", "focusin"]) row.addEventListener(near, () => this.needTools());
+    if (TOUCH.matches) seen.observe(row); // nobody comes near there before a touch
+    return row;
+  }
+
+  /** The tools are made when somebody comes near: most messages are only read. */
+  needTools() {
+    if (this.toolbar) return;
+    this.rowElement.append(this.tools());
+    seen.unobserve(this.rowElement);
+  }
+
+  tools() {
+    const copy = this.tool("copy", "Copy the text", () => copyText(this.message.text, copy));
+    const react = this.tool("smile", "React", () => this.pick(react));
+    const quote = this.tool("reply", "Reply", () => this.actions.quote(this.message));
+    this.toolbar = el("div", { class: "tools", "aria-live": "off" }, react, quote);
+    const why = whyLink(this.message);
+    this.toolbar.append(copy, ...(why ? [why] : []));
+    if (this.message.kind === "person" && this.message.by === this.actions.me()) {
+      const change = this.tool("edit", "Edit", () => this.actions.change(this.message));
+      const remove = this.tool("bin", "Delete", () => this.actions.remove(this.message));
+      this.toolbar.append(change, remove);
+    }
+    if (this.actions.thread) {
+      const thread = this.tool("thread", "Reply in thread", () => this.actions.thread(this.message));
+      thread.classList.add("reply"); // the last one: on a touch screen the others appear beside it
+      this.toolbar.append(thread);
+    }
+    return this.toolbar;
+  }
+
+  /** Do what a key says; false when it says nothing here. */
+  act(key) {
+    const label = KEYS[key];
+    this.needTools();
+    const button = label && this.toolbar?.querySelector(`[aria-label="${label}"]`);
+    if (!button || !this.toolbar.checkVisibility()) return false;
+    button.click();
+    return true;
+  }
+
+  tool(name, label, act) {
+    const button = el("button", { type: "button", class: "icon", title: label, "aria-label": label }, icon(ICONS[name]));
+    button.addEventListener("click", act);
+    return button;
+  }
+
+  /** Let the reader choose a reaction. */
+  pick(opener) {
+    const close = (mark) => {
+      const { picker } = this;
+      this.picker = null; // before its removal, which moves the focus and would close it a second time
+      picker?.remove();
+      this.toolbar.classList.remove("open");
+      opener.setAttribute("aria-expanded", "false");
+      if (mark) this.actions.react(this.message, mark);
+      opener.focus();
+    };
+    if (this.picker) return close(null);
+    this.picker = drawPicker(this.actions.marks(), close);
+    this.picker.addEventListener("focusout", (event) => {
+      if (this.picker && event.relatedTarget !== opener && !this.picker.contains(event.relatedTarget)) close(null);
+    });
+    this.toolbar.prepend(this.picker);
+    this.toolbar.classList.add("open");
+    opener.setAttribute("aria-expanded", "true");
+    this.picker.firstChild.focus();
+  }
+
+  /** Show the message's newest state. */
+  update(message) {
+    this.message = message;
+    this.element.classList.toggle("live", Boolean(message.live));
+    this.element.classList.toggle("pending", Boolean(message.pending));
+    this.element.classList.toggle("failed", Boolean(message.failed));
+    this.element.classList.toggle("deleted", Boolean(message.deleted));
+    if (message.live) this.element.setAttribute("aria-busy", "true");
+    else this.element.removeAttribute("aria-busy");
+    if (this.time) {
+      const date = new Date(message.at);
+      for (const time of [this.time, this.sideTime]) {
+        time.dateTime = date.toISOString();
+        time.textContent = timeOf(date);
+      }
+      this.time.title = fullTimeOf(date);
+      this.edited.hidden = !message.edited || Boolean(message.deleted);
+    }
+    this.drawExtras();
+    drawSoon(this);
+  }
+
+  /** Draw new text: settled pieces for good, as many as a frame has time for, then the end, which may change. */
+  draw() {
+    const began = performance.now();
+    const { live, deleted } = this.message;
+    const text = deleted ? "*This message was deleted.*" : this.message.text;
+    if (this.whole && !live && text === this.drawn) return;
+    if (this.whole || !text.startsWith(this.drawn.slice(0, this.settled))) this.clear();
+    if (!live && this.settled && pieces(text).length === 1) this.clear(); // as a whole: a link may lead to its end
+    const cut = live ? settledLength(text, this.settled) : this.settled;
+    const settled = cut > this.settled ? pieces(text.slice(this.settled, cut)) : [];
+    const parts = [...settled, ...pieces(text.slice(cut))];
+    while (this.tail.length) this.tail.pop().remove();
+    this.drawn = text;
+    while (parts.length > 1) {
+      const part = parts.shift();
+      this.body.append(render(part));
+      this.settled += part.length;
+      if (performance.now() - began > FRAME_MS) return drawSoon(this);
+    }
+    const end = render(parts[0]);
+    this.tail = [...end.childNodes];
+    this.body.append(end);
+    this.whole = !live;
+  }
+
+  clear() {
+    this.tail = [];
+    this.settled = 0;
+    this.whole = false;
+    this.body.replaceChildren();
+  }
+
+  /** Draw the text from its start. */
+  redraw() {
+    this.clear();
+    drawSoon(this);
+  }
+
+  /** Draw the parts above and below the text, but only if they have changed, so that the focus stays. */
+  drawExtras() {
+    const { quote, files, choices, reactions, pressed, pending, failed, replies } = this.message;
+    const extras = JSON.stringify([quote, files, choices, reactions, pressed, pending, failed, replies]);
+    if (extras === this.extras) return;
+    this.extras = extras;
+    this.head.replaceChildren(...(quote ? [drawQuote(quote, this.actions.jump)] : []));
+    const focused = this.foot.contains(document.activeElement);
+    this.drawFoot();
+    if (focused) (this.foot.querySelector("button:not(:disabled)") ?? this.element.querySelector(".row"))?.focus();
+  }
+
+  drawFoot() {
+    const { files, choices, reactions, pending, failed, replies } = this.message;
+    this.foot.replaceChildren();
+    if (files?.length) this.foot.append(drawFiles(files));
+    if (choices?.length) this.foot.append(drawChoices(this.message, this.actions.press));
+    if (reactions?.length) this.foot.append(drawReactions(this.message, this.actions.me(), this.actions.react));
+    if (failed) {
+      const edit = el("button", { type: "button", class: "link" }, "Edit");
+      const discard = el("button", { type: "button", class: "link" }, "Discard");
+      edit.addEventListener("click", () => this.actions.editFailed(this.message));
+      discard.addEventListener("click", () => this.actions.discard(this.message));
+      this.foot.append(el("span", { class: "failure", role: "alert" }, failed), " ", edit, " ", discard);
+    } else if (pending) {
+      this.foot.append(el("span", { class: "sending" }, "Sending…"));
+    }
+    if (replies?.count && this.actions.thread) {
+      const word = replies.count === 1 ? "reply" : "replies";
+      const faces = replies.faces.map((face) => avatar(face.name, face.kind, lookKey(face.by, face.name, face.kind)));
+      const last = el("span", { class: "last" }, timeOf(new Date(replies.last)));
+      const open = el("button", { type: "button", class: "replies" }, ...faces, `${replies.count} ${word}`, last);
+      open.addEventListener("click", () => this.actions.thread(this.message));
+      this.foot.append(open);
+    }
+  }
+
+  /** Draw a line above the first message that the person has not seen. */
+  markNew(previous) {
+    const after = this.actions.newAfter();
+    const { seq, by } = this.message;
+    const fresh = after !== null && seq > after && by !== this.actions.me() && previous?.seq <= after;
+    if (fresh && !this.newLine) this.day.after((this.newLine = el("div", { class: "new-line" }, el("span", {}, "New"))));
+    if (this.newLine) this.newLine.hidden = !fresh;
+  }
+
+  /** Set the day above it, and whether it continues the same author's previous message. The message that an agent
+   * answers is not repeated directly below itself. */
+  follow(previous) {
+    this.markNew(previous);
+    const date = new Date(this.message.at);
+    const before = previous && new Date(previous.at);
+    const newDay = !before || !sameDay(before, date);
+    this.day.hidden = !newDay;
+    if (newDay) this.day.firstChild.textContent = dayOf(date);
+    const same = (part) => previous[part] === this.message[part];
+    const together = !newDay && same("by") && same("kind") && same("to") && date - before < TOGETHER_MS;
+    this.element.classList.toggle("continued", together && this.message.kind !== "notice");
+    const { kind, quote } = this.message;
+    this.element.classList.toggle("answers-above", kind === "agent" && Boolean(quote) && quote.id === previous?.id);
+  }
+}

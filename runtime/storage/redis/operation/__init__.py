@@ -1,0 +1,1 @@
+"""What operates a gateway, in Redis: nodes, usage, reports, queue depths."""

@@ -1,0 +1,57 @@
+"""What models were used, on Redis: a hash for each day, with a field for each sum."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from datetime import date
+
+from runtime.storage.redis.client.connection import RedisConnection
+from runtime.storage.redis.client.script import load_script
+from runtime.stores.operation.usage import KEPT_DAYS, Amounts, Used
+
+MAX_FIELDS = 100_000
+"""The most sums of a day. Beyond, new people are counted together, as nobody."""
+
+_ADD = load_script("usage_add")
+_DAY_S = 86_400
+
+
+class RedisUsage:
+    """See `UsageStore`. Fields name people, so that deleting a person finds them like every record."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+
+    async def add(self, used: Used, amounts: Amounts, /) -> None:
+        rest = (used.program, used.agent, used.model)
+        begins = [_field(used.person, *rest), _field("", *rest)]
+        pairs = [text for name, amount in asdict(amounts).items() if amount for text in (name, repr(amount))]
+        if pairs:
+            arguments: list[str | int] = [KEPT_DAYS * _DAY_S, MAX_FIELDS, *begins, *pairs]
+            await self._connection.run(_ADD, [_key(used.day)], arguments, replicated=False)
+
+    async def rows(self, days: Sequence[date], /) -> Sequence[tuple[Used, Amounts]]:
+        found = await self._connection.each([_key(day) for day in days], lambda batch, key: batch.hgetall(key))
+        rows: list[tuple[Used, Amounts]] = []
+        for day, sums in zip(days, found, strict=True):
+            parts: dict[str, dict[str, float]] = {}
+            for field, value in sums.items():
+                begins, _, name = str(field).rpartition(" ")
+                parts.setdefault(begins, {})[name] = float(value)
+            rows += [(Used(day, *json.loads(begins)), _amounts(part)) for begins, part in parts.items()]
+        return rows
+
+
+def _amounts(part: dict[str, float]) -> Amounts:
+    whole = {one.name: int(part.get(one.name, 0)) for one in fields(Amounts) if one.name != "cost_usd"}
+    return Amounts(**whole, cost_usd=part.get("cost_usd", 0.0))
+
+
+def _field(*names: str) -> str:
+    return json.dumps(names, ensure_ascii=False, separators=(",", ":")) + " "
+
+
+def _key(day: date) -> str:
+    return f"{{parley:usage:{day.isoformat()}}}"

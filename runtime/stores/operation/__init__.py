@@ -1,0 +1,1 @@
+"""Ports for what operates a gateway: nodes, usage, reports, traces, dead letters."""

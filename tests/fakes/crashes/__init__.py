@@ -1,0 +1,1 @@
+"""A world that is stopped at every commit."""

@@ -1,0 +1,1 @@
+"""What was seen: spans, events, calls."""

@@ -1,0 +1,1 @@
+"""Pages of the web chat and the console, without a browser."""

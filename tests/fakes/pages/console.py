@@ -1,0 +1,143 @@
+"""The console over a real store: its doors, the bus and the tapes, without a runtime behind them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anyio
+import httpx
+from starlette.middleware import Middleware
+
+from adapters.web.adapter import WebAdapter
+from gateway.assembly.console_parts import bus_views, tape_views
+from gateway.assembly.stores import feed_in
+from gateway.clients.admission import Admission
+from gateway.clients.agents import Registers
+from gateway.clients.bus import ClientBus
+from gateway.clients.scopes import scopes_from
+from gateway.clients.task_service import TaskDoor, TaskService
+from gateway.console.door import ASKS, ConsoleDoor
+from gateway.console.logins import Logins
+from gateway.jobs.schedules import Schedule
+from gateway.settings.tree import Settings
+from gateway.tapes.journals import Journals
+from gateway.tapes.search.search import Search
+from gateway.tapes.service import TapeService
+from gateway.tapes.tapes import Tapes
+from gateway.web.app import WebOptions, build_web
+from gateway.web.server import serve
+from runtime.bus import Bus
+from runtime.core.clock import SystemClock
+from runtime.core.texts import Texts, english
+from runtime.events.happening import Event
+from runtime.execution.calls.tasks import TaskLimits
+from runtime.language.program import Program
+from runtime.storage.redis.client.connection import RedisConnection, open_connection
+from runtime.storage.redis.inbox import RedisInbox
+from runtime.storage.redis.leases import RedisLeaseStore
+from runtime.storage.redis.notebooks.store import RedisNotebooks
+from runtime.storage.redis.operation.nodes import RedisNodeStore
+from runtime.storage.redis.sessions.catalog import RedisSessionCatalog
+from runtime.storage.redis.sessions.store import RedisSessionStore
+from runtime.stores.archive import Archive
+from tests.fakes.memory.rooms import MemoryRoomStore
+from tests.fakes.observing.records import MemoryRecords
+
+PASSWORDS = {"owner": "the-password-of-owners", "operator": "the-password-of-operators"}
+
+
+@dataclass(frozen=True)
+class ConsoleGround:
+    """What the views stand on."""
+
+    connection: RedisConnection
+    settings: Settings = field(default_factory=Settings)
+    archive: Archive | None = None
+    clock: SystemClock = field(default_factory=SystemClock)
+    bus: Bus = field(default_factory=lambda: Bus(SystemClock()))
+    programs: Mapping[str, Program] = field(default_factory=dict)
+    schedules: Sequence[Schedule] = ()
+    texts: Texts = field(default_factory=english)
+
+
+@dataclass(frozen=True)
+class ConsoleWorld:
+    """A running console. `told` is what the process's bus was told."""
+
+    url: str
+    ground: ConsoleGround
+    sessions: RedisSessionStore
+    leases: RedisLeaseStore
+    inbox: RedisInbox
+    logins: Logins
+    told: list[Event]
+
+    def http(self, **headers: str) -> httpx.AsyncClient:
+        """A browser without a screen, with the header of the console's own page."""
+        own = {ASKS: "1", **headers}
+        return httpx.AsyncClient(base_url=self.url, headers=own, timeout=30, trust_env=False, verify=False)
+
+    @asynccontextmanager
+    async def logged_in(self, role: str = "owner") -> AsyncGenerator[httpx.AsyncClient]:
+        """A browser that is logged in."""
+        async with self.http() as http:
+            answer = await http.post("/console/login", json={"password": PASSWORDS[role]})
+            assert answer.status_code == 200, answer.text
+            yield http
+
+
+@asynccontextmanager
+async def console(
+    socket: Path,
+    *,
+    acts: bool = False,
+    clients: Mapping[str, Sequence[str]] | None = None,
+    programs: Mapping[str, Program] | None = None,
+) -> AsyncGenerator[ConsoleWorld]:
+    """Serve until the block ends. `clients` are scopes by name; the token of each is `a-token-of-<name>`."""
+    async with AsyncExitStack() as stack:
+        connection = await stack.enter_async_context(open_connection(socket, patience_s=20))
+        ground = ConsoleGround(connection, programs=programs or {})
+        told: list[Event] = []
+        ground.bus.subscribe("*", told.append)
+        clock, inbox, sessions = ground.clock, RedisInbox(connection), RedisSessionStore(connection)
+        catalog, feed = RedisSessionCatalog(connection), feed_in(connection, clock)
+        scopes = {name: scopes_from(texts) for name, texts in (clients or {}).items()}
+        admission = Admission({name: f"a-token-of-{name}" for name in scopes}, scopes, clock)
+        nodes, fronts = RedisNodeStore(connection), RedisNodeStore(connection, fronts=True)
+        bus = ClientBus(
+            admission,
+            feed,
+            TaskService(feed, TaskDoor(ground.programs, sessions, inbox, inbox.knows, clock, TaskLimits())),
+            Registers(nodes.living, fronts.living, catalog, []),
+            clock,
+            views=bus_views(ground, admission),
+        )
+        notebooks = RedisNotebooks(connection, sessions.news, notebooks=10, entries=100)
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        search = Search(notebooks, folder / "index")
+        stack.callback(search.close)
+        tapes = TapeService(
+            admission,
+            Tapes(notebooks, catalog, sessions),
+            Journals(catalog, inbox, inbox.knows, clock),
+            search,
+            clock,
+            tape_views(ground, admission),
+        )
+        logins = Logins(PASSWORDS, MemoryRecords(), clock)
+        door = ConsoleDoor(logins, clock, ground.bus.publish, acts)
+        options = WebOptions("secret", bus=bus, tapes=tapes, console=door.routes(), around=[Middleware(door.around)])
+        app = build_web(WebAdapter(MemoryRoomStore(), clock), list, options, clock)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        tasks.start_soon(feed.run)
+        port = await tasks.start(serve, app, "127.0.0.1", 0)
+        world = ConsoleWorld(
+            f"http://127.0.0.1:{port}", ground, sessions, RedisLeaseStore(connection), inbox, logins, told
+        )
+        yield world
+        tasks.cancel_scope.cancel()

@@ -1,0 +1,77 @@
+"""The whole browser chat on a free port, without a runtime behind it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+from adapters.adapter import AnswersHttp
+from adapters.web.adapter import RoomRules, WebAdapter
+from adapters.web.codec import Person
+from gateway.web.app import WebOptions, build_web
+from gateway.web.identity import COOKIE, Identities
+from gateway.web.names import ReservedNames
+from gateway.web.server import serve
+from runtime.core.clock import Clock, SystemClock
+from tests.fakes.memory.files import MemoryFileStore
+from tests.fakes.pages.room_store import RoomStoreThatFails
+
+SECRET = "a secret of the tests"
+COMMANDS = {
+    "help": "list what you can do here",
+    "new": "end this conversation and start another",
+    "status": "what is going on",
+    "stop": "stop what is running",
+}
+
+
+@dataclass
+class WebChat:
+    """A running chat. `reasons` are why it is not ready."""
+
+    store: RoomStoreThatFails
+    adapter: WebAdapter
+    port: int
+    options: WebOptions
+    reasons: list[str] = field(default_factory=list)
+    files: MemoryFileStore = field(default_factory=MemoryFileStore)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def cookie(self, person: Person) -> str:
+        """The Cookie header of a browser in which this person has logged in."""
+        return f"{COOKIE}={Identities(self.options.secret, self.options.password, SystemClock()).cookie(person)}"
+
+
+@asynccontextmanager
+async def web_chat(
+    store: RoomStoreThatFails | None = None,
+    *,
+    port: int = 0,
+    password: str | None = None,
+    receivers: Mapping[str, AnswersHttp] | None = None,
+    commands: Mapping[str, str] = COMMANDS,
+    agents: Sequence[str] = (),
+    trusted_proxies: Sequence[str] = (),
+    clock: Clock | None = None,
+    mentions_only: Sequence[str] = (),
+) -> AsyncGenerator[WebChat]:
+    """Serve until the block ends. `agents` are the names that nobody may take; for `mentions_only` see `Hearing`."""
+    options = WebOptions(secret=SECRET, password=password, reserved=ReservedNames(agents))
+    rules = RoomRules(is_agent=options.reserved.__contains__, mentions_only=mentions_only)
+    clock = clock or SystemClock()
+    rooms = store or RoomStoreThatFails()
+    reasons: list[str] = []
+    files = MemoryFileStore()
+    adapter = WebAdapter(rooms, clock, files=files, commands=commands, rules=rules)
+    app = build_web(adapter, lambda: reasons, options, clock, receivers=receivers, files=files)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(adapter.tell_pages)
+        real_port = await tasks.start(serve, app, "127.0.0.1", port, trusted_proxies)
+        yield WebChat(rooms, adapter, real_port, options, reasons, files)
+        tasks.cancel_scope.cancel()

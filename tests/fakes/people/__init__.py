@@ -1,0 +1,1 @@
+"""Participants and players."""

@@ -1,0 +1,1 @@
+"""Platforms that are none: the least, the richest, and between."""

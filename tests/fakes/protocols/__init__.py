@@ -1,0 +1,1 @@
+"""The other side of protocols: A2A, MCP, the debug adapter protocol."""

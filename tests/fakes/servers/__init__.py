@@ -1,0 +1,1 @@
+"""Valkey, PostgreSQL and the wire to them."""
