@@ -174,7 +174,7 @@ def _next(folder: Path, platform: str, names: Sequence[str], secrets: Mapping[st
     missing = [name for name in names if not secrets.get(name)]
     if missing:
         copy = "cp .env.example .env    then" if not (folder / ".env").exists() else "in .env,"
-        say(f"  {copy} put {' and '.join(missing)} in it (docs/{platform}.md)")
+        say(f"  {copy} put {' and '.join(missing)} in it (docs/chats/{platform}.md)")
     say("  parley check            is everything in place?")
     say("  parley dev              talk with it in the browser, and change it")
     say("  parley test             hold its talks")
