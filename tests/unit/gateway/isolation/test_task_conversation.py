@@ -124,7 +124,7 @@ async def test_an_isolation_that_is_gone_ends_the_task_and_never_weakens_it(sand
     async with isolated(ordering("Study", "tides"), sandbox) as (talk, near):
         near.isolated.settings = IsolationSettings(default="systemd")
         (said,) = await talk.say("hi")
-        assert 'it is to be executed as "systemd", which this gateway does not have any more' in said
+        assert 'it should run as "systemd", which this gateway no longer has' in said
         assert near.started == []
 
 
