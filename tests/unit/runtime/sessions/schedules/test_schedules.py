@@ -104,7 +104,7 @@ async def test_a_schedule_is_made_listed_and_removed() -> None:
     )
     await desk.says("in 20 minutes look at the cake", name="Bob")
     listed = (
-        "Scheduled here, with times of Europe/Berlin:\n"
+        "Scheduled here, in times of Europe/Berlin:\n"
         "- 1: every weekday at 9 · next 2026-11-24 09:00 · “ask everybody what they are at” · Ada\n"
         "- 2: in 20 minutes · next 2026-11-23 13:20 · “look at the cake” · Bob"
     )
