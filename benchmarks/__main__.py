@@ -28,6 +28,7 @@ class Part:
 
 
 PARTS: Mapping[str, Part] = {
+    "bus": Part(15),
     "cluster": Part(120, full=True),
     "console": Part(60),
     "durable_messages": Part(20),
