@@ -1,7 +1,7 @@
 """Events of clients over a real bus: `python -m benchmarks.bus`.
 
-A process serves the bus with its own embedded server, as `parley bus` does. Measured is how many events it keeps, and how
-long one takes from a client's request until a subscriber has it. The floor is the event log alone, without HTTP.
+A process serves the bus with its own embedded server, as `parley bus` does. Measured is how many events it keeps, and
+how long one takes from a client's request until a subscriber has it. The floor is the event log alone, without HTTP.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -95,7 +96,7 @@ async def telling(url: str, floor_ms: Sequence[float]) -> Sequence[Row]:
             body = written(0, 1_000_000 + number, 1)
             begun = time.perf_counter()
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(lambda body=body: writer.post("/events", content=body))
+                tasks.start_soon(partial(writer.post, "/events", content=body))
                 async for line in lines:
                     if line.startswith("data: "):
                         break
