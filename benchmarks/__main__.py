@@ -33,6 +33,7 @@ PARTS: Mapping[str, Part] = {
     "console": Part(60),
     "durable_messages": Part(20),
     "execution": Part(15),
+    "fallbacks": Part(10),
     "freshness": Part(45),
     "inbound": Part(15),
     "language": Part(20),
