@@ -11,7 +11,7 @@ import zlib
 from typing import Final
 
 from adapters.recent import Recent
-from adapters.telegram.api.failures import NotWelcome, NoTopic, UnknownMethod
+from adapters.telegram.api.failures import NoTopic, NotWelcome, UnknownMethod
 from adapters.telegram.bots import OurBot
 from adapters.telegram.chat_state import MAX_RECENT
 from adapters.telegram.codec.addresses import chat_id_of, is_private, thread_id_of
