@@ -32,6 +32,7 @@ CHANGES: Sequence[tuple[str, str, Any]] = (
     ("POST", "/schedules/run", {"schedule": "none"}),
     ("POST", "/reports/1/again", {}),
     ("POST", "/reports/1/leave", {}),
+    ("POST", f"/questions/{SESSION}/4/answer", {"option": 0}),
     ("POST", "/requests/CODE/approve", {}),
     ("POST", "/dead-letters/1-1-1/replay", {}),
     ("DELETE", "/dead-letters/1-1-1", {}),
