@@ -34,6 +34,7 @@ from gateway.overview.platforms import SeenPlatforms
 from gateway.overview.questions.open import OpenQuestions
 from gateway.overview.questions.register import QUESTIONS_TABLE, QuestionRegister
 from gateway.overview.routes import overview_routes, session_routes
+from gateway.overview.scratch.rooms import ScratchRooms
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sources import Sources
 from gateway.settings.tree import Settings
@@ -130,6 +131,8 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
     connection, clock = ground.connection, ground.clock
     keeping, shards = keeping_of(ground.settings, connection, ground.archive), shards_in(connection)
 
+    moments = _moments(ground, keeping)
+
     async def delete(session: SessionId) -> bool:
         return bool(await keeping.erasure.sessions([session]))
 
@@ -151,7 +154,8 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         reports=keeping.reports,
         decisions=decisions_of(keeping),
         people=people_in(connection, clock),
-        questions=OpenQuestions(_register(ground), keeping.catalog, keeping.tapes, _moments(ground, keeping), clock),
+        questions=OpenQuestions(_register(ground), keeping.catalog, keeping.tapes, moments, clock),
+        scratch=ScratchRooms(keeping.catalog, keeping.tapes, moments, keeping.inbox, clock),
         ledger=Ledger(usage_in(connection), clock),
         living=shards.nodes.living,
         fronts=shards.fronts.living,

@@ -26,6 +26,9 @@ pytestmark = pytest.mark.anyio
 CHANGES: Sequence[tuple[str, str, Any]] = (
     ("POST", f"/sessions/{SESSION}/stop", {}),
     ("DELETE", f"/sessions/{SESSION}", {}),
+    ("POST", f"/sessions/{SESSION}/scratch", {"key": "k"}),
+    ("POST", f"/sessions/{SESSION}/messages", {"text": "hi", "key": "k"}),
+    ("POST", f"/sessions/{SESSION}/variables", {"agent": "1000", "name": "x", "value": 1, "key": "k"}),
     ("POST", "/tasks/t1/retry", {}),
     ("POST", "/schedules/pause", {"schedule": "none"}),
     ("POST", "/schedules/resume", {"schedule": "none"}),

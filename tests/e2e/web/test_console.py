@@ -19,6 +19,7 @@ pytestmark = pytest.mark.anyio
 
 BAKER = ROOT / "tests" / "e2e" / "programs" / "baker.pb"
 DESK = ROOT / "tests" / "e2e" / "programs" / "desk.pb"
+TALLY = ROOT / "tests" / "e2e" / "programs" / "tally.pb"
 PASSWORD = "a-password-for-the-console"
 
 
@@ -161,3 +162,36 @@ async def test_owners_answer_questions_and_see_who_was_first(tmp_path: Path, bro
         await expect(page.get_by_role("status").filter(has_text="answered already: No, by Ada")).to_be_visible()
         assert await saying(chat, "no longer open").count() == 0
         assert '"who": "Olga"' in running.output
+
+
+async def test_a_copy_from_the_past_is_tried_with_other_values_and_nothing_of_it_reaches_people(
+    tmp_path: Path, browser: Browser
+) -> None:
+    async with with_console(tmp_path, TALLY, PARLEY_CONSOLE__ACTS="true") as running:
+        chat = await entered(browser, running.url, "Ada")
+        for words, answer in (("hi", "I count."), ("one", "1: one"), ("two", "2: two")):
+            await say(chat, words)
+            await expect(saying(chat, answer)).to_be_visible()
+        shown = await chat.locator(".message").count()
+
+        page = await opened(browser, running, "#/sessions")
+        await page.get_by_role("option", name="web:lobby").click()
+        said = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Why?"))
+        await said.filter(has_text="2: two").get_by_role("button").click()
+        await page.get_by_role("button", name="Fork here").click()
+        await expect(page.get_by_role("heading", name="scratch:")).to_be_visible()
+        composer = page.get_by_role("textbox", name="Message to the copy")
+        await expect(composer).to_have_value("two")  # what was said next then
+        await page.get_by_role("button", name="Change count").click()
+        await page.get_by_label("New value of count").fill("41")
+        await page.get_by_role("button", name="Set count").click()
+        await expect(page.get_by_text("$count is now 41.").first).to_be_visible()
+        await page.get_by_label("As").select_option("Ada")
+        await composer.press("Enter")
+        await expect(page.get_by_text("42: two").first).to_be_visible()
+        await expect(composer).to_have_value("")
+
+        await say(chat, "three")
+        await expect(saying(chat, "3: three")).to_be_visible()  # the conversation itself goes on as it was
+        assert await chat.locator(".message").count() == shown + 2
+        assert await chat.get_by_text("42").count() == 0

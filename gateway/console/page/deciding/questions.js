@@ -37,7 +37,7 @@ function Answer({one}) {
 function Words({one}) {
   const field = useRef(null);
   return html`
-    <form class="words" onSubmit=${(event) => event.preventDefault()}>
+    <form class="answering" onSubmit=${(event) => event.preventDefault()}>
       <input ref=${field} aria-label=${`Answer to ${shown(one).slice(0, 80)}`} maxlength="10000" required />
       <${Answering} one=${one} label="Answer" body=${() => ({text: field.current.value})} />
     </form>`;
