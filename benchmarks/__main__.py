@@ -32,6 +32,7 @@ PARTS: Mapping[str, Part] = {
     "console": Part(60),
     "durable_messages": Part(20),
     "execution": Part(15),
+    "frames": Part(40),
     "freshness": Part(45),
     "inbound": Part(15),
     "language": Part(20),
