@@ -1,4 +1,4 @@
-"""A room with a long history on the page: few nodes, the reading position, links, keys and what a screen reader hears."""
+"""A room with a long history on the page: nodes, the reading position, links, keys, and what a screen reader hears."""
 
 from __future__ import annotations
 

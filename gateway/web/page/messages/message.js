@@ -1,5 +1,6 @@
 /** One message on the page. A growing one is drawn at most once per animation frame, and only its unsettled end. */
 
+import { colorCode } from "./colors.js";
 import { pieces, render, settledLength } from "./markdown.js";
 import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./extras.js";
 import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, lookKey, hueOf, sameDay, timeOf } from "../look.js";
@@ -180,11 +181,14 @@ export class MessageView {
     this.drawn = text;
     while (parts.length > 1) {
       const part = parts.shift();
-      this.body.append(render(part));
+      const drawn = render(part);
+      colorCode(drawn);
+      this.body.append(drawn);
       this.settled += part.length;
       if (performance.now() - began > FRAME_MS) return drawSoon(this);
     }
     const end = render(parts[0]);
+    if (!live) colorCode(end);
     this.tail = [...end.childNodes];
     this.body.append(end);
     this.whole = !live;
