@@ -34,6 +34,7 @@ PARTS: Mapping[str, Part] = {
     "durable_messages": Part(10),
     "execution": Part(10),
     "fallbacks": Part(10),
+    "frames": Part(40),
     "freshness": Part(30),
     "inbound": Part(10),
     "language": Part(10),
