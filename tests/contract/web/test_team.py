@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
 
 import anyio
 import pytest
 
 from gateway.access.people import People
 from gateway.access.roles import Role
+from gateway.assembly.stores import access_news, people_in
+from gateway.web.logins.invited import InvitedLogIn
 from gateway.web.logins.proxied import ProxiedLogIn
+from gateway.web.logins.team import TEAM_TABLE, Team
 from gateway.web.names import ReservedNames
 from runtime.core.address import Address, Speaker
 from runtime.core.clock import SystemClock
+from runtime.storage.redis.client.connection import open_connection
+from runtime.storage.redis.records import RedisRecords
 from tests.fakes.observing.records import MemoryRecords
 from tests.fakes.pages.page_socket import page_socket
-from tests.fakes.pages.team_chat import ATTEMPT, client, team_chat
+from tests.fakes.pages.team_chat import ATTEMPT, TeamChat, client, team_chat
 from tests.fakes.pages.web_chat import WebChat, web_chat
 
 pytestmark = pytest.mark.anyio
@@ -148,3 +155,23 @@ async def test_two_headers_or_an_empty_one_name_nobody() -> None:
         assert await named(chat, ("X-Forwarded-User", "ada"), ("X-Forwarded-User", "owner")) is None
         assert await named(chat, ("X-Forwarded-User", "")) is None
         assert await named(chat) is None
+
+
+async def test_a_block_by_another_process_closes_the_pages_of_every_node(valkey_socket: Path) -> None:
+    async with AsyncExitStack() as stack:
+        nodes = []
+        for _ in range(2):
+            connection = await stack.enter_async_context(open_connection(valkey_socket))
+            people = people_in(connection, SystemClock())
+            team = Team(RedisRecords(connection, TEAM_TABLE), people, SystemClock())
+            chat = await stack.enter_async_context(web_chat(log_in=InvitedLogIn(team, SystemClock())))
+            connection.start_soon(partial(chat.options.pages.heed, access_news(connection, "")))
+            nodes.append(TeamChat(chat, team, people))
+        cookie, person = await nodes[0].follow("Dan")
+        pages = [await stack.enter_async_context(page_socket(node.chat, headers={"Cookie": cookie})) for node in nodes]
+        for page in pages:
+            await page.join()
+        elsewhere = await stack.enter_async_context(open_connection(valkey_socket, patience_s=20))
+        await people_in(elsewhere, SystemClock()).set(person, Role.BLOCKED)
+        with anyio.fail_after(5):
+            assert [await page.farewell() for page in pages] == [(4401, "logged out")] * 2
