@@ -39,6 +39,7 @@ from gateway.assembly.foundation import (
     tapes_of,
     web_options_of,
 )
+from gateway.assembly.logins import first_owner_lines
 from gateway.assembly.model_doors import node_doors_of
 from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
@@ -221,7 +222,7 @@ async def _start(
     if foundation.engine is not None:
         tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
 
-    lines = all_lines(foundation, port, cluster.roster.nodes, heard)
+    lines = [*all_lines(foundation, port, cluster.roster.nodes, heard), *await first_owner_lines(foundation, port)]
     on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers), reloads.reloading.reload))
 
 

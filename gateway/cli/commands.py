@@ -22,6 +22,7 @@ from gateway.cli.operate.cron import app as cron
 from gateway.cli.operate.debug import app as debug
 from gateway.cli.operate.dlq import app as dlq
 from gateway.cli.operate.feedback import feedback
+from gateway.cli.operate.invite import invite
 from gateway.cli.operate.keys import app as keys
 from gateway.cli.operate.sessions import app as sessions
 from gateway.cli.operate.tasks import app as tasks
@@ -79,6 +80,7 @@ app.command(short_help="Show what models were used and what they cost.")(usage)
 app.command(short_help="Show what people think of the answers.")(feedback)
 app.command(short_help="Write everything that a gateway keeps into FILE.")(backup)
 app.command(short_help="Put the state in FILE back.")(restore)
+app.command(short_help="Make a link into the web chat's team.")(invite)
 app.command(hidden=True)(agent)
 app.add_typer(access, name="access")
 app.add_typer(sessions, name="sessions")
