@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Owners
 from gateway.access.owner_notices import OwnerNotices
-from gateway.assembly.console_parts import with_views
+from gateway.assembly.console_parts import session_store, with_views
 from gateway.assembly.parts import Engine, plain
 from gateway.assembly.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.assembly.stores import decisions_of, feed_in, keeping_of, memories_in, records_in, usage_in
@@ -272,7 +272,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     """The context of this node's sessions; their background work starts in `tasks`."""
     settings, clock = foundation.settings, foundation.clock
     servers = remote_servers(settings, foundation.programs.values(), clock, foundation.bus, tasks)
-    store = RedisSessionStore(foundation.connection, foundation.archive)
+    store = session_store(foundation)
     alarm = Alarm(RedisTimers(foundation.connection), store, inbox, clock)
     tasks.start_soon(alarm.run)
     extensions = load_extensions(settings.extensions.modules)

@@ -242,10 +242,11 @@ class AccessPaired(Happening):
 
 @happening("console.entered")
 class ConsoleEntered(Happening):
-    """Somebody has logged in to the console, from this address."""
+    """Somebody has logged in to the console, from this address, by this name."""
 
     role: str
     source: str
+    who: str = ""
 
 
 @happening("console.refused", "warning")
@@ -269,6 +270,7 @@ class ConsoleActed(Happening):
     role: str
     action: str
     target: str
+    who: str = ""
 
 
 @happening("debugger.attached", "warning")

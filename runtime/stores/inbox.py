@@ -37,6 +37,14 @@ PARTICIPANT = "participant"
 `runtime.sessions.inbound.participants.Act` writes."""
 
 
+ANSWER = "answer"
+"""The kind of an event by which somebody elsewhere answers a question of the session: `choice` is the id of one of its
+choices, `text` the words. A question that is open no longer, or for somebody else, leaves it without effect."""
+
+ALTERED = "altered"
+"""The kind of an event that changes a variable of an agent in a scratch room; `text` is what
+`runtime.sessions.commands.alter.Alteration` writes."""
+
 TASK = "task"
 """The kind of the event that begins a task; `text` is what `runtime.sessions.tasks.letters.Order` writes."""
 
