@@ -124,7 +124,8 @@ async def serve(
         await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, node_id(data_dir)))
         engine = None
         if settings.nodes.role != "front":
-            engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish))
+            given = None if board is None or board.models is None else board.models(bus)
+            engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish, models=given))
         source = Source(read or (lambda: settings), programs, lowerer_of(settings, engine))
         compiled = ServedPrograms(await compile_routes(settings, routes, source.lowerer))
         if engine is not None:

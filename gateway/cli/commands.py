@@ -11,6 +11,7 @@ from gateway.cli.author.compile import compile_programs
 from gateway.cli.author.dev import dev
 from gateway.cli.author.doctor import doctor
 from gateway.cli.author.exec import exec_program
+from gateway.cli.author.fmt import fmt
 from gateway.cli.author.init import init
 from gateway.cli.author.lsp import lsp
 from gateway.cli.author.new import new
@@ -71,6 +72,7 @@ app.command(short_help="Serve the tapes for other programs alone.")(tape)
 app.command("compile", short_help="Show PROGRAM as PBAsm, or what is wrong with it.")(compile_programs)
 app.command("exec", short_help="Execute PROGRAM once.", context_settings=_WORDS_OF_THE_PROGRAM)(exec_program)
 app.command("test", short_help="Hold talks with programs, and say what differs.")(hold_talks)
+app.command(short_help="Lay out programs and talks in one way.")(fmt)
 app.command(short_help="Check the installation, or the files of a program.")(check)
 app.command(short_help="Find what is wrong here, and mend it with --fix.")(doctor)
 app.command(short_help="Write a folder with a program that works.")(new)
