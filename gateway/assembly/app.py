@@ -59,7 +59,7 @@ from gateway.inbound.usage_limits import Limits
 from gateway.isolation.opening import open_isolation
 from gateway.jobs.schedules import build_schedules, check_places
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
-from gateway.models.usage import Ledger
+from gateway.models.usage import Ledger, answers_on
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -124,7 +124,8 @@ async def serve(
         engine = None
         if settings.nodes.role != "front":
             engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish))
-        source = Source(read or (lambda: settings), programs, lowerer_of(settings, engine))
+        answers = await stack.enter_async_context(answers_on(bus))
+        source = Source(read or (lambda: settings), programs, lowerer_of(settings, engine, bus.publish))
         compiled = ServedPrograms(await compile_routes(settings, routes, source.lowerer))
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))
@@ -153,6 +154,7 @@ async def serve(
             masking,
             versions,
             isolated,
+            answers,
         )
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
