@@ -18,6 +18,7 @@ from adapters.pages.presenter import Presenter
 from adapters.pages.reactions import Reactions
 from adapters.pages.status_messages import StatusMessages
 from adapters.pages.typing_indicator import TypingIndicator
+from adapters.platform_clock import clock_of
 from adapters.records import Records
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import RoomRules, WebAdapter
@@ -329,7 +330,8 @@ async def _platforms(
     for one in chosen:
         access = Access(one.adapter.name, one.rules, people, clock)
         await access.open()
-        late = late_messages(one.adapter.name, one.max_age_s, records, entrance.inbox, clock, entrance.texts)
+        dated = clock_of(one.adapter, clock)
+        late = late_messages(one.adapter.name, one.max_age_s, records, entrance.inbox, dated, entrance.texts)
         router = InboundRouter(one.adapter, access, entrance, late)
         platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
     return platforms
