@@ -112,6 +112,7 @@ class SlackAdapter(Sender):
             self._marks,
             direct_threads=self._options.direct_threads,
             prompts=self._options.prompts,
+            texts=texts,
         )
         self._events = None if keys.signing_secret is None else HttpEvents(keys.signing_secret, clock)
         self._deliveries: Deliveries | None = None
