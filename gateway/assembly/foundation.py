@@ -63,7 +63,7 @@ from gateway.web.app import WebOptions
 from gateway.web.identity import persistent_secret
 from gateway.web.names import ReservedNames, names_of_agents
 from gateway.web.scrape import Scrape
-from runtime.bus import Bus
+from runtime.bus import Bus, EventStream
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
 from runtime.core.ids import schedule_id
@@ -131,6 +131,8 @@ class Foundation:
     masking: Masking
     versions: Versions | None = None
     isolated: Isolated | None = None
+    answers: EventStream | None = None
+    """The answers of models since the start, which are counted."""
     """None where every task is executed inline, or none at all."""
 
 
@@ -211,7 +213,8 @@ class Reporting:
 
 def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
     troubles = ModelTroubles(owners, foundation.clock)
-    tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.bus)
+    if foundation.answers is not None:
+        tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.answers)
     ratings = Feedback(records_in(foundation.connection, FEEDBACK_TABLE), foundation.clock)
     tasks.start_soon(ratings.follow, foundation.bus)
     for kind in KINDS:
