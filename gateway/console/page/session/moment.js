@@ -9,14 +9,16 @@ import {bringIntoView, plural, time} from "../words.js";
 const texts = new Map();
 const FRESH_MS = 30_000;
 
-export function Moment({tape, at, marks, classes, onMoment}) {
+export function Moment({tape, at, marks, classes, onMoment, onAgents}) {
   const [state, setState] = useState(null);
   const [trouble, setTrouble] = useState("");
   useEffect(() => {
     const stopped = new AbortController();
     const fetched = async () => {
       try {
-        setState(await get(`${tape}/state`, {at}, stopped.signal));
+        const found = await get(`${tape}/state`, {at}, stopped.signal);
+        setState(found);
+        onAgents(found.agents);
         setTrouble("");
       } catch (error) {
         if (error.name !== "AbortError") setTrouble(error.message);
