@@ -5,6 +5,7 @@ import {Act} from "../acts.js";
 import {Facts} from "../session/facts.js";
 import {Moment} from "../session/moment.js";
 import {go} from "../places.js";
+import {Composer, ForkHere, isScratch} from "../session/scratch.js";
 import {Strip, momentOf} from "../session/strip.js";
 import {useStrip} from "../session/window.js";
 import {html, useEffect, useMemo, useRef, useState} from "../ui.js";
@@ -18,7 +19,7 @@ export function Session({rest, query}) {
   const head = strip?.head ?? 0;
   const at = wanted ? Math.min(wanted, head || wanted) : head;
 
-  const [agents, setAgents] = useState([]);
+  const [{agents, people}, setKnown] = useState({agents: [], people: []});
   const classes = useMemo(() => {
     const found = new Map();
     for (const mark of strip?.marks ?? []) if (mark.kind === "agent") found.set(mark.lane, mark.name);
@@ -42,6 +43,7 @@ export function Session({rest, query}) {
     ${about && html`
       <div class="buttons">
         <${Act} label="Stop" path=${`/bus/v1/sessions/${id}/stop`} question="Everything that it does stops, as with /stop." done="It is asked to stop." />
+        <${ForkHere} id=${id} at=${at || null} />
         <${Act} label="Fork" path=${`${tape}/fork`} question="It continues in a second place as well, where its platform can open one." done="It is asked to fork." />
         ${login.value.words && html`<a class="button" href=${`/bus/v1/sessions/${id}/export`} download>Export</a>`}
         <${Act} label="Delete" danger method="DELETE" path=${`/bus/v1/sessions/${id}`} done="The session is deleted."
@@ -55,9 +57,13 @@ export function Session({rest, query}) {
           : html`Now, after fact ${count(head)}.`}
       </p>
       <div class="session-below">
-        <${Chat} marks=${strip.marks} at=${at} classes=${classes} onWhy=${moment} />
+        <div>
+          <${Chat} marks=${strip.marks} at=${at} classes=${classes} onWhy=${moment} />
+          ${isScratch(about) && login.value.acts && html`<${Composer} id=${id} people=${people} words=${query.get("words") ?? ""} />`}
+        </div>
         ${login.value.words
-          ? html`<${Moment} tape=${tape} at=${at} marks=${strip.marks} classes=${classes} onMoment=${moment} onAgents=${setAgents} />`
+          ? html`<${Moment} tape=${tape} at=${at} marks=${strip.marks} classes=${classes} onMoment=${moment} onState=${setKnown}
+              changing=${isScratch(about) && login.value.acts && at === head ? id : null} />`
           : html`<p class="quiet">Variables and words are for owners.</p>`}
       </div>
       ${login.value.words && html`<${Facts} tape=${tape} at=${at} onMoment=${moment} />`}`}`;
