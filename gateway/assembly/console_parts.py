@@ -34,6 +34,7 @@ from gateway.overview.platforms import SeenPlatforms
 from gateway.overview.questions.open import OpenQuestions
 from gateway.overview.questions.register import QUESTIONS_TABLE, QuestionRegister
 from gateway.overview.routes import overview_routes, session_routes
+from gateway.overview.saving.talks import TalkMaker
 from gateway.overview.scratch.rooms import ScratchRooms
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sources import Sources
@@ -155,6 +156,7 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         decisions=decisions_of(keeping),
         people=people_in(connection, clock),
         questions=OpenQuestions(_register(ground), keeping.catalog, keeping.tapes, moments, clock),
+        talks=TalkMaker(partial(_file_of, keeping, clock)),
         scratch=ScratchRooms(keeping.catalog, keeping.tapes, moments, keeping.inbox, clock),
         ledger=Ledger(usage_in(connection), clock),
         living=shards.nodes.living,

@@ -10,6 +10,7 @@ from gateway.overview.decisions import DecisionRoutes
 from gateway.overview.people import PeopleRoutes
 from gateway.overview.programs import ProgramRoutes
 from gateway.overview.questions.routes import QuestionRoutes
+from gateway.overview.saving.routes import SavingRoutes
 from gateway.overview.scratch.routes import ScratchRoutes
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sessions import SessionRoutes
@@ -27,6 +28,7 @@ def overview_routes(sources: Sources, programs: Mapping[str, Program]) -> Sequen
     questions = QuestionRoutes(sources.questions, inbox, clock, sources.reader, sources.writer)
     return [
         *questions.routes(),
+        *SavingRoutes(sources.catalog, sources.tapes, sources.talks, programs, sources.writer).routes(),
         *ScratchRoutes(sources.scratch, sources.writer).routes(),
         Route("/status", status.get, methods=["GET"]),
         Route("/sessions", sessions.some, methods=["GET"]),

@@ -15,6 +15,7 @@ from gateway.jobs.cron_view import CronEntry
 from gateway.jobs.task_register import TaskRegister
 from gateway.models.usage import Ledger
 from gateway.overview.questions.open import OpenQuestions
+from gateway.overview.saving.talks import TalkMaker
 from gateway.overview.scratch.rooms import ScratchRooms
 from gateway.reports.again import Decisions
 from gateway.tapes.journals import Journals
@@ -44,6 +45,7 @@ class Sources:
     people: People
     questions: OpenQuestions
     scratch: ScratchRooms
+    talks: TalkMaker
     ledger: Ledger
     living: Callable[[], Awaitable[Living]]
     fronts: Callable[[], Awaitable[Living]]

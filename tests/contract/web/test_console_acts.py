@@ -26,6 +26,7 @@ pytestmark = pytest.mark.anyio
 CHANGES: Sequence[tuple[str, str, Any]] = (
     ("POST", f"/sessions/{SESSION}/stop", {}),
     ("DELETE", f"/sessions/{SESSION}", {}),
+    ("POST", f"/sessions/{SESSION}/test", {}),
     ("POST", f"/sessions/{SESSION}/scratch", {"key": "k"}),
     ("POST", f"/sessions/{SESSION}/messages", {"text": "hi", "key": "k"}),
     ("POST", f"/sessions/{SESSION}/variables", {"agent": "1000", "name": "x", "value": 1, "key": "k"}),

@@ -111,6 +111,9 @@ function Values({values, title}) {
     </dl>`;
 }
 
+/** What opens a file at a line in VS Code, where the browser is on the machine that has the program. */
+const editorLink = (path, line) => `vscode://file${encodeURI(path.startsWith("/") ? path : `/${path}`)}:${line}`;
+
 /** The program as its author wrote it, with the step that runs. */
 function Program({name, here, same}) {
   const [program, setProgram] = useState(texts.get(name)?.program ?? null);
@@ -132,7 +135,7 @@ function Program({name, here, same}) {
   if (!file) return null;
   return html`
     <div class="card">
-      <h3>${file.name}${same ? "" : html` <small class="bad">has changed since</small>`}</h3>
+      <h3>${file.name}${file.path && html` <a class="path" href=${editorLink(file.path, here?.file === file.name ? here.line : 1)}>Open in the editor</a>`}${same ? "" : html` <small class="bad">has changed since</small>`}</h3>
       <pre class="program" ref=${box} tabindex="0" role="region" aria-label="Program">${file.text.split("\n").map((line, number) => html`
         <span key=${number} class=${here?.file === file.name && here.line === number + 1 ? "step-here" : ""}
           aria-current=${here?.file === file.name && here.line === number + 1 ? "step" : null}><i>${number + 1}</i>${line}${"\n"}</span>`)}</pre>
