@@ -23,6 +23,7 @@ from gateway.assembly.stores import (
     usage_in,
 )
 from gateway.clients.admission import Admission
+from gateway.cluster.drains import DRAINS_TABLE, Drains
 from gateway.console.door import ConsoleDoor
 from gateway.console.logins import LOGINS_TABLE, Logins
 from gateway.jobs.cron_view import CronEntry, all_schedules
@@ -160,6 +161,8 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         scratch=ScratchRooms(keeping.catalog, keeping.tapes, moments, keeping.inbox, clock),
         ledger=Ledger(usage_in(connection), clock),
         living=shards.nodes.living,
+        drains=Drains(records_in(connection, DRAINS_TABLE)),
+        tell_nodes=shards.nodes.tell,
         fronts=shards.fronts.living,
         holders=shards.holders,
         waiting=shards.waiting,

@@ -22,6 +22,7 @@ from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
 from gateway.clients.bus import ClientBus
 from gateway.clients.task_service import TaskDoor, TaskService
+from gateway.cluster.drains import DRAINS_TABLE, Drains
 from gateway.cluster.node import Node
 from gateway.cluster.renewal import Renewal, in_thread
 from gateway.cluster.roster import Roster
@@ -151,7 +152,8 @@ class Cluster:
 async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisInbox, tasks: TaskGroup) -> Cluster:
     """The cluster as this process sees it; our share of platforms' limits is kept in `tasks`."""
     connection, clock, serves = foundation.connection, foundation.clock, foundation.engine is not None
-    roster = Roster(RedisNodeStore(connection), holder, clock, enters=serves)
+    drains = Drains(RedisRecords(connection, DRAINS_TABLE))
+    roster = Roster(RedisNodeStore(connection), holder, clock, enters=serves, drains=drains)
     leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, front=not serves)
     node = Node(leases, inbox, roster, renewal, foundation.bus, park_s=foundation.settings.nodes.drain_s)
     patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from starlette.routing import BaseRoute, Route
 
 from gateway.overview.decisions import DecisionRoutes
+from gateway.overview.nodes import NodeRoutes
 from gateway.overview.people import PeopleRoutes
 from gateway.overview.programs import ProgramRoutes
 from gateway.overview.questions.routes import QuestionRoutes
@@ -28,6 +29,7 @@ def overview_routes(sources: Sources, programs: Mapping[str, Program]) -> Sequen
     questions = QuestionRoutes(sources.questions, inbox, clock, sources.reader, sources.writer)
     return [
         *questions.routes(),
+        *NodeRoutes(sources.drains, sources.living, sources.tell_nodes, sources.writer).routes(),
         *SavingRoutes(sources.catalog, sources.tapes, sources.talks, programs, sources.writer).routes(),
         *ScratchRoutes(sources.scratch, sources.writer).routes(),
         Route("/status", status.get, methods=["GET"]),

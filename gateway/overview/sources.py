@@ -11,6 +11,7 @@ from starlette.requests import HTTPConnection
 
 from gateway.access.people import People, Request
 from gateway.clients.admission import Admission, Client
+from gateway.cluster.drains import Drains
 from gateway.jobs.cron_view import CronEntry
 from gateway.jobs.task_register import TaskRegister
 from gateway.models.usage import Ledger
@@ -48,6 +49,8 @@ class Sources:
     talks: TalkMaker
     ledger: Ledger
     living: Callable[[], Awaitable[Living]]
+    drains: Drains
+    tell_nodes: Callable[[], Awaitable[None]]
     fronts: Callable[[], Awaitable[Living]]
     holders: Callable[[], Awaitable[Mapping[int, str]]]
     waiting: Callable[[Collection[int]], Awaitable[tuple[int, int]]]

@@ -28,6 +28,7 @@ _WILD = {
     "dead-letters": "letter",
     "people": "person",
     "tasks": "task",
+    "nodes": "node",
 }
 
 

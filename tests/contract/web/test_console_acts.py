@@ -12,11 +12,12 @@ import pytest
 from gateway.access.people import Person
 from gateway.access.roles import Role
 from gateway.assembly.stores import people_in, usage_in
+from runtime.storage.redis.operation.nodes import RedisNodeStore
 from runtime.storage.redis.operation.reports import RedisReports
 from runtime.stores.inbox import NOTICE
 from runtime.stores.operation.reports import Report
 from runtime.stores.operation.usage import Amounts, Used
-from runtime.stores.sessions import Commit
+from runtime.stores.sessions import Commit, LeaseHolder
 from tests.contract.storage_samples import HERE, SESSION, SHARD, event, shard_lease
 from tests.contract.web.console_answers import acted, said, told_of
 from tests.fakes.pages.console import console
@@ -34,6 +35,8 @@ CHANGES: Sequence[tuple[str, str, Any]] = (
     ("POST", "/schedules/pause", {"schedule": "none"}),
     ("POST", "/schedules/resume", {"schedule": "none"}),
     ("POST", "/schedules/run", {"schedule": "none"}),
+    ("POST", "/nodes/n1/drain", {}),
+    ("POST", "/nodes/n1/undrain", {}),
     ("POST", "/reports/1/again", {}),
     ("POST", "/reports/1/leave", {}),
     ("POST", f"/questions/{SESSION}/4/answer", {"option": 0}),
@@ -153,3 +156,20 @@ async def test_tasks_and_schedules_are_listed(valkey_socket: Path) -> None:
         assert (await owner.get("/bus/v1/tasks?after=nonsense")).status_code == 422
         assert (await acted(owner, "POST", "/tasks/none/retry", {}))["status"] == 409
         assert (await acted(owner, "POST", "/schedules/pause", {"schedule": "none"}))["status"] == 404
+
+
+async def test_a_node_is_drained_where_another_one_takes_over(valkey_socket: Path) -> None:
+    async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
+        nodes = RedisNodeStore(world.ground.connection)
+        await nodes.announce(LeaseHolder("a", 60))
+        assert (await acted(owner, "POST", "/nodes/a/drain", {}))["status"] == 409
+        await nodes.announce(LeaseHolder("b", 60))
+        before = (await nodes.living()).news
+        assert (await acted(owner, "POST", "/nodes/a/drain", {}))["draining"] is True
+        assert (await nodes.living()).news != before  # the nodes look at it at once
+        rows = (await told_of(world, owner, "/status"))["nodes"]
+        assert [(row["name"], row["draining"]) for row in rows] == [("a", True), ("b", False)]
+        assert (await acted(owner, "POST", "/nodes/b/drain", {}))["status"] == 409
+        assert (await acted(owner, "POST", "/nodes/a/undrain", {}))["draining"] is False
+        assert (await acted(owner, "POST", "/nodes/b/drain", {}))["status"] == 200
+        assert (await acted(owner, "POST", "/nodes/c/undrain", {}))["status"] == 404
