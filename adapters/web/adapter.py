@@ -212,6 +212,15 @@ class WebAdapter:
             raise NotDelivered(f"web: the file {url} no longer exists, or is longer than {max_bytes:,} bytes")
         return found.data
 
+    async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
+        """Show a text on the pages on which this person looks at the room, at this node. Nobody keeps it."""
+        self._hub.to_person(to.conversation, person_id, codec.alone(to.conversation, to.thread, text))
+
+    async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
+        """As `tell_alone`. Somebody who has left sees no answer, rather than that everybody sees it."""
+        await self.tell_alone(to, person_id, text)
+        return True
+
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """A new room, named after its title and its nonce. Its first message is the title."""
         opened = Address(PLATFORM, room_of(title if self._titled else _UNTITLED, nonce))

@@ -32,6 +32,7 @@ The gateway says:
     taken   id                      the message is safe: the page may forget its copy
     refused id, code, text          the message was not taken. `too_long`, `invalid`, `conflict`: never will be;
                                     `busy`, `slow_down`: the same message again in a few seconds
+    alone   room, thread, text      an answer that only this person sees, and that nobody keeps
     people  room, people, present   who looks at the room: the first hundred by name, and how many in all
     typing  room, thread, by, name, kind, doing?, ended?
             for about 5 s, or until `by` says something, or until the same comes with `ended`
@@ -238,6 +239,10 @@ def taken(message_id: str) -> str:
 
 def refused(message_id: str, code: RefusalCode, text: str) -> str:
     return _frame("refused", id=message_id, code=code, text=text)
+
+
+def alone(room: str, thread: str | None, text: str) -> str:
+    return _frame("alone", room=room, thread=thread, text=text)
 
 
 def people(room: str, who: Presence) -> str:

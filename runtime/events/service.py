@@ -86,6 +86,17 @@ class ModelKeyRefused(Happening):
     error: str
 
 
+@happening("model.not_offered", "error")
+class ModelNotOffered(Happening):
+    """The provider of a model that others stand in for does not have it, or not for this key. `entry` is its name in
+    the settings.
+    """
+
+    model: str
+    entry: str
+    error: str
+
+
 @happening("model.served")
 class ModelServed(Happening):
     """A model has answered a client, or its answer has ended otherwise, after `seconds`."""

@@ -83,6 +83,7 @@ class InboxEvent:
     `program` names the program that serves the conversation if it begins now; "" is the node's only one. `by_owner`: an
     owner did it. `place` is where they did it, if that is a place of a meeting and not `address` itself, in which the
     session lives. `spoken` is added by the session that takes it, where `text` has words of a recording.
+    `looking_at` is what they have open in their client meanwhile, in words.
     """
 
     id: str
@@ -101,6 +102,7 @@ class InboxEvent:
     by_owner: bool = False
     place: Address | None = None
     spoken: SpokenMessage | None = None
+    looking_at: str = ""
 
     @property
     def author(self) -> PersonId:

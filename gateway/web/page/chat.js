@@ -194,7 +194,7 @@ class Chat {
   showReplies(root) {
     this.room.countReplies(root);
     const message = this.room.messages.get(root);
-    if (message && this.main.timeline.views.has(root)) this.main.timeline.put(message);
+    if (message && this.main.timeline.has(root)) this.main.timeline.put(message);
   }
 
   settle() {

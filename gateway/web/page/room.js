@@ -2,6 +2,7 @@
 
 const PENDING_SEQ = 1e15;
 const FACES = 3;
+const MOST_ALONE = 1e6;
 
 export class Room {
   constructor(id) {
@@ -17,6 +18,7 @@ export class Room {
     this.people = [];
     this.present = 0;
     this.joined = false;
+    this.alone = 0; // the number of answers that only this person sees
   }
 
   /** Store the gateway's state of a message; returns the stored message. */
@@ -72,10 +74,21 @@ export class Room {
     return kept;
   }
 
+  /** Add an answer that only this person sees. It stands behind the newest message, and is gone after a reload. */
+  takeAlone(thread, text) {
+    this.alone += 1;
+    const kept = {
+      id: `alone.${this.alone}`, seq: this.headSeq + this.alone / MOST_ALONE, version: 0, by: "", name: "Parley",
+      kind: "notice", text, at: new Date().toISOString(), live: false, thread: thread ?? null, alone: true,
+    };
+    this.messages.set(kept.id, kept);
+    return kept;
+  }
+
   countReplies(root) {
     const [message, ids] = [this.messages.get(root), this.threads.get(root)];
     if (!message || !ids) return;
-    const replies = [...ids].map((id) => this.messages.get(id)).filter((each) => each && each.seq < PENDING_SEQ);
+    const replies = [...ids].map((id) => this.messages.get(id)).filter((each) => each && each.seq < PENDING_SEQ && !each.alone);
     if (!replies.length) return;
     replies.sort((one, other) => one.seq - other.seq);
     const faces = [...new Map(replies.map((each) => [each.kind + each.name, each])).values()];
@@ -119,7 +132,7 @@ export class Room {
 
   get headSeq() {
     let head = 0;
-    for (const message of this.messages.values()) if (message.seq < PENDING_SEQ) head = Math.max(head, message.seq);
+    for (const message of this.messages.values()) if (message.seq < PENDING_SEQ && !message.alone) head = Math.max(head, message.seq);
     return head;
   }
 

@@ -352,6 +352,7 @@ def message_of(event: InboxEvent, agent: AgentId | None, state: SessionState, **
         from_human=True,
         sender_name=state.called(event.person_id) if known else event.person_name,
         platform_id=event.message_id,
+        looking_at=event.looking_at or None,
         **(fields | other),
     )
 

@@ -111,6 +111,17 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
             await page.get_by_role("button", name="Go to now").click()
             await expect(page.get_by_text("Now, after fact")).to_be_visible()
 
+            await page.keyboard.press("2")
+            await page.get_by_label("Find what").select_option("words in them")
+            await page.keyboard.press("/")
+            await page.keyboard.type("Osol")
+            hit = page.get_by_role("option").filter(has_text="An agent said")
+            await expect(hit.locator("mark")).to_have_text("Oslo")
+            await page.get_by_role("listbox", name="What was found").focus()
+            await page.keyboard.press("Enter")
+            await expect(page.locator(".program [aria-current=step]")).to_contain_text('Say "{place}, {letters}"')
+            await expect(page.locator(".chat [aria-current]")).to_contain_text("Oslo, 3")
+
 
 async def test_a_fault_is_found_and_dealt_with_by_clicking_alone(tmp_path: Path, browser: Browser) -> None:
     async with with_console(tmp_path, BAKER, PARLEY_CONSOLE__ACTS="true") as running:

@@ -1,5 +1,6 @@
 /** One message on the page. A growing one is drawn at most once per animation frame, and only its unsettled end. */
 
+import { colorCode } from "./colors.js";
 import { pieces, render, settledLength } from "./markdown.js";
 import { drawChoices, drawFiles, drawPicker, drawQuote, drawReactions } from "./extras.js";
 import { avatar, copyText, dayOf, el, fullTimeOf, icon, ICONS, lookKey, hueOf, sameDay, timeOf } from "../look.js";
@@ -29,8 +30,8 @@ export const KEYS = { r: "Reply", t: "Reply in thread", "+": "React", c: "Copy t
 
 export class MessageView {
   /** `actions` has `me()`, `marks()`, `thread(message)` (may be missing), `quote(message)`, `change(message)`,
-   * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, `link(message)`, `newAfter()`, and for one that could not be sent
-   * `editFailed(message)` and `discard(message)`. */
+   * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, `link(message)`, `newAfter()`, `pictures()`, and for one that
+   * could not be sent `editFailed(message)` and `discard(message)`. */
   constructor(message, actions) {
     this.message = message;
     this.actions = actions;
@@ -44,7 +45,9 @@ export class MessageView {
     this.foot = el("div", { class: "foot" });
     this.extras = "";
     this.element = el("li", { class: `message ${message.kind}`, "data-id": message.id }, this.day);
-    if (message.kind === "notice") this.element.append(this.head, this.body, this.foot);
+    if (message.alone) this.element.classList.add("alone");
+    const notice = [message.alone ? el("p", { class: "only-you" }, "Only you see this") : null, this.head, this.body, this.foot];
+    if (message.kind === "notice") this.element.append(...notice.filter(Boolean));
     else this.element.append((this.rowElement = this.row()));
     this.update(message);
   }
@@ -153,7 +156,14 @@ export class MessageView {
       this.edited.hidden = !message.edited || Boolean(message.deleted);
     }
     this.drawExtras();
+    this.followed = undefined;
     drawSoon(this);
+  }
+
+  /** The message is out of sight, and drawn anew when it comes back. */
+  dispose() {
+    waiting.delete(this);
+    if (this.rowElement) seen.unobserve(this.rowElement);
   }
 
   /** Draw new text: settled pieces for good, as many as a frame has time for, then the end, which may change. */
@@ -171,11 +181,14 @@ export class MessageView {
     this.drawn = text;
     while (parts.length > 1) {
       const part = parts.shift();
-      this.body.append(render(part));
+      const drawn = render(part);
+      colorCode(drawn);
+      this.body.append(drawn);
       this.settled += part.length;
       if (performance.now() - began > FRAME_MS) return drawSoon(this);
     }
     const end = render(parts[0]);
+    if (!live) colorCode(end);
     this.tail = [...end.childNodes];
     this.body.append(end);
     this.whole = !live;
@@ -209,7 +222,7 @@ export class MessageView {
   drawFoot() {
     const { files, choices, reactions, pending, failed, replies } = this.message;
     this.foot.replaceChildren();
-    if (files?.length) this.foot.append(drawFiles(files));
+    if (files?.length) this.foot.append(drawFiles(files, this.actions.pictures));
     if (choices?.length) this.foot.append(drawChoices(this.message, this.actions.press));
     if (reactions?.length) this.foot.append(drawReactions(this.message, this.actions.me(), this.actions.react));
     if (failed) {
@@ -243,6 +256,8 @@ export class MessageView {
   /** Set the day above it, and whether it continues the same author's previous message. The message that an agent
    * answers is not repeated directly below itself. */
   follow(previous) {
+    if (this.followed === (previous ?? null)) return;
+    this.followed = previous ?? null;
     this.markNew(previous);
     const date = new Date(this.message.at);
     const before = previous && new Date(previous.at);
