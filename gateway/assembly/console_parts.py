@@ -14,8 +14,10 @@ from gateway.access.people import Request
 from gateway.assembly.stores import (
     Keeping,
     decisions_of,
+    drains_in,
     keeping_of,
     people_in,
+    person_limits_in,
     records_in,
     shards_in,
     snapshots_in,
@@ -23,7 +25,6 @@ from gateway.assembly.stores import (
     usage_in,
 )
 from gateway.clients.admission import Admission
-from gateway.cluster.drains import DRAINS_TABLE, Drains
 from gateway.console.door import ConsoleDoor
 from gateway.console.logins import LOGINS_TABLE, Logins
 from gateway.jobs.cron_view import CronEntry, all_schedules
@@ -156,12 +157,14 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         reports=keeping.reports,
         decisions=decisions_of(keeping),
         people=people_in(connection, clock),
+        person_limits=person_limits_in(connection),
+        moments=moments,
         questions=OpenQuestions(_register(ground), keeping.catalog, keeping.tapes, moments, clock),
         talks=TalkMaker(partial(_file_of, keeping, clock)),
         scratch=ScratchRooms(keeping.catalog, keeping.tapes, moments, keeping.inbox, clock),
         ledger=Ledger(usage_in(connection), clock),
         living=shards.nodes.living,
-        drains=Drains(records_in(connection, DRAINS_TABLE)),
+        drains=drains_in(connection),
         tell_nodes=shards.nodes.tell,
         fronts=shards.fronts.living,
         holders=shards.holders,
@@ -169,6 +172,7 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         at_work=shards.awake,
         platforms=SeenPlatforms(ground.bus).data,
         delete=delete,
+        forget=keeping.erasure.person,
         export=partial(_file_of, keeping, clock),
         journals=Journals(keeping.catalog, keeping.inbox, keeping.inbox.knows, clock),
         tasks=TaskRegister(keeping.catalog, keeping.tapes, keeping.inbox, clock),

@@ -44,6 +44,9 @@ CHANGES: Sequence[tuple[str, str, Any]] = (
     ("POST", "/dead-letters/1-1-1/replay", {}),
     ("DELETE", "/dead-letters/1-1-1", {}),
     ("POST", "/people/web:1/role", {"role": "member"}),
+    ("POST", "/people/web:1/limit", {"usd_per_day": 1}),
+    ("POST", "/people/web:1/forget", {}),
+    ("POST", f"/sessions/{SESSION}/meetings/101/end", {}),
     ("DELETE", "/people/web:1/role", {}),
 )
 
@@ -61,7 +64,7 @@ async def test_a_session_is_stopped_by_an_event_and_deleted_when_it_rests(valkey
         await said(world)
         assert await acted(owner, "POST", f"/sessions/{SESSION}/stop", {}) == {"status": 202, "accepted": 1, "known": 0}
         (entry,) = await world.inbox.read({SHARD: "0"}, wait_s=0)
-        assert (entry.event.kind, entry.event.person_name) == ("stop", "console.owner")
+        assert (entry.event.kind, entry.event.person_name) == ("stop", "Olga")
         assert (await acted(owner, "DELETE", f"/sessions/{SESSION}", {}))["status"] == 409
         lease = await shard_lease(world.leases)
         await world.sessions.commit(Commit(lease, SESSION, 1, awake=False))
@@ -90,7 +93,7 @@ async def test_people_are_let_in_and_get_roles(valkey_socket: Path) -> None:
         assert (await acted(owner, "POST", "/people/telegram:7/role", {"role": "king"}))["status"] == 422
         assert (await acted(owner, "POST", "/people/telegram:7/role", {"role": "owner"}))["status"] == 200
         assert (await told_of(world, owner, "/people"))["people"] == [
-            {"person": "telegram:7", "name": "Grace", "role": "owner"}
+            {"person": "telegram:7", "name": "Grace", "role": "owner", "limits": {}}
         ]
         assert (await acted(owner, "DELETE", "/people/telegram:7/role"))["status"] == 200
         assert (await acted(owner, "DELETE", "/people/telegram:7/role"))["status"] == 404

@@ -1,5 +1,6 @@
 // How a session stood at one moment: agents, their stacks and variables, the program, and what led to it.
 
+import {Act} from "../acts.js";
 import {get} from "../api.js";
 import {Changeable} from "./scratch.js";
 import {momentOf, sentence} from "./strip.js";
@@ -45,6 +46,8 @@ export function Moment({tape, at, marks, classes, onMoment, onPeople, changing})
       ${state.agents.map((agent) => html`<${Agent} key=${agent.id} agent=${agent} here=${here} changing=${changing} />`)}
       ${state.meetings.map((meeting) => html`
         <div key=${meeting.id} class="card"><h3>Meeting: ${meeting.topic} <small>${meeting.status}</small></h3>
+          ${meeting.status !== "ended" && at === state.head && html`<${Act} label="End the meeting" about=${meeting.topic} danger question="The meeting ends for all who are in it."
+            path=${`/bus/v1/sessions/${tape.split("sessions.")[1]}/meetings/${meeting.id}/end`} done="The meeting is to end." />`}
           <p class="quiet">${meeting.joined.join(", ")}</p><${Values} values=${meeting.shared} /></div>`)}
     </section>`;
 }
