@@ -161,7 +161,9 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         moments=moments,
         questions=OpenQuestions(_register(ground), keeping.catalog, keeping.tapes, moments, clock),
         talks=TalkMaker(partial(_file_of, keeping, clock)),
-        scratch=ScratchRooms(keeping.catalog, keeping.tapes, moments, keeping.inbox, clock),
+        scratch=ScratchRooms(
+            keeping.catalog, keeping.tapes, moments, keeping.inbox, RedisSessionStore(connection).beginning, clock
+        ),
         ledger=Ledger(usage_in(connection), clock),
         living=shards.nodes.living,
         drains=drains_in(connection),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+import anyio
 import pytest
 
 from gateway.overview.scratch import rooms
@@ -74,6 +76,29 @@ async def test_a_copy_begins_where_the_session_rested_last(valkey_socket: Path) 
         refused = await acted(owner, "POST", f"/sessions/{SESSION}/scratch", {"key": "k", "at": 2})
         assert refused["status"] == 409
         assert (await acted(owner, "POST", "/sessions/none/scratch", {"key": "k"}))["status"] == 404
+
+
+async def test_who_asks_for_a_copy_hears_that_it_has_begun(
+    valkey_socket: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rooms, "BEGUN_WITHIN_S", 20)
+    async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
+        await stored(world)
+        copy = SessionId(named("console.owner", "k"))
+        place = Address(SCRATCH, copy)
+
+        async def begin() -> None:
+            await world.inbox.read({shard_of(place.key): "0"}, wait_s=10)
+            await stored(world, TALKED, copy, place)
+
+        async with anyio.create_task_group() as node:
+            node.start_soon(begin)
+            made = await acted(owner, "POST", f"/sessions/{SESSION}/scratch", {"key": "k"})
+        assert (made["status"], made["session"], made["begun"]) == (201, copy, True)
+
+
+def named(client: str, key: str) -> str:
+    return hashlib.sha256(f"/clients/{client}\0{SESSION}\0{key}".encode()).hexdigest()[:32]
 
 
 async def test_a_task_is_not_copied(valkey_socket: Path) -> None:
