@@ -267,7 +267,8 @@ export class MessageView {
     const same = (part) => previous[part] === this.message[part];
     const together = !newDay && same("by") && same("kind") && same("to") && date - before < TOGETHER_MS;
     this.element.classList.toggle("continued", together && this.message.kind !== "notice");
-    const { kind, quote } = this.message;
-    this.element.classList.toggle("answers-above", kind === "agent" && Boolean(quote) && quote.id === previous?.id);
+    const { kind, quote, thread } = this.message;
+    const hangs = kind === "agent" || quote?.id === thread;
+    this.element.classList.toggle("answers-above", hangs && Boolean(quote) && quote.id === previous?.id);
   }
 }
