@@ -18,6 +18,7 @@ from adapters.pages.presenter import Presenter
 from adapters.pages.reactions import Reactions
 from adapters.pages.status_messages import StatusMessages
 from adapters.pages.typing_indicator import TypingIndicator
+from adapters.platform_clock import clock_of
 from adapters.records import Records
 from adapters.web.acts import PLATFORM
 from adapters.web.adapter import RoomRules, WebAdapter
@@ -39,6 +40,7 @@ from gateway.assembly.foundation import (
     tapes_of,
     web_options_of,
 )
+from gateway.assembly.logins import first_owner_lines
 from gateway.assembly.model_doors import node_doors_of
 from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
@@ -59,7 +61,7 @@ from gateway.inbound.usage_limits import Limits
 from gateway.isolation.opening import open_isolation
 from gateway.jobs.schedules import build_schedules, check_places
 from gateway.models.opening import COOLDOWNS_TABLE, check_programs
-from gateway.models.usage import Ledger
+from gateway.models.usage import Ledger, answers_on
 from gateway.observability.debugger.server import DebugAddress, Debugger
 from gateway.observability.gauges import Gauges
 from gateway.observability.logs import LogOptions, Logs
@@ -123,8 +125,10 @@ async def serve(
         await stack.enter_async_context(telling_spans(settings.tracing, bus, masking, node_id(data_dir)))
         engine = None
         if settings.nodes.role != "front":
-            engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish))
-        source = Source(read or (lambda: settings), programs, lowerer_of(settings, engine))
+            given = None if board is None or board.models is None else board.models(bus)
+            engine = await stack.enter_async_context(open_engine(settings, on_event=bus.publish, models=given))
+        answers = await stack.enter_async_context(answers_on(bus))
+        source = Source(read or (lambda: settings), programs, lowerer_of(settings, engine, bus.publish))
         compiled = ServedPrograms(await compile_routes(settings, routes, source.lowerer))
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))
@@ -153,6 +157,7 @@ async def serve(
             masking,
             versions,
             isolated,
+            answers,
         )
         async with anyio.create_task_group() as tasks:
             if foundation.debugger is not None:
@@ -221,7 +226,7 @@ async def _start(
     if foundation.engine is not None:
         tasks.start_soon(jobs_of(foundation, inbox, reporting.runs, cluster.patient).run)
 
-    lines = all_lines(foundation, port, cluster.roster.nodes, heard)
+    lines = [*all_lines(foundation, port, cluster.roster.nodes, heard), *await first_owner_lines(foundation, port)]
     on_ready(Ready(lines, partial(_drain, foundation, service, cluster.schedulers), reloads.reloading.reload))
 
 
@@ -327,7 +332,8 @@ async def _platforms(
     for one in chosen:
         access = Access(one.adapter.name, one.rules, people, clock)
         await access.open()
-        late = late_messages(one.adapter.name, one.max_age_s, records, entrance.inbox, clock, entrance.texts)
+        dated = clock_of(one.adapter, clock)
+        late = late_messages(one.adapter.name, one.max_age_s, records, entrance.inbox, dated, entrance.texts)
         router = InboundRouter(one.adapter, access, entrance, late)
         platforms[one.adapter.name] = Platform(one.adapter, access, router, one.exclusive)
     return platforms

@@ -31,7 +31,10 @@ from gateway.jobs.task_register import TaskRegister
 from gateway.models.usage import Ledger
 from gateway.overview.moments import Moments
 from gateway.overview.platforms import SeenPlatforms
+from gateway.overview.questions.open import OpenQuestions
+from gateway.overview.questions.register import QUESTIONS_TABLE, QuestionRegister
 from gateway.overview.routes import overview_routes, session_routes
+from gateway.overview.scratch.rooms import ScratchRooms
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sources import Sources
 from gateway.settings.tree import Settings
@@ -42,9 +45,11 @@ from runtime.core.clock import Clock
 from runtime.core.ids import SessionId
 from runtime.core.texts import Texts
 from runtime.language.program import Program
+from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.stores.archive import Archive
 from runtime.stores.inbox import InboxEvent
 from runtime.stores.session_file import end_line, file_line, files_of, header_line, session_lines
+from runtime.stores.sessions import Commit
 
 if TYPE_CHECKING:
     from runtime.storage.redis.client.connection import RedisConnection
@@ -78,6 +83,34 @@ class Ground(Protocol):
     def texts(self) -> Texts: ...
 
 
+class NotingSessionStore(RedisSessionStore):
+    """The store of sessions, which notes what they ask people."""
+
+    def __init__(self, connection: RedisConnection, archive: Archive | None, register: QuestionRegister) -> None:
+        super().__init__(connection, archive)
+        self._register = register
+
+    async def commit(self, commit: Commit, /) -> None:
+        await self._register.before(commit)
+        await super().commit(commit)
+        await self._register.after(commit)
+
+
+def session_store(ground: Ground) -> RedisSessionStore:
+    """The store of this node's sessions."""
+    if not ground.settings.console.on and not ground.settings.clients:
+        return RedisSessionStore(ground.connection, ground.archive)
+    return NotingSessionStore(ground.connection, ground.archive, _register(ground))
+
+
+def _moments(ground: Ground, keeping: Keeping) -> Moments:
+    return Moments(keeping.tapes, snapshots_in(ground.connection))
+
+
+def _register(ground: Ground) -> QuestionRegister:
+    return QuestionRegister(records_in(ground.connection, QUESTIONS_TABLE), ground.clock)
+
+
 def with_views(options: WebOptions, ground: Ground) -> WebOptions:
     """The options of the web server, with what there is to see of the whole gateway, and with the console where the
     settings have one."""
@@ -97,6 +130,8 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
     """The routes of the bus that show the whole gateway."""
     connection, clock = ground.connection, ground.clock
     keeping, shards = keeping_of(ground.settings, connection, ground.archive), shards_in(connection)
+
+    moments = _moments(ground, keeping)
 
     async def delete(session: SessionId) -> bool:
         return bool(await keeping.erasure.sessions([session]))
@@ -119,6 +154,8 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         reports=keeping.reports,
         decisions=decisions_of(keeping),
         people=people_in(connection, clock),
+        questions=OpenQuestions(_register(ground), keeping.catalog, keeping.tapes, moments, clock),
+        scratch=ScratchRooms(keeping.catalog, keeping.tapes, moments, keeping.inbox, clock),
         ledger=Ledger(usage_in(connection), clock),
         living=shards.nodes.living,
         fronts=shards.fronts.living,
@@ -160,5 +197,5 @@ async def _file_of(keeping: Keeping, clock: Clock, session: SessionId) -> AsyncI
 def tape_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
     """The routes of the tape service that show what went on in a session."""
     keeping = keeping_of(ground.settings, ground.connection, ground.archive)
-    moments = Moments(keeping.tapes, snapshots_in(ground.connection))
+    moments = _moments(ground, keeping)
     return session_routes(SessionViews(admission, keeping.catalog, keeping.tapes, moments, ground.programs))

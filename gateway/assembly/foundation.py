@@ -13,7 +13,8 @@ from anyio.abc import TaskGroup
 from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Owners
 from gateway.access.owner_notices import OwnerNotices
-from gateway.assembly.console_parts import with_views
+from gateway.assembly.console_parts import session_store, with_views
+from gateway.assembly.logins import with_log_in
 from gateway.assembly.parts import Engine, plain
 from gateway.assembly.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.assembly.stores import decisions_of, feed_in, keeping_of, memories_in, records_in, usage_in
@@ -62,7 +63,7 @@ from gateway.web.app import WebOptions
 from gateway.web.identity import persistent_secret
 from gateway.web.names import ReservedNames, names_of_agents
 from gateway.web.scrape import Scrape
-from runtime.bus import Bus
+from runtime.bus import Bus, EventStream
 from runtime.channels.extensions import ExtendedChannels
 from runtime.core.clock import Clock
 from runtime.core.ids import schedule_id
@@ -130,6 +131,8 @@ class Foundation:
     masking: Masking
     versions: Versions | None = None
     isolated: Isolated | None = None
+    answers: EventStream | None = None
+    """The answers of models since the start, which are counted."""
     """None where every task is executed inline, or none at all."""
 
 
@@ -210,7 +213,8 @@ class Reporting:
 
 def _follow_models(foundation: Foundation, owners: OwnerNotices, tasks: TaskGroup) -> None:
     troubles = ModelTroubles(owners, foundation.clock)
-    tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.bus)
+    if foundation.answers is not None:
+        tasks.start_soon(Ledger(usage_in(foundation.connection), foundation.clock).follow, foundation.answers)
     ratings = Feedback(records_in(foundation.connection, FEEDBACK_TABLE), foundation.clock)
     tasks.start_soon(ratings.follow, foundation.bus)
     for kind in KINDS:
@@ -272,7 +276,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     """The context of this node's sessions; their background work starts in `tasks`."""
     settings, clock = foundation.settings, foundation.clock
     servers = remote_servers(settings, foundation.programs.values(), clock, foundation.bus, tasks)
-    store = RedisSessionStore(foundation.connection, foundation.archive)
+    store = session_store(foundation)
     alarm = Alarm(RedisTimers(foundation.connection), store, inbox, clock)
     tasks.start_soon(alarm.run)
     extensions = load_extensions(settings.extensions.modules)
@@ -391,4 +395,4 @@ async def web_options_of(
     secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
     desk, reserved = desk_of(foundation), ReservedNames(names_of_agents(foundation.programs.values()))
     options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
-    return with_board(with_views(options, foundation), foundation.debugger)
+    return with_board(with_views(with_log_in(options, foundation), foundation), foundation.debugger)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from runtime.sessions.registry import Registry
     from runtime.storage.redis.client.connection import RedisConnection
     from runtime.storage.redis.inbox import RedisInbox
+    from runtime.storage.redis.room_news import RedisRoomNews
     from runtime.stores.inbox import Inbox
 
 
@@ -50,7 +51,14 @@ def people_in(connection: RedisConnection, clock: Clock) -> People:
     from runtime.storage.redis.records import RedisRecords
 
     people, requests, told = (RedisRecords(connection, table) for table in (PEOPLE_TABLE, REQUESTS_TABLE, TOLD_TABLE))
-    return People(people, requests, told, clock)
+    return People(people, requests, told, clock, access_news(connection, "").tell)
+
+
+def access_news(connection: RedisConnection, node: str) -> RedisRoomNews:
+    """News among nodes of people whose access has changed, by their ids."""
+    from runtime.storage.redis.room_news import RedisRoomNews
+
+    return RedisRoomNews(connection, node, "{parley:access}:news")
 
 
 def records_in(connection: RedisConnection, table: str) -> Records:

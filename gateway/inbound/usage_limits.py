@@ -136,7 +136,7 @@ class Limits:
 
     async def follow(self, bus: Bus) -> None:
         """Count the cost of every model answer, until cancelled."""
-        async with bus.events(LLMAnswered.name, capacity=_UNHEARD_ANSWERS) as answers:
+        async with bus.events(f"{LLMAnswered.name}*", capacity=_UNHEARD_ANSWERS) as answers:
             async for answer in answers:
                 if isinstance(answer.what, LLMAnswered):
                     await self.spend(answer.what)
@@ -144,7 +144,7 @@ class Limits:
     async def spend(self, answer: LLMAnswered) -> None:
         """Count one answer, for its conversation and for the person it says, else who spoke there last."""
         person = answer.participant_id or self._speakers.get(answer.conversation)
-        whose = {"conversation": answer.conversation, "person": person}
+        whose = {"conversation": answer.conversation or None, "person": person}
         amounts = {"tokens": answer.tokens_in + answer.tokens_out, "usd": answer.cost_usd}
         now_s = self._clock.now().timestamp()
         for measure, amount in amounts.items():

@@ -70,7 +70,8 @@ class Manner:
 @dataclass(frozen=True, slots=True)
 class Handover:
     """Everything that the process knows at its start. `token` proves who it is to the node at `url`, for this task and
-    under the lease of the shard whose token is `epoch`. `version` is the node's, which has to be the process's own."""
+    under the lease of the shard whose token is `epoch`. `version` is the node's, which has to be the process's own.
+    `host` is what the node is called where `url` leads to it by another address, else ""."""
 
     url: str
     token: str
@@ -81,6 +82,7 @@ class Handover:
     manner: Manner
     confinement: Confinement
     version: str = VERSION
+    host: str = ""
 
     def __repr__(self) -> str:
         return f"Handover({self.conversation!r})"

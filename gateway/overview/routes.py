@@ -9,6 +9,8 @@ from starlette.routing import BaseRoute, Route
 from gateway.overview.decisions import DecisionRoutes
 from gateway.overview.people import PeopleRoutes
 from gateway.overview.programs import ProgramRoutes
+from gateway.overview.questions.routes import QuestionRoutes
+from gateway.overview.scratch.routes import ScratchRoutes
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sessions import SessionRoutes
 from gateway.overview.sources import Sources
@@ -21,7 +23,11 @@ def overview_routes(sources: Sources, programs: Mapping[str, Program]) -> Sequen
     """The routes, to be mounted with those of the bus."""
     status, sessions, served = StatusRoute(sources), SessionRoutes(sources), ProgramRoutes(sources, programs)
     decisions, people, work = DecisionRoutes(sources), PeopleRoutes(sources), WorkRoutes(sources)
+    inbox, clock = sources.inbox, sources.clock
+    questions = QuestionRoutes(sources.questions, inbox, clock, sources.reader, sources.writer)
     return [
+        *questions.routes(),
+        *ScratchRoutes(sources.scratch, sources.writer).routes(),
         Route("/status", status.get, methods=["GET"]),
         Route("/sessions", sessions.some, methods=["GET"]),
         Route("/sessions/{session}", sessions.look, methods=["GET"]),

@@ -14,6 +14,8 @@ from gateway.clients.admission import Admission, Client
 from gateway.jobs.cron_view import CronEntry
 from gateway.jobs.task_register import TaskRegister
 from gateway.models.usage import Ledger
+from gateway.overview.questions.open import OpenQuestions
+from gateway.overview.scratch.rooms import ScratchRooms
 from gateway.reports.again import Decisions
 from gateway.tapes.journals import Journals
 from runtime.core.clock import Clock
@@ -40,6 +42,8 @@ class Sources:
     reports: ReportStore
     decisions: Decisions
     people: People
+    questions: OpenQuestions
+    scratch: ScratchRooms
     ledger: Ledger
     living: Callable[[], Awaitable[Living]]
     fronts: Callable[[], Awaitable[Living]]

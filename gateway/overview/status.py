@@ -46,7 +46,11 @@ class StatusRoute:
                 "sessions": {"all": await own.catalog.count(), "at_work": await own.at_work()},
                 "waiting": {"events": events, "pages": pages},
                 "dead_letters": len(letters),
-                "decisions": {"reports": len(undecided), "requests": len(await own.people.requests())},
+                "decisions": {
+                    "reports": len(undecided),
+                    "requests": len(await own.people.requests()),
+                    "questions": len(await own.questions.noted()),
+                },
                 "spent_today": {
                     "usd": round(spent.cost_usd, 6),
                     "answers": spent.answers,

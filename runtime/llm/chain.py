@@ -1,8 +1,9 @@
 """A chain of models: what one does not answer, the next one does.
 
-An overload, an outage, a spent quota, a refused key or silence before the first piece goes on with the next model at
-once. A piece that was read has had effects, so an answer that breaks off fails; whoever reads it asks for the rest, and
-that goes to the next model, because the first one cools down.
+An overload, an outage, a spent quota, a refused key, a model that the provider does not have (or not for this key) or
+silence before the first piece goes on with the next model at once. A piece that was read has had effects, so an answer
+that breaks off fails; whoever reads it asks for the rest, and that goes to the next model, because the first one cools
+down.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from runtime.core.errors import (
     LLMError,
     LLMKeyRefused,
+    LLMNotOffered,
     LLMProcessLost,
     LLMQuotaSpent,
     LLMRateLimited,
@@ -21,12 +23,12 @@ from runtime.core.errors import (
     LLMUnavailable,
 )
 from runtime.events.happening import Tell
-from runtime.events.service import ModelFellBack, ModelKeyRefused
+from runtime.events.service import ModelFellBack, ModelKeyRefused, ModelNotOffered
 from runtime.llm.answering import Answer, AnsweringClient
 from runtime.llm.client import CompletionRequest, Usage, warm_up
 from runtime.llm.cooldowns import Cooldowns
 
-_GOES_ON = (LLMRateLimited, LLMUnavailable, LLMTimeout, LLMKeyRefused, LLMQuotaSpent)
+_GOES_ON = (LLMRateLimited, LLMUnavailable, LLMTimeout, LLMKeyRefused, LLMNotOffered, LLMQuotaSpent)
 _MAY_PASS = (LLMRateLimited, LLMUnavailable)
 
 
@@ -80,6 +82,8 @@ class ModelChain:
             await self._cooldowns.begin(link.name, error)
         if isinstance(error, LLMKeyRefused):
             self._on_event(ModelKeyRefused(link.client.model, link.name, str(error)))
+        if isinstance(error, LLMNotOffered):
+            self._on_event(ModelNotOffered(link.client.model, link.name, str(error)))
         following_model = None if following is None else following.client.model
         self._on_event(ModelFellBack(link.client.model, following_model, f"{type(error).__name__}: {error}"))
 

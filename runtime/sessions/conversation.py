@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from runtime.channels.outbox import PageSpec
-from runtime.core.address import GATEWAY
+from runtime.core.address import GATEWAY, SCRATCH
 from runtime.core.errors import (
     AdapterError,
     ArchiveUnavailable,
@@ -292,9 +292,11 @@ class Conversation:
             await page.finish(text)
 
     def _new(self, first: InboxEntry) -> SessionRecord:
-        id_ = session_of(first.event.address) or SessionId(uuid.uuid4().hex)
+        address = first.event.address
+        scratch = SessionId(address.conversation) if address.platform == SCRATCH and first.event.kind == FORK else None
+        id_ = session_of(address) or scratch or SessionId(uuid.uuid4().hex)
         program = self._around.program_name(first.event.program)
-        return SessionRecord(id_, first.event.address, program, self._around.clock.now(), seq=0)
+        return SessionRecord(id_, address, program, self._around.clock.now(), seq=0)
 
     async def _live(self, session: Session, first: InboxEntry | None) -> Outcome | None:
         """Run a session; None when this conversation is no longer ours."""

@@ -54,7 +54,7 @@ function Console() {
       </nav>
       <div class="who">
         ${!connected.value && html`<span class="bad" role="status">Not connected</span>`}
-        <span>${session.value.role}${session.value.acts ? "" : ", read-only"}</span>
+        <span>${session.value.name ? `${session.value.name}, ` : ""}${session.value.role}${session.value.acts ? "" : ", read-only"}</span>
         <button onClick=${() => leave({})}>Log out</button>
         <button class="wide" onClick=${() => leave({everywhere: "yes"})}>Everywhere</button>
       </div>

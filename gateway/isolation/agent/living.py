@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 from websockets.asyncio.client import ClientConnection, connect
@@ -46,10 +47,13 @@ MakeContext = Callable[[Handover, Peer, RemoteOutbox], AbstractAsyncContextManag
 
 async def live(handover: Handover) -> int:
     """Execute the task until nothing is left to do now; the exit code of the process."""
-    url = handover.url.replace("http", "ws", 1) + PATH
+    reached = urlsplit(handover.url)
+    url = f"ws://{handover.host or reached.netloc}{PATH}"
     headers = {"Authorization": f"Bearer {handover.token}"}
     opened = connect(
         url,
+        host=reached.hostname,
+        port=reached.port,
         additional_headers=headers,
         proxy=None,
         compression=None,
@@ -128,7 +132,7 @@ async def around_of(handover: Handover, peer: Peer, outbox: RemoteOutbox) -> Asy
     Logs(LogOptions(manner.log_level, "auto"), Masking([handover.token])).attach(bus)
     store, inbox = RemoteStore(peer), RemoteInbox(peer)
     async with (
-        door_clients(handover.url, handover.token, manner.models, manner.model_answer_s) as models,
+        door_clients(handover, manner.models) as models,
         _Statements(manner) as sandbox,
     ):
         yield NodeContext(

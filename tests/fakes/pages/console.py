@@ -85,7 +85,7 @@ class ConsoleWorld:
     async def logged_in(self, role: str = "owner") -> AsyncGenerator[httpx.AsyncClient]:
         """A browser that is logged in."""
         async with self.http() as http:
-            answer = await http.post("/console/login", json={"password": PASSWORDS[role]})
+            answer = await http.post("/console/login", json={"password": PASSWORDS[role], "name": "Olga"})
             assert answer.status_code == 200, answer.text
             yield http
 

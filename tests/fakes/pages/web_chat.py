@@ -13,6 +13,7 @@ from adapters.web.adapter import RoomRules, WebAdapter
 from adapters.web.codec import Person
 from gateway.web.app import WebOptions, build_web
 from gateway.web.identity import COOKIE, Identities
+from gateway.web.logins.door import LogIn
 from gateway.web.names import ReservedNames
 from gateway.web.server import serve
 from runtime.core.clock import Clock, SystemClock
@@ -60,9 +61,10 @@ async def web_chat(
     trusted_proxies: Sequence[str] = (),
     clock: Clock | None = None,
     mentions_only: Sequence[str] = (),
+    log_in: LogIn | None = None,
 ) -> AsyncGenerator[WebChat]:
     """Serve until the block ends. `agents` are the names that nobody may take; for `mentions_only` see `Hearing`."""
-    options = WebOptions(secret=SECRET, password=password, reserved=ReservedNames(agents))
+    options = WebOptions(secret=SECRET, password=password, reserved=ReservedNames(agents), log_in=log_in)
     rules = RoomRules(is_agent=options.reserved.__contains__, mentions_only=mentions_only)
     clock = clock or SystemClock()
     rooms = store or RoomStoreThatFails()

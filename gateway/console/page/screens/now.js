@@ -33,7 +33,7 @@ export function Now() {
 
 function Status({status}) {
   const {sessions, waiting, decisions, spent_today: spent} = status;
-  const undecided = decisions.reports + decisions.requests;
+  const undecided = decisions.reports + decisions.requests + decisions.questions;
   return html`
     <ul class="numbers">
       <${Number_} name="at work" value=${count(sessions.at_work)} more=${`of ${plural(sessions.all, "session")}`}
@@ -43,7 +43,7 @@ function Status({status}) {
       <${Number_} name="dead letters" href="#/decisions" value=${count(status.dead_letters)} bad=${status.dead_letters > 0}
         more=${status.dead_letters ? "events that could not be processed" : "nothing is set aside"} />
       <${Number_} name="to decide" href="#/decisions" value=${count(undecided)} bad=${undecided > 0}
-        more=${`${plural(decisions.reports, "report")}, ${plural(decisions.requests, "request")} to get in`} />
+        more=${`${plural(decisions.questions, "question")}, ${plural(decisions.reports, "report")}, ${plural(decisions.requests, "request")} to get in`} />
       <${Number_} name="spent today" href="#/people" value=${dollars(spent.usd)} more=${plural(spent.answers, "answer")} />
     </ul>
     <section aria-labelledby="platforms">

@@ -5,6 +5,7 @@ import {Act} from "../acts.js";
 import {Facts} from "../session/facts.js";
 import {Moment} from "../session/moment.js";
 import {go} from "../places.js";
+import {Composer, ForkHere, isScratch} from "../session/scratch.js";
 import {Strip, momentOf} from "../session/strip.js";
 import {html, useEffect, useMemo, useRef, useState} from "../ui.js";
 import {ago, bringIntoView, count, exact, plural, time} from "../words.js";
@@ -16,6 +17,7 @@ export function Session({rest, query}) {
   const tape = `/tape/v1/tapes/sessions.${encodeURIComponent(id)}`;
   const [about, setAbout] = useState(null);
   const [strip, setStrip] = useState(null);
+  const [people, setPeople] = useState([]);
   const [trouble, setTrouble] = useState("");
   const head = strip?.head ?? 0;
   const wanted = Number(query.get("at")) || 0;
@@ -86,6 +88,7 @@ export function Session({rest, query}) {
     ${about && html`
       <div class="buttons">
         <${Act} label="Stop" path=${`/bus/v1/sessions/${id}/stop`} question="Everything that it does stops, as with /stop." done="It is asked to stop." />
+        <${ForkHere} id=${id} at=${at || null} />
         <${Act} label="Fork" path=${`${tape}/fork`} question="It continues in a second place as well, where its platform can open one." done="It is asked to fork." />
         ${login.value.words && html`<a class="button" href=${`/bus/v1/sessions/${id}/export`} download>Export</a>`}
         <${Act} label="Delete" danger method="DELETE" path=${`/bus/v1/sessions/${id}`} done="The session is deleted."
@@ -99,9 +102,13 @@ export function Session({rest, query}) {
           : html`Now, after fact ${count(head)}.`}
       </p>
       <div class="session-below">
-        <${Chat} marks=${strip.marks} at=${at} classes=${classes} onWhy=${moment} />
+        <div>
+          <${Chat} marks=${strip.marks} at=${at} classes=${classes} onWhy=${moment} />
+          ${isScratch(about) && login.value.acts && html`<${Composer} id=${id} people=${people} words=${query.get("words") ?? ""} />`}
+        </div>
         ${login.value.words
-          ? html`<${Moment} tape=${tape} at=${at} marks=${strip.marks} classes=${classes} onMoment=${moment} />`
+          ? html`<${Moment} tape=${tape} at=${at} marks=${strip.marks} classes=${classes} onMoment=${moment} onPeople=${setPeople}
+              changing=${isScratch(about) && login.value.acts && at === head ? id : null} />`
           : html`<p class="quiet">Variables and words are for owners.</p>`}
       </div>
       ${login.value.words && html`<${Facts} tape=${tape} at=${at} onMoment=${moment} />`}`}`;

@@ -1,6 +1,7 @@
 // How a session stood at one moment: agents, their stacks and variables, the program, and what led to it.
 
 import {get} from "../api.js";
+import {Changeable} from "./scratch.js";
 import {momentOf, sentence} from "./strip.js";
 import {html, useEffect, useRef, useState} from "../ui.js";
 import {bringIntoView, plural, time} from "../words.js";
@@ -9,14 +10,16 @@ import {bringIntoView, plural, time} from "../words.js";
 const texts = new Map();
 const FRESH_MS = 30_000;
 
-export function Moment({tape, at, marks, classes, onMoment}) {
+export function Moment({tape, at, marks, classes, onMoment, onPeople, changing}) {
   const [state, setState] = useState(null);
   const [trouble, setTrouble] = useState("");
   useEffect(() => {
     const stopped = new AbortController();
     const fetched = async () => {
       try {
-        setState(await get(`${tape}/state`, {at}, stopped.signal));
+        const found = await get(`${tape}/state`, {at}, stopped.signal);
+        setState(found);
+        onPeople(found.people);
         setTrouble("");
       } catch (error) {
         if (error.name !== "AbortError") setTrouble(error.message);
@@ -39,7 +42,7 @@ export function Moment({tape, at, marks, classes, onMoment}) {
       ${state.broken && html`<p class="trouble">The program cannot go on: ${state.broken}</p>`}
       <${Causes} marks=${marks} at=${at} classes=${classes} here=${here} onMoment=${onMoment} />
       <${Program} name=${state.program} here=${here} same=${state.same_program} />
-      ${state.agents.map((agent) => html`<${Agent} key=${agent.id} agent=${agent} here=${here} />`)}
+      ${state.agents.map((agent) => html`<${Agent} key=${agent.id} agent=${agent} here=${here} changing=${changing} />`)}
       ${state.meetings.map((meeting) => html`
         <div key=${meeting.id} class="card"><h3>Meeting: ${meeting.topic} <small>${meeting.status}</small></h3>
           <p class="quiet">${meeting.joined.join(", ")}</p><${Values} values=${meeting.shared} /></div>`)}
@@ -69,7 +72,7 @@ function Causes({marks, at, classes, here, onMoment}) {
     </div>`;
 }
 
-function Agent({agent, here}) {
+function Agent({agent, here, changing}) {
   return html`
     <div class="card">
       <h3>${agent.class} <small>${agent.id}${agent.paused ? ", paused" : ""}${agent.waiting ? `, ${plural(agent.waiting, "message")} wait` : ""}</small></h3>
@@ -91,7 +94,7 @@ function Agent({agent, here}) {
               <pre>${frame.transcript.map((one) => shown(one)).join("\n\n")}</pre></details>`}
           </li>`)}
       </ol>
-      <${Values} values=${agent.variables} title="Variables" />
+      ${changing ? html`<${Changeable} id=${changing} agent=${agent} />` : html`<${Values} values=${agent.variables} title="Variables" />`}
     </div>`;
 }
 

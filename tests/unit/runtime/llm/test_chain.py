@@ -7,6 +7,7 @@ import pytest
 from runtime.core.errors import (
     LLMError,
     LLMKeyRefused,
+    LLMNotOffered,
     LLMProcessLost,
     LLMQuotaSpent,
     LLMRateLimited,
@@ -16,9 +17,11 @@ from runtime.core.errors import (
     StorageUnavailable,
 )
 from runtime.events.happening import Happening
+from runtime.llm.answering import AnsweringClient
 from runtime.llm.chain import ModelChain
 from runtime.llm.client import ChatMessage, CompletionRequest
 from runtime.llm.cooldowns import Cooldowns
+from runtime.llm.options import ModelOptions, Prices
 from tests.fakes.clock import FakeClock
 from tests.fakes.models.providers import ScriptedProvider, chain_of
 from tests.fakes.observing.records import MemoryRecords
@@ -38,7 +41,14 @@ async def answer(chain: ModelChain) -> tuple[str, str]:
 
 @pytest.mark.parametrize(
     "failure",
-    [LLMRateLimited("busy"), DOWN, LLMTimeout("slow"), LLMQuotaSpent("no credit"), LLMKeyRefused("wrong key")],
+    [
+        LLMRateLimited("busy"),
+        DOWN,
+        LLMTimeout("slow"),
+        LLMQuotaSpent("no credit"),
+        LLMKeyRefused("wrong key"),
+        LLMNotOffered("gone"),
+    ],
 )
 async def test_a_failure_before_the_first_word_goes_on_with_the_next_model_and_is_told(failure: LLMError) -> None:
     told: list[Happening] = []
@@ -50,6 +60,7 @@ async def test_a_failure_before_the_first_word_goes_on_with_the_next_model_and_i
     assert fell_back.data()["following"] == "openai/b"
     refused = [what.data()["entry"] for what in told if what.name == "model.key_refused"]
     assert refused == (["a"] if isinstance(failure, LLMKeyRefused) else [])
+    assert ("model.not_offered" in {what.name for what in told}) is isinstance(failure, LLMNotOffered)
 
 
 async def test_a_refused_request_is_refused_by_none_else() -> None:
@@ -138,3 +149,25 @@ async def test_without_the_store_each_node_knows_what_it_has_seen() -> None:
     chain = chain_of(clock, {"a": first, "b": ScriptedProvider("1", "2")}, cooldowns=cooldowns)
     assert [(await answer(chain))[1] for _ in range(2)] == ["openai/b"] * 2
     assert len(first.asked) == 1
+
+
+async def test_an_answer_that_is_left_has_an_estimate_at_the_providers_prices_and_a_refused_one_nothing() -> None:
+    first = PricedProvider("one two three", LLMRefused("not that"))
+    client = AnsweringClient(first, ModelOptions("openai/a"), FakeClock())
+    async with client.stream(REQUEST) as completion:
+        async for _ in completion:
+            break
+        left = completion.usage
+    assert (left.input_tokens, left.output_tokens, left.estimated) == (1, 1, True)
+    assert left.cost_usd == pytest.approx(10e-6 + 20e-6)
+    async with client.stream(REQUEST) as completion:
+        with pytest.raises(LLMRefused):
+            _ = [piece async for piece in completion]
+        assert (completion.usage.input_tokens, completion.usage.estimated) == (0, False)
+
+
+class PricedProvider(ScriptedProvider):
+    """Knows its prices."""
+
+    def prices(self) -> Prices:
+        return Prices(10.0, 1.0, 20.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,12 @@ async def test_the_longest_pattern_decides_and_of_equally_long_ones_the_strictes
     names = ("Weather.buy", "Weather.pay", "Weather.look", "Bank.look", "Shop.buy", "Bank.pay")
     found = [many.verdict(name, tool, in_task=False) for name in names]
     assert found == ["allow", "ask", "ask", "deny", "deny", "allow"]
+    assert replace(many, careful=True).verdict("Weather.buy", tool, in_task=False) == "ask"
+    assert replace(many, careful=True).verdict("Bank.pay", tool, in_task=False) == "ask"
+    assert replace(many, careful=True).verdict("Shop.buy", tool, in_task=False) == "deny"
+    looking = stand.pool.tool(weather, "look")
+    assert looking is not None
+    assert replace(many, careful=True).verdict("Weather.buy", looking, in_task=False) == "allow"
 
 
 @pytest.mark.parametrize(("tool", "asks"), [("buy", True), ("look", False)])
