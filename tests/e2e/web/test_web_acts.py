@@ -155,6 +155,38 @@ async def test_messages_are_one_tab_stop_and_keys_act_on_the_one_that_has_the_fo
         await expect(page.locator("#thread-composer textarea")).to_be_focused()
 
 
+async def test_tab_goes_through_one_message_and_arrows_through_the_rooms(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat):
+        for number in range(3):
+            link = f"m{number} [there](https://example.org/{number})"
+            await chat.adapter.send(LOBBY, link, speaker=GUIDE, nonce=f"n{number}", final=True)
+        page = await enter(browser, chat, "Ada")
+        box = page.locator("#room-composer textarea")
+        await box.focus()
+        await page.keyboard.press("Shift+Tab")
+        await page.keyboard.press("Shift+Tab")  # past the button for files
+        await expect(page.locator(".row:focus")).to_contain_text("m2")
+        await page.keyboard.press("ArrowUp")
+        await page.keyboard.press("Tab")
+        await expect(page.locator("a:focus")).to_have_attribute("href", "https://example.org/1")
+        for tool_ in ("React", "Reply", "Copy the text", "Reply in thread"):
+            await page.keyboard.press("Tab")
+            await expect(page.locator(":focus")).to_have_attribute("aria-label", tool_)
+        await page.keyboard.press("Tab")
+        await expect(page.locator("#room-composer :focus")).to_have_count(1)
+        await page.keyboard.press("Shift+Tab")
+        await page.keyboard.press("Shift+Tab")
+        await expect(page.locator("#search-room")).to_be_focused()
+
+        await page.locator("#new-room-name").fill("Ideas")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#rooms [tabindex='0']")).to_have_text("ideas")
+        await page.locator("#rooms [tabindex='0']").focus()
+        await page.keyboard.press("ArrowUp")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#room-name")).to_have_text("lobby")
+
+
 async def test_a_question_mark_shows_the_keys_but_not_in_a_text(browser: Browser) -> None:
     async with web_chat() as chat:
         await chat.adapter.send(LOBBY, "m0", speaker=GUIDE, nonce="n0", final=True)
