@@ -84,6 +84,7 @@ class Chat {
         react: (message, mark) => this.acts.react(message, mark),
         press: (message, choice) => this.acts.press(message, choice),
         jump: (id) => this.seek.go({ id, thread: thread() }),
+        quoted: (quote) => this.room.quoted(quote),
         link: ({ id, thread }) => `#${[this.room.id, thread ?? "", id].map(encodeURIComponent).join("/")}`,
         newAfter: () => (name === "room" ? this.newAfter : null),
         editFailed: (message) => this.saying.editFailed(message),

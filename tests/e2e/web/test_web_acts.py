@@ -51,6 +51,8 @@ async def test_a_person_changes_what_they_said_and_the_others_see_it(browser: Br
         ada, grace = await enter(browser, chat, "Ada"), await enter(browser, chat, "Grace")
         await say(ada, "Helo")
         message = await own(ada, "Helo")
+        id_ = await message.get_attribute("data-id")
+        await chat.adapter.send(LOBBY, "Hi", speaker=GUIDE, nonce="n1", final=True, reply_to=id_)
         await message.hover()
         await tool(message, "Edit").click()
         box = ada.locator("#room-composer textarea")
@@ -58,7 +60,8 @@ async def test_a_person_changes_what_they_said_and_the_others_see_it(browser: Br
         await box.fill("Hello")
         await box.press("Enter")
         await expect(grace.locator(".message.person .body")).to_have_text("Hello")
-        await expect(grace.locator(".edited")).to_be_visible()
+        await expect(grace.locator(".quoted")).to_have_text("Ada Hello")
+        await expect(grace.locator(".person .edited")).to_be_visible()
         await expect(box).to_have_value("")
         await box.press("ArrowUp")
         await expect(box).to_have_value("Hello")
@@ -75,6 +78,9 @@ async def test_a_message_is_deleted_only_after_a_question(browser: Browser) -> N
         ada, grace = await enter(browser, chat, "Ada"), await enter(browser, chat, "Grace")
         await say(ada, "a secret")
         message = await own(ada, "a secret")
+        id_ = await message.get_attribute("data-id")
+        await chat.adapter.send(LOBBY, "I see", speaker=GUIDE, nonce="n1", final=True, reply_to=id_)
+        await expect(grace.locator(".quoted")).to_have_text("Ada a secret")
         for button in ("Cancel", "Delete"):
             await message.hover()
             await tool(message, "Delete").click()
@@ -83,9 +89,11 @@ async def test_a_message_is_deleted_only_after_a_question(browser: Browser) -> N
             await expect(ada.get_by_role("dialog")).to_have_count(0)
         for page in (ada, grace):
             await expect(page.locator(".message.person .body")).to_have_text("This message was deleted.")
+            await expect(page.locator(".quoted")).to_have_text("Ada This message was deleted.")
         assert [each.act for each in heard] == ["message", "deletion"]
         await ada.reload()
         await expect(ada.locator(".message.person .body")).to_have_text("This message was deleted.")
+        await expect(ada.locator(".quoted")).to_have_text("Ada This message was deleted.")
 
 
 async def test_an_agents_message_can_be_taken_away(browser: Browser) -> None:
