@@ -11,7 +11,7 @@ from urllib.parse import quote
 from adapters.adapter import File, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.web import codec
-from adapters.web.acts import PLATFORM, Ledger, quote_of
+from adapters.web.acts import PLATFORM, Ledger
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
 from adapters.web.codec import MAX_TEXT, Person
@@ -22,6 +22,7 @@ from adapters.web.intake import Intake
 from adapters.web.news import RoomNews
 from adapters.web.requests import MAX_ROOM_NAME, room_id
 from adapters.web.rooms import RoomStore
+from adapters.web.threads import quote_of
 from adapters.web.visit import FRAMES, MESSAGES, House, Link, Visit
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside

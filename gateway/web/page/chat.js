@@ -15,6 +15,7 @@ import { Saying } from "./composing/saying.js";
 import { Search } from "./search.js";
 import { Seek } from "./seek.js";
 import { Sidebar, showPresence } from "./sidebar.js";
+import { buttonsWithOneStop } from "./tab_stops.js";
 import { Timeline } from "./messages/timeline.js";
 import { TypingLine } from "./composing/typing.js";
 
@@ -57,6 +58,7 @@ class Chat {
     });
     this.listen();
     offerKeys(byId("keys"));
+    buttonsWithOneStop(byId("rooms"));
     this.become(me);
     this.showRoom();
     if (thread) this.openThread(thread);
@@ -82,6 +84,7 @@ class Chat {
         react: (message, mark) => this.acts.react(message, mark),
         press: (message, choice) => this.acts.press(message, choice),
         jump: (id) => this.seek.go({ id, thread: thread() }),
+        quoted: (quote) => this.room.quoted(quote),
         link: ({ id, thread }) => `#${[this.room.id, thread ?? "", id].map(encodeURIComponent).join("/")}`,
         newAfter: () => (name === "room" ? this.newAfter : null),
         editFailed: (message) => this.saying.editFailed(message),
