@@ -76,6 +76,8 @@ class RoomRules:
     """Knows the names of the programs' agents."""
     mentions_only: Sequence[str] = ()
     """See `Hearing`."""
+    voice_s: int = 0
+    """How long a voice note may be that people record; 0 where nobody listens to them."""
 
 
 class WebAdapter:
@@ -110,7 +112,7 @@ class WebAdapter:
         self._board = Board(rooms, self._hub, first_room=FIRST_ROOM, echo=self._echo)
         hearing = Hearing(self._board, rules.is_agent, rules.mentions_only)
         ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing)
-        self._house = House(ledger, self._hub, self._echo, Allowance(FRAMES, clock), commands or {})
+        self._house = House(ledger, self._hub, self._echo, Allowance(FRAMES, clock), commands or {}, rules.voice_s)
 
     @property
     def name(self) -> str:

@@ -72,13 +72,15 @@ class Link(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """The parts that all visits share. `commands` are the menu's commands, with their descriptions."""
+    """The parts that all visits share. `commands` are the menu's commands, with their descriptions; `voice_s` as
+    `RoomRules` has it."""
 
     ledger: Ledger
     hub: Hub
     echo: Echo
     frames: Allowance
     commands: Mapping[str, str]
+    voice_s: int = 0
 
 
 class Visit:
@@ -151,7 +153,8 @@ class Visit:
     async def _welcome(self) -> str:
         largest = 0 if self._house.ledger.files is None else MAX_FILE_BYTES
         rooms = await self._board.rooms()
-        return codec.welcome(self._browser.person, rooms, max_file_bytes=largest, commands=self._house.commands)
+        limits = {"max_file_bytes": largest, "voice_s": self._house.voice_s}
+        return codec.welcome(self._browser.person, rooms, limits, commands=self._house.commands)
 
     async def _look(self, request: Request) -> None:
         match request:

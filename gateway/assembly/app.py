@@ -45,7 +45,7 @@ from gateway.assembly.model_doors import node_doors_of
 from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
 from gateway.assembly.stores import front_gauges, gauges_of, people_in, usage_in
-from gateway.assembly.voices import personal_commands, voiced
+from gateway.assembly.voices import personal_commands, recorded_s, voiced
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
@@ -280,7 +280,9 @@ def _web_adapter(
     rooms = RedisRoomStore(foundation.connection, platform=PLATFORM)
     news = RedisRoomNews(foundation.connection, holder.node)
     settings, names = foundation.settings, ReservedNames(names_of_agents(foundation.programs.values()))
-    rules = RoomRules(settings.encryption.keys is None, names.__contains__, settings.web.mentions_only)
+    rules = RoomRules(
+        settings.encryption.keys is None, names.__contains__, settings.web.mentions_only, recorded_s(settings)
+    )
     return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, rules=rules)
 
 

@@ -62,10 +62,11 @@ async def web_chat(
     clock: Clock | None = None,
     mentions_only: Sequence[str] = (),
     log_in: LogIn | None = None,
+    voice_s: int = 0,
 ) -> AsyncGenerator[WebChat]:
     """Serve until the block ends. `agents` are the names that nobody may take; for `mentions_only` see `Hearing`."""
     options = WebOptions(secret=SECRET, password=password, reserved=ReservedNames(agents), log_in=log_in)
-    rules = RoomRules(is_agent=options.reserved.__contains__, mentions_only=mentions_only)
+    rules = RoomRules(is_agent=options.reserved.__contains__, mentions_only=mentions_only, voice_s=voice_s)
     clock = clock or SystemClock()
     rooms = store or RoomStoreThatFails()
     reasons: list[str] = []
