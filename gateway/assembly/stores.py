@@ -84,11 +84,12 @@ def person_limits_in(connection: RedisConnection) -> PersonLimits:
     return PersonLimits(records_in(connection, PERSON_LIMITS_TABLE))
 
 
-def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str], Awaitable[Snapshot | None]]:
-    """The newest snapshot of a session, of a version of the rules, from the database."""
+def snapshots_in(connection: RedisConnection) -> Callable[[SessionId, str, int], Awaitable[Snapshot | None]]:
+    """The newest snapshot of a session that is not after a fact, of a version of the rules, from the database."""
     from runtime.storage.redis.sessions.store import RedisSessionStore
 
-    return RedisSessionStore(connection).snapshot
+    store = RedisSessionStore(connection)
+    return lambda session, version, seq: store.snapshot(session, version, until=seq)
 
 
 def shards_in(connection: RedisConnection) -> Shards:

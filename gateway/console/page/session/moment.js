@@ -11,7 +11,7 @@ import {bringIntoView, plural, time} from "../words.js";
 const texts = new Map();
 const FRESH_MS = 30_000;
 
-export function Moment({tape, at, marks, classes, onMoment, onPeople, changing}) {
+export function Moment({tape, at, marks, classes, onMoment, onState, changing}) {
   const [state, setState] = useState(null);
   const [trouble, setTrouble] = useState("");
   useEffect(() => {
@@ -20,7 +20,7 @@ export function Moment({tape, at, marks, classes, onMoment, onPeople, changing})
       try {
         const found = await get(`${tape}/state`, {at}, stopped.signal);
         setState(found);
-        onPeople(found.people);
+        onState(found);
         setTrouble("");
       } catch (error) {
         if (error.name !== "AbortError") setTrouble(error.message);
