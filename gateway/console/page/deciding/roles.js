@@ -13,10 +13,10 @@ export function Roles() {
   return html`
     <${Table} title="People with a role or limits of their own" path="/bus/v1/people" name="people" keyOf=${(one) => one.person}
       empty="Nobody has a role or limits of their own; the settings decide." columns=${[
-        ["Person", (one) => html`${one.name ?? one.person}${one.name ? html`<br /><span class="quiet">${one.person}</span>` : ""}`],
+        ["Person", (one) => html`${one.name || one.person}${one.name ? html`<br /><span class="quiet">${one.person}</span>` : ""}`],
         ["Role", (one) => one.role ?? html`<span class="quiet">as the settings say</span>`],
         ["Limits", (one) => told(one.limits) || html`<span class="quiet">as the settings say</span>`],
-        ...(session.value.acts ? [["Acts", (one) => html`<${Acts} person=${one.person} name=${one.name ?? one.person} role=${one.role} limits=${one.limits} />`]] : []),
+        ...(session.value.acts ? [["Acts", (one) => html`<${Acts} person=${one.person} name=${one.name || one.person} role=${one.role} limits=${one.limits} />`]] : []),
       ]} />
     ${session.value.acts && html`<${Somebody} />`}`;
 }
