@@ -12,6 +12,7 @@ from adapters.ratings import rating_of_all
 from adapters.web import codec
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
+from adapters.web.charters.shown_files import ShownFiles
 from adapters.web.codec import MARKS, MAX_TEXT, Person, RefusalCode
 from adapters.web.hearing import Hearing
 from adapters.web.hub import Browser
@@ -45,6 +46,8 @@ class Ledger:
     files: FileStore | None = None
     hearing: Hearing | None = None
     """None: agents hear everything."""
+    shown_files: ShownFiles | None = None
+    """None: every file may be attached."""
 
 
 class Acts:
@@ -112,6 +115,9 @@ class Acts:
         post = RoomPost(
             say.id, person.id, person.name, "person", say.text, now, thread=say.thread, quote=quote, files=files
         )
+        if self._ledger.shown_files is not None:
+            for id_, _ in say.files:
+                await self._ledger.shown_files.posted(id_, say.room)
         kept = await self._ledger.board.post(say.room, post)
         if not _is_repetition(kept, post):
             self._browser.push(codec.refused(say.id, "conflict", "Another message has this id. Send it again."))
@@ -135,6 +141,9 @@ class Acts:
         attached: list[Attachment] = []
         for id_, name in say.files:
             head = None if self._ledger.files is None else await self._ledger.files.head(id_)
+            shown = self._ledger.shown_files
+            if shown is not None and not await shown.shows(id_, self._person.id):
+                head = None
             if head is None:
                 return "invalid", f"The file {clean_file_name(name)} no longer exists. Attach it again."
             attached.append(Attachment(clean_file_name(name), head.media_type, FILE_URL + id_, head.size_bytes))
@@ -232,10 +241,14 @@ class Acts:
             person_name=self._person.name,
             text=text,
             sent_at=self._ledger.clock.now(),
-            private=False,
+            private=self._alone_with_an_agent(address.conversation),
             addressed=True,
             language=self._language,
         )
+
+    def _alone_with_an_agent(self, room: str) -> bool:
+        charter = self._ledger.board.charters.remembered(room)
+        return charter is not None and charter.kind == "direct" and bool(charter.agent)
 
     def _pass_on(self, inbound: Inbound, taken: Callable[[], None] | None = None) -> None:
         self._ledger.intake.put(Offer(inbound, taken or _nothing))
