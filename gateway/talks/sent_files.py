@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
 from runtime.core.errors import ConfigError, ContentLocked, ProgramError
-from runtime.core.files import FILE_URL, FileStore, clean_file_name
+from runtime.core.files import FILE_URL, FileContent, FileStore, clean_file_name, file_id
 from runtime.language.syntax.source import TALKS
 from runtime.tape.facts.people import FileReceived
 from runtime.tape.facts.registry import content_of
@@ -26,17 +26,32 @@ Contents = Mapping[str, tuple[str, bytes]]
 async def contents_of(facts: Sequence[Fact], store: FileStore) -> Contents:
     """The files that people sent. Raises ProgramError for one that is gone, or cannot be opened."""
     found: dict[str, tuple[str, bytes]] = {}
-    for fact in facts:
-        content = content_of(fact.kind, fact.data)
-        if isinstance(content, FileReceived) and content.url.startswith(FILE_URL) and content.url not in found:
-            try:
-                kept = await store.content(content.url.removeprefix(FILE_URL))
-            except ContentLocked as error:
-                raise ProgramError(f"The file {content.name} cannot be opened. {error}") from error
-            if kept is None:
-                raise ProgramError(f"The file {content.name} of this conversation is not kept any more.")
-            found[content.url] = content.name, kept.data
+    for url, name in _sent(facts).items():
+        try:
+            kept = await store.content(url.removeprefix(FILE_URL))
+        except ContentLocked as error:
+            raise ProgramError(f"The file {name} cannot be opened. {error}") from error
+        found[url] = name, _there(name, kept)
     return found
+
+
+def contents_in(facts: Sequence[Fact], files: Iterable[FileContent]) -> Contents:
+    """The same, of the files of an exported session."""
+    kept = {file_id(file.data, file.media_type): file for file in files}
+    return {url: (name, _there(name, kept.get(url.removeprefix(FILE_URL)))) for url, name in _sent(facts).items()}
+
+
+def _sent(facts: Sequence[Fact]) -> Mapping[str, str]:
+    """The names of the files that people sent, by url."""
+    received = [content_of(fact.kind, fact.data) for fact in facts]
+    files = [each for each in received if isinstance(each, FileReceived) and each.url.startswith(FILE_URL)]
+    return {each.url: each.name for each in reversed(files)}
+
+
+def _there(name: str, kept: FileContent | None) -> bytes:
+    if kept is None:
+        raise ProgramError(f"The file {name} of this conversation is not kept any more.")
+    return kept.data
 
 
 @contextmanager

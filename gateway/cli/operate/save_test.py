@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.operate.database import when, with_keeping
+from gateway.cli.operate.database import lines_of, when, with_keeping
 from gateway.cli.output.terminal import FAILED, ConfigOption, load_settings, note, plain_errors, say
 
 if TYPE_CHECKING:
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def save_test(
-    session: Annotated[str, typer.Argument(help="The session's id, as parley sessions list shows it.")],
+    session: Annotated[
+        str,
+        typer.Argument(help="The session's id, as parley sessions list shows it, or a file of parley sessions export."),
+    ],
     file: Annotated[Path, typer.Argument(help="The talk file, support.test.md; the talk is added at its end.")],
     program: Annotated[
         Path | None, typer.Option(help="The program, where it is not beside the file with the same name.")
@@ -43,7 +46,9 @@ def save_test(
         found = await keeping.catalog.whole(SessionId(session))
         return None if found is None else (found, await contents_of(found.facts, keeping.files))
 
-    known = with_keeping(config, ask)
+    exported = Path(session)
+    with plain_errors():
+        known = _read(exported) if exported.is_file() else with_keeping(config, ask)
     if known is None:
         note(f"parley: There is no session {session}; see parley sessions list.")
         raise typer.Exit(FAILED)
@@ -55,6 +60,15 @@ def save_test(
         say(line)
     if not result.passed:
         raise typer.Exit(FAILED)
+
+
+def _read(file: Path) -> tuple[WholeSession, Contents]:
+    from gateway.talks.sent_files import contents_in
+    from runtime.stores.session_file import SessionFile
+
+    exported = SessionFile(str(file), lambda: lines_of(file))
+    whole = exported.session()
+    return whole, contents_in(whole.facts, exported.files())
 
 
 def _title(whole: WholeSession) -> str:

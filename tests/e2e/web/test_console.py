@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
 from tests.e2e.browsing import LIMIT_MS, entered, say, saying
-from tests.e2e.gateway_process import ROOT, Gateway, gateway
+from tests.e2e.gateway_process import ROOT, Gateway, gateway, parley
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.gateway.observability.debugger.stand import ASKS, GUIDE, LETTERS, NAMED, PICKS
 
@@ -100,6 +101,10 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
             await chat.locator(".message.agent .row").last.focus()
             await expect(chat.get_by_role("link", name="Why?")).to_have_count(0)  # who is no owner
 
+            editor = page.get_by_role("link", name="Open in the editor")
+            line = GUIDE.splitlines().index('- Say "{place}, {letters}"') + 1
+            assert await editor.get_attribute("href") == f"vscode://file{program}:{line}"
+
             await page.get_by_role("slider", name="Moment").focus()
             await page.keyboard.press("Home")
             await expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", "fact 4: Host began as Host")
@@ -187,6 +192,17 @@ async def test_a_copy_from_the_past_is_tried_with_other_values_and_nothing_of_it
 
         page = await opened(browser, running, "#/sessions")
         await page.get_by_role("option", name="web:lobby").click()
+        await page.get_by_role("button", name="Save as test").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Save as test").click()
+        async with page.expect_download() as download:
+            await page.get_by_role("link", name="Download tally.test.md").click()
+        talk = tmp_path / "tally.test.md"
+        await (await download.value).save_as(talk)
+        shutil.copy(TALLY, tmp_path / "tally.pb")
+        assert "- Counter: 2: two" in talk.read_text()
+        code, output, _ = await parley(tmp_path, "test", str(talk))
+        assert code == 0, output
+        await page.get_by_role("button", name="Close").click()
         said = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Why?"))
         await said.filter(has_text="2: two").get_by_role("button").click()
         await page.get_by_role("button", name="Fork here").click()
@@ -197,7 +213,7 @@ async def test_a_copy_from_the_past_is_tried_with_other_values_and_nothing_of_it
         await page.get_by_label("New value of count").fill("41")
         await page.get_by_role("button", name="Set count").click()
         await expect(page.get_by_text("$count is now 41.").first).to_be_visible()
-        await page.get_by_label("As").select_option("Ada")
+        await page.get_by_role("combobox", name="As").select_option("Ada")
         await composer.press("Enter")
         await expect(page.get_by_text("42: two").first).to_be_visible()
         await expect(composer).to_have_value("")

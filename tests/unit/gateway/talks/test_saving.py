@@ -13,11 +13,12 @@ from gateway.talks.holding import Holding
 from gateway.talks.reports.results import TalkResult
 from gateway.talks.running import Loaded, Loader, hold_talk
 from gateway.talks.saving import add_talk, save, shelf_for
-from gateway.talks.sent_files import Contents, beside, contents_of
+from gateway.talks.sent_files import Contents, beside, contents_in, contents_of
 from gateway.talks.staging.record import BeatRecord
 from gateway.talks.staging.stage import Stage, open_stage
 from gateway.talks.talk import Talk
 from runtime.core.errors import ProgramError
+from runtime.core.files import FILE_URL
 from runtime.execution.frames.loop import FrameLoop
 from runtime.tape.tape import Fact
 from tests.unit.gateway.talks.rig import ECHO, GREETER, loaded
@@ -32,7 +33,10 @@ async def lived(file: Loaded, talk: Talk, stage: Stage) -> tuple[list[Fact], Con
         for beat in talk.beats:
             await holding.hold(beat, BeatRecord())
         facts = [fact async for fact in holding.facts()]
-        return facts, await contents_of(facts, holding.files)
+        contents = await contents_of(facts, holding.files)
+        kept = [await holding.files.content(url.removeprefix(FILE_URL)) for url in contents]
+        assert contents_in(facts, [file for file in kept if file is not None]) == contents  # as an export has them
+        return facts, contents
 
 
 def saved(file: Loaded, number: int, target: Path, program: Path) -> tuple[str, TalkResult]:
