@@ -103,6 +103,8 @@ class RoomRules:
     """Knows who may rename and archive every open room."""
     tables: RoomTables | None = None
     """None: every room is open to all."""
+    voice_s: int = 0
+    """How long a voice note may be that people record; 0 where nobody listens to them."""
 
 
 class WebAdapter:
@@ -141,7 +143,9 @@ class WebAdapter:
         hearing = Hearing(self._board, rules.is_agent, rules.mentions_only)
         self._shown = ShownFiles(None if rules.tables is None else rules.tables.files, charters)
         ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing, self._shown)
-        self._house = House(ledger, self._hub, self._echo, Allowance(FRAMES, clock), commands or {}, gatherings)
+        self._house = House(
+            ledger, self._hub, self._echo, Allowance(FRAMES, clock), commands or {}, gatherings, rules.voice_s
+        )
 
     @property
     def name(self) -> str:

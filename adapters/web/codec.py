@@ -26,8 +26,9 @@ The page says:
 
 The gateway says:
 
-    welcome you {id, name}, rooms [room…], max_text, max_file_bytes, max_files, marks [mark…], commands [{name, about}…]
-            first of all; without `max_file_bytes` no files are taken
+    welcome you {id, name}, rooms [room…], max_text, max_file_bytes, max_files, voice_s, marks [mark…],
+            commands [{name, about}…]
+            first of all; without `max_file_bytes` no files are taken, without `voice_s` (seconds) no voice notes
     joined  room, reset, messages [message…], more, people [person…], present
             With `reset` the page forgets what it has of the room. Else `messages` is exactly what changed since
             `version`, and every message that grows right now. `more`: there are older messages.
@@ -197,14 +198,17 @@ class Cut:
     more: bool
 
 
-def welcome(person: Person, rooms: Iterable[RoomHead], *, max_file_bytes: int, commands: Mapping[str, str]) -> str:
+def welcome(
+    person: Person, rooms: Iterable[RoomHead], limits: Mapping[str, int], *, commands: Mapping[str, str]
+) -> str:
+    """`limits` are `max_file_bytes` and `voice_s`."""
     return _frame(
         "welcome",
         you={"id": person.id, "name": person.name},
         rooms=_rooms(rooms, person.id),
         max_text=MAX_TEXT,
-        max_file_bytes=max_file_bytes,
         max_files=MAX_FILES,
+        **limits,
         marks=MARKS,
         commands=[{"name": name, "about": about} for name, about in commands.items()],
     )
