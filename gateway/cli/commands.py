@@ -34,6 +34,7 @@ from gateway.cli.serve.run import run
 from gateway.cli.serve.standby import standby
 from gateway.cli.serve.tape import tape
 from gateway.cli.slack import app as slack
+from gateway.cli.voice import app as voice
 from gateway.version import VERSION
 
 app = typer.Typer(
@@ -92,4 +93,5 @@ app.add_typer(debug, name="debug")
 app.add_typer(dlq, name="dlq")
 app.add_typer(keys, name="keys")
 app.add_typer(slack, name="slack")
+app.add_typer(voice, name="voice")
 app.add_typer(discord, name="discord")

@@ -5,6 +5,7 @@ import {Act} from "../acts.js";
 import {Facts} from "../session/facts.js";
 import {Moment} from "../session/moment.js";
 import {go} from "../places.js";
+import {SaveTest} from "../session/saving.js";
 import {Composer, ForkHere, isScratch} from "../session/scratch.js";
 import {Strip, momentOf} from "../session/strip.js";
 import {useStrip} from "../session/window.js";
@@ -44,6 +45,7 @@ export function Session({rest, query}) {
       <div class="buttons">
         <${Act} label="Stop" path=${`/bus/v1/sessions/${id}/stop`} question="Everything that it does stops, as with /stop." done="It is asked to stop." />
         <${ForkHere} id=${id} at=${at || null} />
+        <${SaveTest} id=${id} />
         <${Act} label="Fork" path=${`${tape}/fork`} question="It continues in a second place as well, where its platform can open one." done="It is asked to fork." />
         ${login.value.words && html`<a class="button" href=${`/bus/v1/sessions/${id}/export`} download>Export</a>`}
         <${Act} label="Delete" danger method="DELETE" path=${`/bus/v1/sessions/${id}`} done="The session is deleted."
@@ -84,7 +86,7 @@ function Chat({marks, at, classes, onWhy}) {
       <ol ref=${box}>
         ${said.map((mark) => html`
           <li key=${mark.key} class=${`${mark.kind}${momentOf(mark) > at ? " later" : ""}`} aria-current=${mark === current ? "true" : null}>
-            <p class="by"><b>${mark.kind === "heard" ? mark.name : classes.get(mark.lane) ?? mark.lane}</b>
+            <p class="by"><b>${mark.kind === "heard" ? mark.name : mark.lane === "session" ? "Parley" : classes.get(mark.lane) ?? mark.lane}</b>
               <time class="quiet" datetime=${mark.at}>${time(mark.at)}</time>
               <button onClick=${() => onWhy(momentOf(mark))}>${mark.kind === "said" ? "Why?" : "Then"}</button></p>
             <p class="text">${mark.text}</p>

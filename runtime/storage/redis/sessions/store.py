@@ -213,6 +213,10 @@ class RedisSessionStore:
     def following(self, session: SessionId) -> AbstractAsyncContextManager[Following]:
         return self._tapes.following(session)
 
+    def beginning(self, session: SessionId, shard: int) -> AbstractAsyncContextManager[Following]:
+        """News of a session that is to begin in this shard, from now on."""
+        return self._tapes.beginning(session, shard)
+
     @property
     def news(self) -> TapeNews:
         """What reads for everybody who follows a tape by this store."""

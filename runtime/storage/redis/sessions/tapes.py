@@ -110,6 +110,15 @@ class RedisTapes:
         finally:
             self.news.leave(follower)
 
+    @asynccontextmanager
+    async def beginning(self, session: SessionId, shard: int) -> AsyncIterator[Follower]:
+        """News of a session that is to begin in this shard, from now on."""
+        follower = await self.news.follower(session, ShardKeys(shard).news)
+        try:
+            yield follower
+        finally:
+            self.news.leave(follower)
+
     async def last_anchor(self, session: SessionId, kind: str, *, until: int | None = None) -> int | None:
         for stretch in reversed(await self._stretches(session, 0, until)):
             found = await (self._anchor(stretch, kind) if stretch.session.indexed else self._search(stretch, kind))
