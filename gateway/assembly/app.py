@@ -71,6 +71,7 @@ from gateway.observability.tracing.setup import counting, telling_spans
 from gateway.outbound.file_source import Files
 from gateway.outbound.pages import Outbound
 from gateway.outbound.schedulers import Schedulers
+from gateway.overview.services.tallies import Seen
 from gateway.programs.loading import compile_routes, routes_of
 from gateway.programs.reloading import Programs, Source
 from gateway.programs.served import ServedPrograms
@@ -132,6 +133,7 @@ async def serve(
         compiled = ServedPrograms(await compile_routes(settings, routes, source.lowerer))
         if engine is not None:
             masking.hide(remote_secrets(settings, compiled.values()))
+            engine = replace(engine, seen=Seen(bus))
         settings.participants.check(compiled.values())
         check_programs(settings, compiled.values())
         connection = await stack.enter_async_context(open_storage(settings, on_event=bus.publish))
