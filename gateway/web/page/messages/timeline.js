@@ -39,6 +39,11 @@ export class Timeline {
     return this.list.stuck;
   }
 
+  /** Whether some messages are not drawn. */
+  get isLong() {
+    return this.list.more || this.list.drawn.size < this.list.entries.length;
+  }
+
   clear() {
     this.list.clear();
     this.setFresh(0);
