@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from gateway.overview.questions.open import APPROVAL
 from runtime.core.address import CLIENT, Address, address_data
 from runtime.core.ids import SessionId
 from runtime.execution.calls.remote import ToolRules
 from runtime.language.program import AgentSpec, Program
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.tasks.letters import Order, address_of
-from runtime.stores.inbox import TASK
+from runtime.stores.inbox import ANSWER, TASK
 from tests.fakes.crashes.world import Scripted, World, live
 from tests.fakes.people.remote_stand import Stand, in_memory, standing
 from tests.fakes.people.talk import Model, Talk, talking
@@ -82,6 +83,18 @@ async def test_a_pressed_button_allows_a_call_or_not(
             assert [choice.label for choice in talk.world.offered[-1].choices] == ["Allow", "Do not allow"]
             talk.post(talk.world.offered[-1].choices[index].label, **press(talk, index))
             assert await told(talk, 2) == [ASKED, done]
+    assert len(ledger.lines) == 1
+
+
+async def test_an_owner_allows_a_call_from_elsewhere(
+    weather: AgentSpec, stand: Stand, ledger: Ledger, sandbox: MontySandbox
+) -> None:
+    async with talking(shop(weather), Model(), sandbox, servers=stand.pool, tool_rules=ASKING) as talk:
+        talk.post("hi")
+        await told(talk, 1)
+        assert [fact.data["pos"] for fact in talk.world.facts if fact.kind == "ask"] == [APPROVAL]
+        talk.post("Allow", name="Olga", kind=ANSWER, choice=talk.world.offered[-1].choices[0].id)
+        assert await told(talk, 2) == [ASKED, "bought bread"]
     assert len(ledger.lines) == 1
 
 
