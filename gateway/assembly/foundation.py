@@ -14,7 +14,7 @@ from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Owners
 from gateway.access.owner_notices import OwnerNotices
 from gateway.assembly.console_parts import session_store, with_views
-from gateway.assembly.logins import with_log_in
+from gateway.assembly.logins import with_people
 from gateway.assembly.parts import Engine, plain
 from gateway.assembly.standards import PUSHES_TABLE, Shared, doors_of
 from gateway.assembly.stores import (
@@ -405,4 +405,4 @@ async def web_options_of(
     secret = await records.put_first("secret", persistent_secret(foundation.data_dir / "web-secret"))
     desk, reserved = desk_of(foundation), ReservedNames(names_of_agents(foundation.programs.values()))
     options = WebOptions(secret, plain(own.password), own.host, own.public_hosts, desk, scrape, bus, tapes, reserved)
-    return with_board(with_views(with_log_in(options, foundation), foundation), foundation.debugger)
+    return with_board(with_views(with_people(options, foundation, web.board), foundation), foundation.debugger)
