@@ -171,4 +171,4 @@ def run() -> list[Row]:
 
 
 if __name__ == "__main__":
-    print(show(anyio.run(measure, *map(int, sys.argv[1:2]))))
+    print(show(anyio.run(measure, int(sys.argv[1]) if len(sys.argv) > 1 else LENGTH)))

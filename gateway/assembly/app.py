@@ -21,7 +21,7 @@ from adapters.pages.typing_indicator import TypingIndicator
 from adapters.platform_clock import clock_of
 from adapters.records import Records
 from adapters.web.acts import PLATFORM
-from adapters.web.adapter import RoomRules, WebAdapter
+from adapters.web.adapter import WebAdapter
 from gateway.access.admission import Access, Owners
 from gateway.access.owner_notices import OWNER_PLACES_TABLE, OwnerNotices
 from gateway.access.people import People
@@ -44,8 +44,9 @@ from gateway.assembly.logins import first_owner_lines
 from gateway.assembly.model_doors import node_doors_of
 from gateway.assembly.parts import open_archive, open_engine, open_storage
 from gateway.assembly.reloads import PROGRAM_NEWS, Affected, lowerer_of, reloading_of, versions_of
+from gateway.assembly.rooms import room_rules
 from gateway.assembly.stores import front_gauges, gauges_of, people_in, usage_in
-from gateway.assembly.voices import personal_commands, recorded_s, voiced
+from gateway.assembly.voices import personal_commands, voiced
 from gateway.catalog import Ground, Listed, is_web, listed, platform_names
 from gateway.cluster.bot_leases import BotLeases
 from gateway.cluster.front import Front
@@ -78,7 +79,6 @@ from gateway.service import Member, Platform, Ready, Service, ServingNode
 from gateway.settings.tree import Settings, secrets
 from gateway.web.app import build_web
 from gateway.web.health import build_health
-from gateway.web.names import ReservedNames, names_of_agents
 from gateway.web.server import serve as serve_web
 from runtime.bus import Bus
 from runtime.core.clock import Clock, SystemClock
@@ -279,11 +279,7 @@ def _web_adapter(
 ) -> WebAdapter:
     rooms = RedisRoomStore(foundation.connection, platform=PLATFORM)
     news = RedisRoomNews(foundation.connection, holder.node)
-    settings, names = foundation.settings, ReservedNames(names_of_agents(foundation.programs.values()))
-    rules = RoomRules(
-        settings.encryption.keys is None, names.__contains__, settings.web.mentions_only, recorded_s(settings)
-    )
-    return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, rules=rules)
+    return WebAdapter(rooms, foundation.clock, files=files, commands=commands, news=news, rules=room_rules(foundation))
 
 
 def _prompts(foundation: Foundation, platform: str) -> Sequence[str]:

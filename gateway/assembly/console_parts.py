@@ -14,8 +14,10 @@ from gateway.access.people import Request
 from gateway.assembly.stores import (
     Keeping,
     decisions_of,
+    drains_in,
     keeping_of,
     people_in,
+    person_limits_in,
     records_in,
     shards_in,
     snapshots_in,
@@ -34,6 +36,7 @@ from gateway.overview.platforms import SeenPlatforms
 from gateway.overview.questions.open import OpenQuestions
 from gateway.overview.questions.register import QUESTIONS_TABLE, QuestionRegister
 from gateway.overview.routes import overview_routes, session_routes
+from gateway.overview.saving.talks import TalkMaker
 from gateway.overview.scratch.rooms import ScratchRooms
 from gateway.overview.session_views import SessionViews
 from gateway.overview.sources import Sources
@@ -154,16 +157,24 @@ def bus_views(ground: Ground, admission: Admission) -> Sequence[BaseRoute]:
         reports=keeping.reports,
         decisions=decisions_of(keeping),
         people=people_in(connection, clock),
+        person_limits=person_limits_in(connection),
+        moments=moments,
         questions=OpenQuestions(_register(ground), keeping.catalog, keeping.tapes, moments, clock),
-        scratch=ScratchRooms(keeping.catalog, keeping.tapes, moments, keeping.inbox, clock),
+        talks=TalkMaker(partial(_file_of, keeping, clock)),
+        scratch=ScratchRooms(
+            keeping.catalog, keeping.tapes, moments, keeping.inbox, RedisSessionStore(connection).beginning, clock
+        ),
         ledger=Ledger(usage_in(connection), clock),
         living=shards.nodes.living,
+        drains=drains_in(connection),
+        tell_nodes=shards.nodes.tell,
         fronts=shards.fronts.living,
         holders=shards.holders,
         waiting=shards.waiting,
         at_work=shards.awake,
         platforms=SeenPlatforms(ground.bus).data,
         delete=delete,
+        forget=keeping.erasure.person,
         export=partial(_file_of, keeping, clock),
         journals=Journals(keeping.catalog, keeping.inbox, keeping.inbox.knows, clock),
         tasks=TaskRegister(keeping.catalog, keeping.tapes, keeping.inbox, clock),

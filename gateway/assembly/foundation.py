@@ -17,7 +17,16 @@ from gateway.assembly.console_parts import session_store, with_views
 from gateway.assembly.logins import with_log_in
 from gateway.assembly.parts import Engine, plain
 from gateway.assembly.standards import PUSHES_TABLE, Shared, doors_of
-from gateway.assembly.stores import decisions_of, feed_in, keeping_of, memories_in, records_in, usage_in
+from gateway.assembly.stores import (
+    decisions_of,
+    drains_in,
+    feed_in,
+    keeping_of,
+    memories_in,
+    person_limits_in,
+    records_in,
+    usage_in,
+)
 from gateway.catalog import platform_names
 from gateway.clients.admission import Admission
 from gateway.clients.agents import Registers
@@ -154,7 +163,7 @@ class Cluster:
 async def cluster_of(foundation: Foundation, holder: LeaseHolder, inbox: RedisInbox, tasks: TaskGroup) -> Cluster:
     """The cluster as this process sees it; our share of platforms' limits is kept in `tasks`."""
     connection, clock, serves = foundation.connection, foundation.clock, foundation.engine is not None
-    roster = Roster(RedisNodeStore(connection), holder, clock, enters=serves)
+    roster = Roster(RedisNodeStore(connection), holder, clock, enters=serves, drains=drains_in(connection))
     leases, renewal = RedisLeaseStore(connection), renewal_of(connection, holder, clock, front=not serves)
     node = Node(leases, inbox, roster, renewal, foundation.bus, park_s=foundation.settings.nodes.drain_s)
     patient = LeaseHolder(holder.node, max(holder.ttl_s, _LOOP_RENEWS_S))
@@ -183,7 +192,8 @@ def jobs_of(foundation: Foundation, inbox: RedisInbox, runs: Runs, holder: Lease
 def limits_of(foundation: Foundation, owners: Owners, tasks: TaskGroup) -> Limits:
     """The limits, which follow in `tasks` what models use."""
     counters = RedisCounters(foundation.connection)
-    limits = Limits(foundation.settings.limits, counters, owners.has, foundation.texts, foundation.clock)
+    people = person_limits_in(foundation.connection)
+    limits = Limits(foundation.settings.limits, counters, owners.has, foundation.texts, foundation.clock, people)
     tasks.start_soon(limits.follow, foundation.bus)
     return limits
 

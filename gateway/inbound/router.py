@@ -40,7 +40,7 @@ from runtime.core.texts import Texts
 from runtime.events.service import AccessPaired, AccessRefused
 from runtime.events.talk import AdapterConnected, MessageAdmitted
 from runtime.stores.inbox import Inbox
-from runtime.stores.meeting_places import HeldMeeting, PlaceStore
+from runtime.stores.meeting_places import HeldPlace, PlaceStore
 
 MAX_OWNERS = 3
 """Owners who are named to strangers."""
@@ -352,8 +352,8 @@ class InboundRouter:
                 self._told.discard(event.address.key)
                 self._entrance.kept(kept)
 
-    async def _held(self, event: Inbound) -> HeldMeeting | None:
-        """The meeting for which the conversation was opened, if any."""
+    async def _held(self, event: Inbound) -> HeldPlace | None:
+        """What the conversation is there for, where it belongs to a session that lives elsewhere."""
         opens = self._adapter.capabilities.threads
         return await self._entrance.places.get(event.address) if opens else None
 

@@ -161,7 +161,7 @@ def build_web(
     log_in = options.log_in or PasswordLogIn(identities, options.reserved, clock)
     door = _Door(adapter, log_in, options)
     hooks = Hooks(receivers or {})
-    kept = [] if files is None else _file_routes(FileRoutes(log_in, files, clock))
+    kept = [] if files is None else _file_routes(FileRoutes(log_in, files, adapter.shown_files, clock))
     desk = options.participants
     seats = [] if desk is None else [WebSocketRoute(f"{PARTICIPANTS}{{name}}", desk.answer)]
     bus = [] if options.bus is None else [_Service(PREFIX, options.bus.app()), *options.bus.doors]

@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from adapters.capabilities import Budget
 from adapters.web.allowance import Allowance
+from adapters.web.charters.shown_files import ShownFiles
 from gateway.web.hooks import body_within, slow_body
 from gateway.web.logins.door import AWAY, LogIn
 from runtime.core.clock import Clock
@@ -46,9 +47,10 @@ _HEADERS = {
 class FileRoutes:
     """`POST /files` and `GET /files/<id>?name=…`; both are for people who are logged in."""
 
-    def __init__(self, log_in: LogIn, store: FileStore, clock: Clock) -> None:
+    def __init__(self, log_in: LogIn, store: FileStore, shown: ShownFiles, clock: Clock) -> None:
         self._log_in = log_in
         self._store = store
+        self._shown = shown
         self._uploads = Allowance(UPLOADS, clock)
         self._at_once = anyio.CapacityLimiter(AT_ONCE)
 
@@ -81,9 +83,13 @@ class FileRoutes:
         """A file for saving: whatever it holds, it is never shown as a page of ours."""
         id_ = request.path_params["id"]
         try:
-            if await self._log_in.person(request) is None:
+            person = await self._log_in.person(request)
+            if person is None:
                 return _refusal("Choose a name first.", 401)
-            found = await self._store.content(id_) if _FILE_ID.fullmatch(id_) else None
+            known = _FILE_ID.fullmatch(id_) and await self._shown.shows(id_, person.id)
+            found = await self._store.content(id_) if known else None
+            if known and found is None:
+                await self._shown.forget(id_)
         except StorageError:
             return _refusal(AWAY, 503)
         if found is None:

@@ -6,6 +6,8 @@ A copy is a session of its own, which goes on from facts of the other one. Nothi
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,14 +21,14 @@ from runtime.core.ids import SessionId
 from runtime.sessions.commands.alter import Alteration
 from runtime.sessions.commands.fork import Origin
 from runtime.stores.catalog import SessionCatalog
-from runtime.stores.inbox import ALTERED, FORK, Inbox, InboxEvent
+from runtime.stores.inbox import ALTERED, FORK, Inbox, InboxEvent, shard_of
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.registry import read_as
 from runtime.tape.facts.session import ExchangeBegun
 from runtime.tape.state.session import SessionState
-from runtime.tape.tape import TapeReader
+from runtime.tape.tape import Following, TapeReader
 
-BEGUN_WITHIN_S = 5.0
+BEGUN_WITHIN_S = 15.0
 """So long a new copy is waited for."""
 
 _ID_CHARS = 32
@@ -56,6 +58,8 @@ class ScratchRooms:
     tapes: TapeReader
     moments: Moments
     inbox: Inbox
+    beginning: Callable[[SessionId, int], AbstractAsyncContextManager[Following]]
+    """News of a session that is to begin in a shard."""
     clock: Clock
 
     async def begin(self, client: Client, session: SessionId, at: int | None, key: str) -> Copy:
@@ -146,7 +150,7 @@ class ScratchRooms:
 
     async def _begun(self, copy: SessionId) -> bool:
         with anyio.move_on_after(BEGUN_WITHIN_S):
-            async with self.tapes.following(copy) as following:
+            async with self.beginning(copy, shard_of(Address(SCRATCH, copy).key)) as following:
                 while await self.catalog.find(copy) is None:
                     await following.news()
             return True

@@ -1,6 +1,7 @@
 /** Keys on messages: one tab stop for each list, arrows between messages, letters for what can be done with one. */
 
 import { el } from "./look.js";
+import { oneStop } from "./tab_stops.js";
 
 const ON_A_MESSAGE = [
   ["↑ ↓", "the message before, the message after"],
@@ -13,7 +14,7 @@ const ON_A_MESSAGE = [
   ["Delete", "delete your message"],
 ];
 const ANYWHERE = [
-  ["Tab", "to the messages, and on to the text"],
+  ["Tab", "to the messages, through one of them, and on to the text"],
   ["Ctrl K", "go to a room"],
   ["Ctrl Shift F", "search this room"],
   ["↑", "in an empty text: edit your last message"],
@@ -28,6 +29,7 @@ export class MessageKeys {
     this.list = list;
     this.rows = rows;
     this.stop = null;
+    oneStop(list, (element) => element.closest(".message:not(.notice)"), () => this.stop);
     list.addEventListener("focusin", (event) => this.visit(event.target.closest(".row")));
     list.addEventListener("keydown", (event) => this.pressed(event));
   }

@@ -3,6 +3,7 @@
 const PENDING_SEQ = 1e15;
 const FACES = 3;
 const MOST_ALONE = 1e6;
+const QUOTE_LENGTH = 200;
 
 export class Room {
   constructor(id) {
@@ -72,6 +73,13 @@ export class Room {
     };
     this.messages.set(message.id, kept);
     return kept;
+  }
+
+  /** A quote with what its message says now, where that is here. */
+  quoted(quote) {
+    const known = this.messages.get(quote.id);
+    if (known?.deleted) return { ...quote, text: "This message was deleted." };
+    return known?.edited && known.text ? { ...quote, text: known.text.slice(0, QUOTE_LENGTH) } : quote;
   }
 
   /** Add an answer that only this person sees. It stands behind the newest message, and is gone after a reload. */

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+import anyio
 import pytest
 
 from gateway.overview.scratch import rooms
 from runtime.core.address import SCRATCH, Address
 from runtime.core.ids import AgentId, PersonId, SessionId
+from runtime.language.diagnostics import Span
+from runtime.language.program import AgentKind, AgentSpec, Program
 from runtime.sessions.commands.alter import Alteration
 from runtime.sessions.commands.fork import Origin
 from runtime.stores.inbox import ALTERED, FORK, InboxEvent, shard_of
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.facts.agents import AgentCreated
+from runtime.tape.facts.calls import EffectIntended
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.people import PersonMet
 from runtime.tape.facts.session import ExchangeBegun, SessionBegun
@@ -73,6 +78,29 @@ async def test_a_copy_begins_where_the_session_rested_last(valkey_socket: Path) 
         assert (await acted(owner, "POST", "/sessions/none/scratch", {"key": "k"}))["status"] == 404
 
 
+async def test_who_asks_for_a_copy_hears_that_it_has_begun(
+    valkey_socket: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rooms, "BEGUN_WITHIN_S", 20)
+    async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
+        await stored(world)
+        copy = SessionId(named("console.owner", "k"))
+        place = Address(SCRATCH, copy)
+
+        async def begin() -> None:
+            await world.inbox.read({shard_of(place.key): "0"}, wait_s=10)
+            await stored(world, TALKED, copy, place)
+
+        async with anyio.create_task_group() as node:
+            node.start_soon(begin)
+            made = await acted(owner, "POST", f"/sessions/{SESSION}/scratch", {"key": "k"})
+        assert (made["status"], made["session"], made["begun"]) == (201, copy, True)
+
+
+def named(client: str, key: str) -> str:
+    return hashlib.sha256(f"/clients/{client}\0{SESSION}\0{key}".encode()).hexdigest()[:32]
+
+
 async def test_a_task_is_not_copied(valkey_socket: Path) -> None:
     async with console(valkey_socket, acts=True) as world, world.logged_in() as owner:
         order = OrderTaken(1, SESSION, HERE, HERE, 0.0, 1)
@@ -104,7 +132,18 @@ async def test_only_a_copy_is_spoken_to_and_changed_and_each_once(valkey_socket:
         assert (await acted(owner, "POST", f"/sessions/{copy}/messages", stranger))["status"] == 409
         unknown = {**changed, "name": "other", "key": "4"}
         assert (await acted(owner, "POST", f"/sessions/{copy}/variables", unknown))["status"] == 409
-        for wrong in ({**said, "text": " "}, {"text": "x"}, {**said, "as": 7}, []):
+        no_messages: list[object] = [{**said, "text": " "}, {"text": "x"}, {**said, "as": 7}, []]
+        for wrong in no_messages:
             assert (await acted(owner, "POST", f"/sessions/{copy}/messages", wrong))["status"] == 422
-        for wrong in ({**changed, "name": ""}, {"agent": "1000", "name": "count", "key": "5"}):
+        no_changes: list[object] = [{**changed, "name": ""}, {"agent": "1000", "name": "count", "key": "5"}]
+        for wrong in no_changes:
             assert (await acted(owner, "POST", f"/sessions/{copy}/variables", wrong))["status"] == 422
+
+
+async def test_what_has_used_a_tool_is_not_held_again_for_a_test(valkey_socket: Path) -> None:
+    served = {"hello": Program("hello", (AgentSpec("Host", AgentKind.AI, Span("hello.pb", 1)),), "", "")}
+    async with console(valkey_socket, acts=True, programs=served) as world, world.logged_in() as owner:
+        await stored(world, [*TALKED, EffectIntended("1000.0", "0", "Shop.buy", "digest", "key")])
+        refused = await acted(owner, "POST", f"/sessions/{SESSION}/test", {})
+        assert refused == {"status": 409, "error": "It used Shop.buy, which holding it again would use once more."}
+        assert (await acted(owner, "POST", "/sessions/none/test", {}))["status"] == 404

@@ -38,6 +38,7 @@ from runtime.core.ids import SessionId
 from runtime.storage.memory.sessions import MemoryInbox, MemoryLeaseStore, MemorySessionStore
 from runtime.stores.inbox import FORK_WANTED
 from runtime.stores.sessions import Commit, Lease, SessionRecord
+from runtime.tape.snapshot import Snapshot
 from tests.contract.sessions.test_lineage import facts_of
 from tests.contract.storage_samples import HERE, SESSION, SHARD, T0, beginning, shard_lease
 from tests.fakes.clock import FakeClock
@@ -100,6 +101,10 @@ def note(text: str) -> dict[str, Any]:
     return {"kind": "message", "payload": {"role": "user", "text": text}}
 
 
+async def no_snapshot(session: SessionId, version: str, seq: int) -> Snapshot | None:
+    return None
+
+
 async def as_described(response: httpx.Response) -> None:
     """An answer is one that the document describes: path, method, status, and its content."""
     path = response.request.url.path.removeprefix("/tape/v1")
@@ -131,7 +136,7 @@ async def service(
         folder = Path(stack.enter_context(TemporaryDirectory()))
         search = stack.enter_context(closing(Search(kept, folder / "index")))
         tapes, journals = Tapes(kept, catalog, sessions), Journals(catalog, inbox, inbox.knows, clock)
-        views = SessionViews(admission, catalog, sessions, Moments(sessions, sessions.snapshot), {})
+        views = SessionViews(admission, catalog, sessions, Moments(sessions, no_snapshot), {})
         made = TapeService(admission, tapes, journals, search, clock, session_routes(views))
         app = build_web(WebAdapter(MemoryRoomStore(), clock), list, WebOptions("secret", tapes=made), clock)
         tasks = await stack.enter_async_context(anyio.create_task_group())

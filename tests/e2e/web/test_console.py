@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
 from tests.e2e.browsing import LIMIT_MS, entered, say, saying
-from tests.e2e.gateway_process import ROOT, Gateway, gateway
+from tests.e2e.gateway_process import ROOT, Gateway, gateway, parley
 from tests.fakes.models.openai_server import OpenAIServer, Reply
 from tests.unit.gateway.observability.debugger.stand import ASKS, GUIDE, LETTERS, NAMED, PICKS
 
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.anyio
 BAKER = ROOT / "tests" / "e2e" / "programs" / "baker.pb"
 DESK = ROOT / "tests" / "e2e" / "programs" / "desk.pb"
 TALLY = ROOT / "tests" / "e2e" / "programs" / "tally.pb"
+ERRANDS = ROOT / "tests" / "e2e" / "programs" / "errands.pb"
 PASSWORD = "a-password-for-the-console"
 
 
@@ -99,6 +101,10 @@ async def test_why_something_was_said_is_found_by_clicking(tmp_path: Path, brows
             await there.close()
             await chat.locator(".message.agent .row").last.focus()
             await expect(chat.get_by_role("link", name="Why?")).to_have_count(0)  # who is no owner
+
+            editor = page.get_by_role("link", name="Open in the editor")
+            line = GUIDE.splitlines().index('- Say "{place}, {letters}"') + 1
+            assert await editor.get_attribute("href") == f"vscode://file{program}:{line}"
 
             await page.get_by_role("slider", name="Moment").focus()
             await page.keyboard.press("Home")
@@ -187,6 +193,17 @@ async def test_a_copy_from_the_past_is_tried_with_other_values_and_nothing_of_it
 
         page = await opened(browser, running, "#/sessions")
         await page.get_by_role("option", name="web:lobby").click()
+        await page.get_by_role("button", name="Save as test").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Save as test").click()
+        async with page.expect_download() as download:
+            await page.get_by_role("link", name="Download tally.test.md").click()
+        talk = tmp_path / "tally.test.md"
+        await (await download.value).save_as(talk)
+        shutil.copy(TALLY, tmp_path / "tally.pb")
+        assert "- Counter: 2: two" in talk.read_text()
+        code, output, _ = await parley(tmp_path, "test", str(talk))
+        assert code == 0, output
+        await page.get_by_role("button", name="Close").click()
         said = page.get_by_role("listitem").filter(has=page.get_by_role("button", name="Why?"))
         await said.filter(has_text="2: two").get_by_role("button").click()
         await page.get_by_role("button", name="Fork here").click()
@@ -197,7 +214,7 @@ async def test_a_copy_from_the_past_is_tried_with_other_values_and_nothing_of_it
         await page.get_by_label("New value of count").fill("41")
         await page.get_by_role("button", name="Set count").click()
         await expect(page.get_by_text("$count is now 41.").first).to_be_visible()
-        await page.get_by_label("As").select_option("Ada")
+        await page.get_by_role("combobox", name="As").select_option("Ada")
         await composer.press("Enter")
         await expect(page.get_by_text("42: two").first).to_be_visible()
         await expect(composer).to_have_value("")
@@ -206,3 +223,58 @@ async def test_a_copy_from_the_past_is_tried_with_other_values_and_nothing_of_it
         await expect(saying(chat, "3: three")).to_be_visible()  # the conversation itself goes on as it was
         assert await chat.locator(".message").count() == shown + 2
         assert await chat.get_by_text("42").count() == 0
+
+
+async def test_work_and_people_are_dealt_with_until_the_log_in_is_revoked(tmp_path: Path, browser: Browser) -> None:
+    async with with_console(tmp_path, ERRANDS, PARLEY_CONSOLE__ACTS="true") as running:
+        chat = await entered(browser, running.url, "Ada")
+        await say(chat, "hi")
+        await expect(saying(chat, "I am here.")).to_be_visible()
+        await say(chat, "idle")
+        await say(chat, "/schedule every day at 9 good morning")
+        await expect(chat.get_by_text("good morning").first).to_be_visible()
+
+        page = await opened(browser, running, "#/work")
+        told = page.locator(".told")
+        task = page.get_by_role("row", name="Runner")
+        await task.get_by_role("button", name="Cancel").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Cancel").first.click()
+        await expect(task).to_contain_text("canceled")
+        await task.get_by_role("button", name="Retry").click()
+        await expect(page.get_by_role("row", name="Runner")).to_have_count(2)
+
+        planned = page.get_by_role("row", name="good morning")
+        await planned.get_by_role("button", name="Pause").click()
+        await expect(planned).to_contain_text("paused")
+        await planned.get_by_role("button", name="Resume").click()
+        await planned.get_by_role("button", name="Run now").click()
+        await expect(saying(chat, "good morning")).to_be_visible()
+
+        await page.keyboard.press("2")
+        await page.get_by_role("option", name="web:lobby").click()
+        async with page.expect_download() as download:
+            await page.get_by_role("link", name="Export").click()
+        assert "I am here." in (await (await download.value).path()).read_text()
+        await page.get_by_role("button", name="Stop").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+        await expect(chat.get_by_text("Stopped")).to_be_visible()
+
+        await page.keyboard.press("5")
+        somebody = page.get_by_role("region", name="Somebody else")
+        await somebody.get_by_label("A person").fill("web:somebody")
+        await somebody.get_by_role("button", name="Limits").click()
+        await somebody.get_by_label("Dollars a day").fill("2.5")
+        await somebody.get_by_role("button", name="Set limits").click()
+        row = page.get_by_role("row", name="web:somebody")
+        await expect(row).to_contain_text("Dollars a day: $2.50")
+        await row.get_by_role("button", name="blocked").click()
+        await page.get_by_role("dialog").get_by_role("button", name="blocked").click()
+        await expect(told).to_have_text("web:somebody is now blocked.")
+        await row.get_by_role("button", name="Forget").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Forget").click()
+        await expect(told).to_contain_text("web:somebody is forgotten: 0 sessions")
+
+        elsewhere = await opened(browser, running)
+        await elsewhere.get_by_role("button", name="Everywhere").click()
+        await expect(page.get_by_label("Password of the console")).to_be_visible()  # at its next look
+        assert (await page.request.get(f"{running.url}/bus/v1/status")).status == 401

@@ -31,7 +31,7 @@ from runtime.sandbox.executor import Sandbox
 from runtime.sessions.node_context import Busy, NodeContext
 from runtime.sessions.registry import Registry
 from runtime.stores.inbox import FORK_WANTED, InboxEntry, InboxEvent
-from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.meeting_places import HeldPlace
 from runtime.stores.sessions import Commit, Lease, SessionRecord
 from runtime.tape.snapshot import Snapshot
 from runtime.tape.tape import Fact, tape_in, tape_owner
@@ -455,7 +455,7 @@ class WorldPlaces(MemoryPlaceStore):
         super().__init__()
         self._world = world
 
-    async def put(self, place: Address, held: HeldMeeting, /) -> None:
+    async def put(self, place: Address, held: HeldPlace, /) -> None:
         self._world.point()
         await super().put(place, held)
         self._world.point()

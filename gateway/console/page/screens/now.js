@@ -1,6 +1,7 @@
 // Now: the gateway at one glance.
 
-import {get, news} from "../api.js";
+import {Act} from "../acts.js";
+import {get, news, session} from "../api.js";
 import {html, useEffect, useState} from "../ui.js";
 import {ago, count, dollars, exact, plural} from "../words.js";
 
@@ -71,17 +72,31 @@ function Status({status}) {
         ${status.shards.held} of ${status.shards.all} shards are held.</p>
       <div class="scroll" tabindex="0" role="group" aria-label="Table of nodes">
       <table>
-        <thead><tr><th>Node</th><th>Does</th><th>Shards</th></tr></thead>
+        <thead><tr><th>Node</th><th>Does</th><th>Shards</th>${session.value.acts && html`<th>Acts</th>`}</tr></thead>
         <tbody>
           ${status.nodes.map((one) => html`
-            <tr key=${one.name}><th scope="row">${one.name}</th><td>serves conversations</td><td>${one.shards}</td></tr>`)}
+            <tr key=${one.name}><th scope="row">${one.name}</th><td>${serving(one)}</td><td>${one.shards}</td>
+              ${session.value.acts && html`<td><${Draining} node=${one} /></td>`}</tr>`)}
           ${status.fronts.map((one) => html`
-            <tr key=${`front ${one.name}`}><th scope="row">${one.name}</th><td>front</td><td>none</td></tr>`)}
+            <tr key=${`front ${one.name}`}><th scope="row">${one.name}</th><td>front</td><td>none</td>${session.value.acts && html`<td></td>`}</tr>`)}
         </tbody>
       </table>
       </div>
     </section>
     <p class="quiet">Parley ${status.version}, as of ${exact(status.at)}.</p>`;
+}
+
+function serving(node) {
+  if (!node.draining) return "serves conversations";
+  return node.shards ? `is being emptied, ${plural(node.shards, "shard")} left` : html`<b>is empty</b>`;
+}
+
+function Draining({node}) {
+  const path = `/bus/v1/nodes/${encodeURIComponent(node.name)}`;
+  return node.draining
+    ? html`<${Act} key="undrain" label="Undrain" about=${node.name} path=${`${path}/undrain`} done="The node takes its part again." />`
+    : html`<${Act} key="drain" label="Drain" about=${node.name} path=${`${path}/drain`} done="The node gives its conversations to the others."
+        question="It finishes what it is at, gives its shards to the other nodes, and takes no new ones until you undrain it or it starts anew." />`;
 }
 
 export function Ago({at}) {

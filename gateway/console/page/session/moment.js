@@ -1,5 +1,6 @@
 // How a session stood at one moment: agents, their stacks and variables, the program, and what led to it.
 
+import {Act} from "../acts.js";
 import {get} from "../api.js";
 import {Changeable} from "./scratch.js";
 import {momentOf, sentence} from "./strip.js";
@@ -10,7 +11,7 @@ import {bringIntoView, plural, time} from "../words.js";
 const texts = new Map();
 const FRESH_MS = 30_000;
 
-export function Moment({tape, at, marks, classes, onMoment, onPeople, changing}) {
+export function Moment({tape, at, marks, classes, onMoment, onState, changing}) {
   const [state, setState] = useState(null);
   const [trouble, setTrouble] = useState("");
   useEffect(() => {
@@ -19,7 +20,7 @@ export function Moment({tape, at, marks, classes, onMoment, onPeople, changing})
       try {
         const found = await get(`${tape}/state`, {at}, stopped.signal);
         setState(found);
-        onPeople(found.people);
+        onState(found);
         setTrouble("");
       } catch (error) {
         if (error.name !== "AbortError") setTrouble(error.message);
@@ -45,6 +46,8 @@ export function Moment({tape, at, marks, classes, onMoment, onPeople, changing})
       ${state.agents.map((agent) => html`<${Agent} key=${agent.id} agent=${agent} here=${here} changing=${changing} />`)}
       ${state.meetings.map((meeting) => html`
         <div key=${meeting.id} class="card"><h3>Meeting: ${meeting.topic} <small>${meeting.status}</small></h3>
+          ${meeting.status !== "ended" && at === state.head && html`<${Act} label="End the meeting" about=${meeting.topic} danger question="The meeting ends for all who are in it."
+            path=${`/bus/v1/sessions/${tape.split("sessions.")[1]}/meetings/${meeting.id}/end`} done="The meeting is to end." />`}
           <p class="quiet">${meeting.joined.join(", ")}</p><${Values} values=${meeting.shared} /></div>`)}
     </section>`;
 }
@@ -111,6 +114,9 @@ function Values({values, title}) {
     </dl>`;
 }
 
+/** What opens a file at a line in VS Code, where the browser is on the machine that has the program. */
+const editorLink = (path, line) => `vscode://file${encodeURI(path.startsWith("/") ? path : `/${path}`)}:${line}`;
+
 /** The program as its author wrote it, with the step that runs. */
 function Program({name, here, same}) {
   const [program, setProgram] = useState(texts.get(name)?.program ?? null);
@@ -132,7 +138,7 @@ function Program({name, here, same}) {
   if (!file) return null;
   return html`
     <div class="card">
-      <h3>${file.name}${same ? "" : html` <small class="bad">has changed since</small>`}</h3>
+      <h3>${file.name}${file.path && html` <a class="path" href=${editorLink(file.path, here?.file === file.name ? here.line : 1)}>Open in the editor</a>`}${same ? "" : html` <small class="bad">has changed since</small>`}</h3>
       <pre class="program" ref=${box} tabindex="0" role="region" aria-label="Program">${file.text.split("\n").map((line, number) => html`
         <span key=${number} class=${here?.file === file.name && here.line === number + 1 ? "step-here" : ""}
           aria-current=${here?.file === file.name && here.line === number + 1 ? "step" : null}><i>${number + 1}</i>${line}${"\n"}</span>`)}</pre>

@@ -14,8 +14,8 @@ export const isScratch = (about) => about?.conversation.startsWith("scratch:") ?
 /** The button that copies a session as it was at a moment. */
 export function ForkHere({id, at}) {
   return html`<${Act} label="Fork here" path=${`/bus/v1/sessions/${id}/scratch`} body=${() => ({at, key: newKey()})}
-    done=${(found) => (found.begun ? "This is a copy, in a scratch room. Nobody else sees it." : "The copy is to begin.")}
-    then=${(found) => go(`session/${found.session}${found.words ? `?${new URLSearchParams({words: found.words})}` : ""}`)} />`;
+    done=${(found) => (found.begun ? "This is a copy, in a scratch room. Nobody else sees it." : "The copy has not begun yet. It will be the first of the sessions.")}
+    then=${(found) => found.begun && go(`session/${found.session}${found.words ? `?${new URLSearchParams({words: found.words})}` : ""}`)} />`;
 }
 
 /** What one says to a copy, in one's own name or in that of somebody who took part. */

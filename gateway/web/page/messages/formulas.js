@@ -4,7 +4,8 @@ import { el } from "../look.js";
 import { purified } from "./purifying.js";
 
 const MOST_DEPTH = 60;
-const MOST_KEPT = 300;
+const MOST_KEPT = 1_000;
+const BUDGET_MS = 8;
 const BLOCK = /^ {0,3}(?:\$\$((?:(?!\n[ \t]*\n|\$\$)[\s\S]){1,2000})\$\$|\\\[((?:(?!\n[ \t]*\n)[\s\S]){1,2000}?)\\\])[ \t]*(?:\n|$)/;
 const INLINE = /^(?:\$\$([^\n$]{1,2000})\$\$|\$((?![\s$])(?:\\.|[^\\$\n]){1,2000}?(?<![\s\\]))\$(?![\p{L}\d])|\\\(((?:(?!\\\))[^\n]){1,2000})\\\)|\\\[((?:(?!\\\])[^\n]){1,2000})\\\])/u;
 const LIKE_A_FORMULA = /[\\^_=<>+*/|{}]|^-?\d+(?:[.,]\d+)?%?$|^[\p{L}](?:'+|\([^()]*\))?$|^-[\p{L}]$/u;
@@ -53,34 +54,53 @@ export function formulaExtensions(write) {
 
 let temml = null;
 let loading = null;
+let soon = 0;
 const kept = new Map();
+const waiting = new Set();
 
-/** Put formulas in the place of their TeX, now if the library is here, else when it comes. */
+/** Put formulas in the place of their TeX: now if the library is here and there is time, else soon. */
 export function drawFormulas(fragment) {
   const places = fragment.querySelectorAll("code.tex");
-  if (!places.length) return;
-  if (temml) for (const code of places) draw(code);
-  else loading ??= load();
+  if (places.length && temml) drawSome(places);
+  else if (places.length) loading ??= load();
 }
 
 async function load() {
   try {
     temml = (await import("../vendor/temml.min.js")).default;
-    for (const code of document.querySelectorAll("code.tex")) draw(code);
+    drawSome(document.querySelectorAll("code.tex"));
   } catch (error) {
     console.warn("Formulas cannot be shown", error);
     loading = null;
   }
 }
 
+/** Draw what is known, and what is new for as long as a frame has time. */
+function drawSome(places) {
+  const began = performance.now();
+  for (const code of places) {
+    if (kept.has(keyOf(code)) || performance.now() - began < BUDGET_MS) draw(code);
+    else waiting.add(code);
+  }
+  if (waiting.size) soon ||= setTimeout(drawWaiting);
+}
+
+function drawWaiting() {
+  const places = [...waiting].filter((code) => code.isConnected);
+  waiting.clear();
+  soon = 0;
+  drawSome(places);
+}
+
+const isBlock = (code) => code.classList.contains("block");
+const keyOf = (code) => `${isBlock(code)} ${code.textContent}`;
+
 /** Show one formula; what is none, or too much, stays as it was written. */
 function draw(code) {
-  const block = code.classList.contains("block");
-  const tex = code.textContent;
-  const key = `${block} ${tex}`;
+  const [key, block] = [keyOf(code), isBlock(code)];
   if (!kept.has(key)) {
     if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value);
-    kept.set(key, made(tex, block));
+    kept.set(key, made(code.textContent, block));
   }
   const formula = kept.get(key)?.cloneNode(true);
   if (!formula) return;

@@ -30,8 +30,8 @@ export const KEYS = { r: "Reply", t: "Reply in thread", "+": "React", c: "Copy t
 
 export class MessageView {
   /** `actions` has `me()`, `marks()`, `thread(message)` (may be missing), `quote(message)`, `change(message)`,
-   * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, `link(message)`, `newAfter()`, `pictures()`, and for one that
-   * could not be sent `editFailed(message)` and `discard(message)`. */
+   * `remove(message)`, `react(message, mark)`, `press(message, choice)`, `jump(id)`, `link(message)`, `newAfter()`, `pictures()`, `quoted(quote)`,
+   * which gives its text of now, and for one that could not be sent `editFailed(message)` and `discard(message)`. */
   constructor(message, actions) {
     this.message = message;
     this.actions = actions;
@@ -209,7 +209,8 @@ export class MessageView {
 
   /** Draw the parts above and below the text, but only if they have changed, so that the focus stays. */
   drawExtras() {
-    const { quote, files, choices, reactions, pressed, pending, failed, replies } = this.message;
+    const { files, choices, reactions, pressed, pending, failed, replies } = this.message;
+    const quote = this.message.quote && this.actions.quoted(this.message.quote);
     const extras = JSON.stringify([quote, files, choices, reactions, pressed, pending, failed, replies]);
     if (extras === this.extras) return;
     this.extras = extras;
@@ -267,7 +268,8 @@ export class MessageView {
     const same = (part) => previous[part] === this.message[part];
     const together = !newDay && same("by") && same("kind") && same("to") && date - before < TOGETHER_MS;
     this.element.classList.toggle("continued", together && this.message.kind !== "notice");
-    const { kind, quote } = this.message;
-    this.element.classList.toggle("answers-above", kind === "agent" && Boolean(quote) && quote.id === previous?.id);
+    const { kind, quote, thread } = this.message;
+    const hangs = kind === "agent" || quote?.id === thread;
+    this.element.classList.toggle("answers-above", hangs && Boolean(quote) && quote.id === previous?.id);
   }
 }

@@ -39,6 +39,11 @@ export class Timeline {
     return this.list.stuck;
   }
 
+  /** Whether some messages are not drawn. */
+  get isLong() {
+    return this.list.more || this.list.drawn.size < this.list.entries.length;
+  }
+
   clear() {
     this.list.clear();
     this.setFresh(0);
@@ -74,6 +79,8 @@ export class Timeline {
     entry.message = message;
     entry.view?.update(message);
     next?.view?.follow(message);
+    if (message.live) return;
+    for (const { message: each, view } of this.list.drawn) if (each.quote?.id === message.id) view.drawExtras();
   }
 
   /** Insert older messages above, without moving the text that is being read. */
@@ -177,7 +184,10 @@ export class Timeline {
     const { entries, byElement } = this.list;
     let at = from ? entries.indexOf(byElement.get(from.closest(".message"))) + by : by > 0 ? 0 : entries.length - 1;
     while (entries[at] && entries[at].message.kind === "notice") at += by;
-    return entries[at] ? this.list.bring(entries[at], "nearest").rowElement : null;
+    if (!entries[at]) return null;
+    const { rowElement } = this.list.bring(entries[at], "nearest");
+    this.scrolled(); // who is at the end goes on following it
+    return rowElement;
   }
 
   /** The last row in the visible part. */

@@ -38,12 +38,21 @@ export class VirtualList {
   insert(message) {
     this.hold();
     const entry = { message, view: null, height: this.on.guess(message) };
-    let at = this.entries.length;
-    while (at > 0 && this.entries[at - 1].message.seq > message.seq) at -= 1;
-    this.entries.splice(at, 0, entry);
+    this.entries.splice(this.placeOf(message.seq), 0, entry);
     this.byId.set(message.id, entry);
     this.later();
     return entry;
+  }
+
+  /** The place behind all messages up to `seq`. */
+  placeOf(seq) {
+    let [low, high] = [0, this.entries.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.entries[middle].message.seq > seq) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 
   remove(id) {

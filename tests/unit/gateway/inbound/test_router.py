@@ -18,7 +18,7 @@ from runtime.core.errors import ConversationFull, InboxFull, StorageUnavailable
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment, Quote
 from runtime.stores.inbox import FORK, FORK_WANTED, InboxEvent
-from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.meeting_places import HeldPlace
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.unit.gateway.inbound.arrivals import TEXTS, Door, event, opened, people
@@ -429,7 +429,7 @@ HOME, PLACE = Address("test", "home"), Address("test", "home", "7")
 async def door_with_a_place() -> Door:
     """A door where the thread 7 of the conversation was opened for a meeting."""
     door = Door(await opened("open"))
-    await door.places.put(PLACE, HeldMeeting(HOME, SessionId("s1"), "100"))
+    await door.places.put(PLACE, HeldPlace(HOME, SessionId("s1"), "100"))
     return door
 
 

@@ -61,8 +61,8 @@ async def test_a_variable_of_a_copy_gets_another_value_and_that_of_the_original_
         await talk.say(str(Alteration(HOST, "unknown", 1)), kind=ALTERED, at=ROOM)
         await talk.say("x", at=ROOM)
         assert seen_at(talk, ROOM)[-3:] == [
-            "🧪 $count is now 41.",
-            "🧪 There is no variable $unknown, so nothing was changed.",
+            "$count is now 41.",
+            "There is no variable $unknown, so nothing was changed.",
             "42: x",
         ]
         assert await talk.say(str(Alteration(HOST, "count", 99)), kind=ALTERED) == []
