@@ -19,7 +19,7 @@ _ANSWERS = frozenset({"execute", "decide"})
 
 
 class AskedModel:
-    """The model for each report. `wanted` True asks one about every failure, "auto" the program's own, about failures of
+    """The model for each report. `wanted` True asks one about every failure, "auto" the program's own about those of
     conversations that it has answered."""
 
     def __init__(

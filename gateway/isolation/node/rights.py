@@ -164,6 +164,7 @@ def rights_by_order(entry: InboxEntry, program: str, places: Collection[Address]
         letter.tokens,
         letter.dollars,
         letter.isolation,
+        letter.event,
     )
     return Rights(session, program, taken, event.person_id, places)
 
