@@ -1,31 +1,13 @@
 // Now: the gateway at one glance.
 
 import {Act} from "../acts.js";
-import {get, news, session} from "../api.js";
-import {html, useEffect, useState} from "../ui.js";
+import {get, session} from "../api.js";
+import {useLive} from "../live.js";
+import {html} from "../ui.js";
 import {ago, count, dollars, exact, plural} from "../words.js";
 
 export function Now() {
-  const [status, setStatus] = useState(null);
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => {
-    let left = false;
-    const forget = news.subscribe(async () => {
-      try {
-        const found = await get("/bus/v1/status");
-        if (!left) {
-          setStatus(found);
-          setTrouble("");
-        }
-      } catch (error) {
-        if (!left) setTrouble(error.message);
-      }
-    });
-    return () => {
-      left = true;
-      forget();
-    };
-  }, []);
+  const {found: status, trouble} = useLive(() => get("/bus/v1/status"));
   return html`
     <h1>Now</h1>
     ${trouble && html`<p class="trouble" role="alert">${trouble}</p>`}

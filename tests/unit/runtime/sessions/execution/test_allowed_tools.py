@@ -60,7 +60,7 @@ def shop(weather: AgentSpec, call: str = 'Weather.buy(what="bread")') -> Program
     return program(main, weather)
 
 
-ASKING = ToolRules(ask=["Weather.*"])
+ASKING = ToolRules(ask=("Weather.*",))
 
 
 def press(talk: Talk, index: int) -> dict[str, Any]:
@@ -116,7 +116,7 @@ async def test_words_allow_a_call_only_where_they_say_so(
 async def test_no_answer_in_time_is_a_no(
     weather: AgentSpec, stand: Stand, ledger: Ledger, sandbox: MontySandbox
 ) -> None:
-    within = ToolRules(ask=["*"], within_s=60)
+    within = ToolRules(ask=("*",), within_s=60)
     async with talking(shop(weather), Model(), sandbox, servers=stand.pool, tool_rules=within) as talk:
         talk.post("hi")
         assert await told(talk, 2) == [ASKED, "Weather.buy was not allowed: nobody answered in 60 s"]
@@ -126,7 +126,7 @@ async def test_no_answer_in_time_is_a_no(
 async def test_a_forbidden_tool_is_not_called(
     weather: AgentSpec, stand: Stand, ledger: Ledger, sandbox: MontySandbox
 ) -> None:
-    forbidden = ToolRules(deny=["Weather.*"])
+    forbidden = ToolRules(deny=("Weather.*",))
     async with talking(shop(weather), Model(), sandbox, servers=stand.pool, tool_rules=forbidden) as talk:
         assert await talk.say("hi") == ["Weather.buy may not be called here: [tools] in the settings says so"]
     assert ledger.lines == []
@@ -138,7 +138,7 @@ async def test_the_longest_pattern_decides_and_of_equally_long_ones_the_strictes
     await stand.pool.ready_for(weather)
     tool = stand.pool.tool(weather, "buy")
     assert tool is not None
-    many = ToolRules(allow=["Weather.buy", "Shop.*"], ask=["Weather.*", "Shop.*"], deny=["*.look", "Shop.*"])
+    many = ToolRules(allow=("Weather.buy", "Shop.*"), ask=("Weather.*", "Shop.*"), deny=("*.look", "Shop.*"))
     names = ("Weather.buy", "Weather.pay", "Weather.look", "Bank.look", "Shop.buy", "Bank.pay")
     found = [many.verdict(name, tool, in_task=False) for name in names]
     assert found == ["allow", "ask", "ask", "deny", "deny", "allow"]
