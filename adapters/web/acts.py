@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
@@ -19,6 +18,7 @@ from adapters.web.hearing import Hearing
 from adapters.web.hub import Browser
 from adapters.web.intake import Intake, Offer
 from adapters.web.requests import Act, Change, Press, React, Say, Stop, TakeBack, command_of
+from adapters.web.threads import Threads, heard_in, quote_of
 from runtime.core.address import Address
 from runtime.core.clock import Clock
 from runtime.core.errors import MessageGone, StorageUnavailable
@@ -27,10 +27,6 @@ from runtime.core.message import Attachment, Quote
 from runtime.core.room import Reaction, RoomChange, RoomMessage, RoomPost
 
 PLATFORM = "web"
-MAX_QUOTE = 200
-"""The length of a quote."""
-
-_MENTION = re.compile(r"\[(@[^\]\n]*)\]\(person:[^)\s]*\)")
 
 Refusal = tuple[RefusalCode, str]
 
@@ -59,6 +55,7 @@ class Acts:
 
     def __init__(self, ledger: Ledger, browser: Browser, language: str | None) -> None:
         self._ledger = ledger
+        self._threads = Threads(ledger.board)
         self._browser = browser
         self._language = language
 
@@ -136,7 +133,7 @@ class Acts:
             command=command,
             attachments=kept.files,
             message_id=kept.id,
-            quote=kept.quote,
+            quote=kept.quote or await self._threads.beginning(say.room, kept),
         )
         self._pass_on(inbound, lambda: self._browser.push(codec.taken(say.id)))
 
@@ -159,7 +156,12 @@ class Acts:
                 await self._ledger.files.attach(file.url.removeprefix(FILE_URL), address.key)
 
     async def _quoted(self, say: Say) -> Quote | None:
-        return None if say.reply_to is None else await quote_of(self._ledger.board, say.room, say.reply_to)
+        """What a message quotes: the open question above its thread, or what the person says, unless that is there."""
+        asked = None if command_of(say.text)[0] else await self._threads.question(say.room, say.thread)
+        wanted = asked.id if asked is not None else say.reply_to
+        if wanted is None or (asked is None and wanted == say.thread):
+            return None
+        return await quote_of(self._ledger.board, say.room, wanted)
 
     async def _refusal(self, say: Say) -> Refusal | None:
         if len(say.text) > MAX_TEXT:
@@ -252,17 +254,6 @@ class Acts:
         self._ledger.intake.put(Offer(inbound, taken or _nothing))
 
 
-async def quote_of(board: Board, room: str, message_id: str) -> Quote | None:
-    """A quote of a message of the room; None when the message no longer exists."""
-    quoted = await board.message(room, message_id)
-    if quoted is None:
-        return None
-    names = ", ".join(file.name for file in quoted.files)
-    text = " ".join(_MENTION.sub(r"\1", quoted.text or names).split())
-    short = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1].rstrip() + "…"
-    return Quote(quoted.id, quoted.author_name, short)
-
-
 def _is_repetition(kept: RoomMessage, post: RoomPost) -> bool:
     """Whether the author sends the room's message with this id again; it may have changed since."""
     if (kept.author_id, kept.thread) != (post.author_id, post.thread):
@@ -271,7 +262,7 @@ def _is_repetition(kept: RoomMessage, post: RoomPost) -> bool:
 
 
 def _address(room: str, message: RoomMessage) -> Address:
-    return Address(PLATFORM, room, message.thread)
+    return Address(PLATFORM, room, heard_in(message))
 
 
 def _too_long(text: str) -> str:

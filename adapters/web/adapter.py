@@ -12,7 +12,7 @@ from adapters.adapter import File, Inbound
 from adapters.capabilities import Budget, Capabilities
 from adapters.records import ChangedTogether, Records
 from adapters.web import codec
-from adapters.web.acts import PLATFORM, Ledger, quote_of
+from adapters.web.acts import PLATFORM, Ledger
 from adapters.web.allowance import Allowance
 from adapters.web.board import Board
 from adapters.web.charters.charter import MAX_TITLE, Charter
@@ -28,6 +28,7 @@ from adapters.web.intake import Intake
 from adapters.web.news import RoomNews
 from adapters.web.requests import MAX_ROOM_NAME, room_id
 from adapters.web.rooms import RoomStore
+from adapters.web.threads import quote_of
 from adapters.web.visit import FRAMES, MESSAGES, House, Link, Visit
 from runtime.core.address import GATEWAY, Address, Speaker
 from runtime.core.background import beside
@@ -102,6 +103,8 @@ class RoomRules:
     """Knows who may rename and archive every open room."""
     tables: RoomTables | None = None
     """None: every room is open to all."""
+    voice_s: int = 0
+    """How long a voice note may be that people record; 0 where nobody listens to them."""
 
 
 class WebAdapter:
@@ -140,7 +143,9 @@ class WebAdapter:
         hearing = Hearing(self._board, rules.is_agent, rules.mentions_only)
         self._shown = ShownFiles(None if rules.tables is None else rules.tables.files, charters)
         ledger = Ledger(self._board, self._intake, Allowance(MESSAGES, clock), clock, files, hearing, self._shown)
-        self._house = House(ledger, self._hub, self._echo, Allowance(FRAMES, clock), commands or {}, gatherings)
+        self._house = House(
+            ledger, self._hub, self._echo, Allowance(FRAMES, clock), commands or {}, gatherings, rules.voice_s
+        )
 
     @property
     def name(self) -> str:
@@ -242,6 +247,15 @@ class WebAdapter:
         if found is None or len(found.data) > max_bytes:
             raise NotDelivered(f"web: the file {url} no longer exists, or is longer than {max_bytes:,} bytes")
         return found.data
+
+    async def tell_alone(self, to: Address, person_id: str, text: str, /) -> None:
+        """Show a text on the pages on which this person looks at the room, at this node. Nobody keeps it."""
+        self._hub.to_person(to.conversation, person_id, codec.alone(to.conversation, to.thread, text))
+
+    async def answer_alone(self, to: Address, person_id: str, text: str, /) -> bool:
+        """As `tell_alone`. Somebody who has left sees no answer, rather than that everybody sees it."""
+        await self.tell_alone(to, person_id, text)
+        return True
 
     async def open_thread(self, to: Address, title: str, /, *, nonce: str) -> Address | None:
         """A new room, named after its title and its nonce. Its first message is the title."""

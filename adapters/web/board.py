@@ -64,6 +64,7 @@ class Board:
         self._locks: dict[str, anyio.Lock] = {}
         self._heads: dict[str, int] = {}
         self._growing: OrderedDict[str, _Growing] = OrderedDict()
+        self._search_turn = anyio.Lock()
 
     async def rooms(self, person_id: str) -> Sequence[RoomHead]:
         """The rooms on a person's list: the first room, then the others, the most recently active first."""
@@ -192,17 +193,25 @@ class Board:
         return await self._store.history(room, limit=count)
 
     async def search(self, browser: Browser, room: str, words: str) -> None:
-        """Send the page the newest messages with all these words, from the newest `MAX_SEARCHED`."""
-        wanted = words.casefold().split()
+        """Send the page the newest messages with all these words, from the newest `MAX_SEARCHED`.
+
+        Searches come one after the other: many at once would slow down everything else.
+        """
+        async with self._search_turn:
+            found = await self._found(room, words.casefold().split())
+        browser.push(codec.found(room, words, Cut(tuple(found[:MAX_FOUND]), reset=False, more=len(found) > MAX_FOUND)))
+
+    async def _found(self, room: str, words: Sequence[str]) -> Sequence[Shown]:
+        """The newest messages with all the words: one more than `MAX_FOUND` where there are more."""
         found: list[Shown] = []
         before: int | None = None
         for _ in range(MAX_SEARCHED // _SEARCHED_AT_ONCE):
             page = await self._store.history(room, before_seq=before, limit=_SEARCHED_AT_ONCE)
-            found += [self._now(each) for each in reversed(page) if _matches(each, wanted)]
+            found += [self._now(each) for each in reversed(page) if _matches(each, words)]
             if len(found) > MAX_FOUND or len(page) < _SEARCHED_AT_ONCE:
                 break
             before = page[0].seq
-        browser.push(codec.found(room, words, Cut(tuple(found[:MAX_FOUND]), reset=False, more=len(found) > MAX_FOUND)))
+        return found[: MAX_FOUND + 1]
 
     def people(self, room: str) -> Sequence[Person]:
         """The people who look at the room, those that are named."""

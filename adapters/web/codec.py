@@ -26,8 +26,9 @@ The page says:
 
 The gateway says:
 
-    welcome you {id, name}, rooms [room…], max_text, max_file_bytes, max_files, marks [mark…], commands [{name, about}…]
-            first of all; without `max_file_bytes` no files are taken
+    welcome you {id, name}, rooms [room…], max_text, max_file_bytes, max_files, voice_s, marks [mark…],
+            commands [{name, about}…]
+            first of all; without `max_file_bytes` no files are taken, without `voice_s` (seconds) no voice notes
     joined  room, reset, messages [message…], more, people [person…], present
             With `reset` the page forgets what it has of the room. Else `messages` is exactly what changed since
             `version`, and every message that grows right now. `more`: there are older messages.
@@ -40,6 +41,7 @@ The gateway says:
     taken   id                      the message is safe: the page may forget its copy
     refused id, code, text          the message was not taken. `too_long`, `invalid`, `conflict`: never will be;
                                     `busy`, `slow_down`: the same message again in a few seconds
+    alone   room, thread, text      an answer that only this person sees, and that nobody keeps
     people  room, people, present   who looks at the room: the first hundred by name, and how many in all
     typing  room, thread, by, name, kind, doing?, ended?
             for about 5 s, or until `by` says something, or until the same comes with `ended`
@@ -196,14 +198,17 @@ class Cut:
     more: bool
 
 
-def welcome(person: Person, rooms: Iterable[RoomHead], *, max_file_bytes: int, commands: Mapping[str, str]) -> str:
+def welcome(
+    person: Person, rooms: Iterable[RoomHead], limits: Mapping[str, int], *, commands: Mapping[str, str]
+) -> str:
+    """`limits` are `max_file_bytes` and `voice_s`."""
     return _frame(
         "welcome",
         you={"id": person.id, "name": person.name},
         rooms=_rooms(rooms, person.id),
         max_text=MAX_TEXT,
-        max_file_bytes=max_file_bytes,
         max_files=MAX_FILES,
+        **limits,
         marks=MARKS,
         commands=[{"name": name, "about": about} for name, about in commands.items()],
     )
@@ -260,6 +265,10 @@ def taken(message_id: str) -> str:
 
 def refused(message_id: str, code: RefusalCode, text: str) -> str:
     return _frame("refused", id=message_id, code=code, text=text)
+
+
+def alone(room: str, thread: str | None, text: str) -> str:
+    return _frame("alone", room=room, thread=thread, text=text)
 
 
 def people(room: str, who: Presence) -> str:

@@ -168,6 +168,13 @@ class Hub:
             if browser is not but:
                 browser.push(frame)
 
+    def to_person(self, room: str, person_id: str, frame: str) -> None:
+        """Send a frame to the pages on which this person looks at the room."""
+        known = self._rooms.get(room)
+        for browser in () if known is None else known.pages:
+            if browser.person.id == person_id:
+                browser.push(frame)
+
     def _leave_room(self, browser: Browser) -> None:
         room = browser.room
         if room is None:

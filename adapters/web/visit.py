@@ -76,7 +76,8 @@ class Link(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """The parts that all visits share. `commands` are the menu's commands, with their descriptions."""
+    """The parts that all visits share. `commands` are the menu's commands, with their descriptions; `voice_s` as
+    `RoomRules` has it."""
 
     ledger: Ledger
     hub: Hub
@@ -84,6 +85,7 @@ class House:
     frames: Allowance
     commands: Mapping[str, str]
     gatherings: Gatherings
+    voice_s: int = 0
 
 
 class Visit:
@@ -178,7 +180,8 @@ class Visit:
         largest = 0 if self._house.ledger.files is None else MAX_FILE_BYTES
         await self._house.gatherings.directory.met(self._browser.person)
         rooms = await self._board.rooms(self._browser.person.id)
-        return codec.welcome(self._browser.person, rooms, max_file_bytes=largest, commands=self._house.commands)
+        limits = {"max_file_bytes": largest, "voice_s": self._house.voice_s}
+        return codec.welcome(self._browser.person, rooms, limits, commands=self._house.commands)
 
     async def _look(self, request: Request) -> None:
         match request:

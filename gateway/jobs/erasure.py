@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from runtime.core.address import Address
 from runtime.core.errors import ContentLocked
 from runtime.core.ids import SessionId
+from runtime.sessions.tasks.question_threads import threads_below
 from runtime.stores.catalog import KnownSession, SessionCatalog, busy_session
 from runtime.stores.meeting_places import PlaceStore
 from runtime.stores.operation.traces import Traces, Whose
@@ -17,6 +18,7 @@ from runtime.stores.session_file import files_of
 from runtime.tape.facts.meetings import MeetingPlaced
 from runtime.tape.facts.people import MessageHeard, PersonMet
 from runtime.tape.facts.registry import read_as
+from runtime.tape.facts.tasks import TaskAsks
 from runtime.tape.tape import UNREADABLE, Fact, TapeStore, opened, session_tape
 
 InRoom = Callable[[Address], bool]
@@ -143,6 +145,8 @@ class Erasure:
             files |= set(files_of([fact]))
             placed = read_as(fact, MeetingPlaced)
             places += [] if placed is None else [placed.place]
+            asked = read_as(fact, TaskAsks)
+            places += [] if asked is None else threads_below(address, asked.messages)
         rooms = {one.conversation for one in (address, *places) if self._in_room(one)}
         if rooms and successor is not None:
             messages = await self._without_those_of(successor, messages)

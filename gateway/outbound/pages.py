@@ -15,7 +15,7 @@ from adapters.pages.reactions import Reactions
 from adapters.pages.typing_indicator import TypingIndicator
 from gateway.inbound.origins import Origins
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
-from runtime.core.address import CLIENT, GATEWAY, Address, Speaker
+from runtime.core.address import GATEWAY, UNSEEN, Address, Speaker
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
@@ -50,7 +50,7 @@ class Outbound:
     def page(self, spec: PageSpec, record: PageRecord, /) -> LivePage:
         """See `Outbox`. A page for a platform that is switched off waits without end."""
         presenter = self._presenters.get(spec.address.platform)
-        if spec.address.platform == CLIENT:
+        if spec.address.platform in UNSEEN:
             return _Unseen()
         if presenter is None:
             return _Unreachable(spec.address.platform)
@@ -156,7 +156,7 @@ class _Unrecorded:
 
 
 class _Unseen:
-    """A page of a task that a client ordered: it is on the task's tape, and nobody sees it."""
+    """A page that is on the tape alone: of a task that a client ordered, or of a scratch room."""
 
     def update(self, text: str, /) -> None:
         """Nobody can see it."""

@@ -51,6 +51,7 @@ from runtime.llm.client import LLMClient
 from runtime.llm.reading_ahead import ReadingAhead
 from runtime.meetings.meetings import Meetings
 from runtime.memories.session_memory import SessionMemory
+from runtime.sessions.commands.alter import Alterations
 from runtime.sessions.commands.fork import Forks
 from runtime.sessions.commands.meeting_commands import MeetingCommands
 from runtime.sessions.commands.merge import Merge
@@ -75,9 +76,10 @@ from runtime.sessions.schedules.open_runs import OpenRuns
 from runtime.sessions.spoken_answers import SpokenAnswers
 from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import TaskOrders
+from runtime.sessions.tasks.question_threads import QuestionThreads
 from runtime.sessions.tasks.questions import TaskQuestions
 from runtime.sessions.tasks.work import TaskWork
-from runtime.stores.inbox import Inbox
+from runtime.stores.inbox import Inbox, InboxEvent
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.journal import Journal
 
@@ -116,6 +118,11 @@ class Assembly:
         self.task_orders.start(tasks)
         self.memory_posts.start(tasks)
         self.spoken_answers.start(tasks)
+
+    async def turned_away(self, event: InboxEvent) -> bool:
+        """Whether what was done in a place is no business of the session; then it was answered there."""
+        below_question = await self.own_events.questions.threads.turned_away(event)
+        return await self.places.turned_away(event) if below_question is None else below_question
 
     async def all_posted(self) -> None:
         """Return when they have it, and people have heard what is to be spoken."""
@@ -219,7 +226,7 @@ def assembled(
     spoken_answers = SpokenAnswers(record, program, journal, pages, around.speaker, around.files)
     task_orders = TaskOrders(record, journal, around, inbox, dispatcher)
     task_work = TaskWork(session, agents, library, builtins, around, inbox)
-    task_questions = TaskQuestions(journal, around, inbox)
+    task_questions = TaskQuestions(journal, around, inbox, QuestionThreads(record, journal, pages, around, inbox))
     journal.noted.subscribe(
         *(loops.noted, frame_events.noted, event_handler.noted, utterances.receipts.noted, delivery.noted),
         *(places.noted, questions.noted, meeting_reports.noted, reminders.noted),
@@ -248,6 +255,7 @@ def assembled(
             {
                 **MeetingCommands(session, agents, meeting_host, human_attendees, pages).table(),
                 **_schedule_commands(around, pages, reminders),
+                **Alterations(record, program, journal, pages).table(),
             },
         ),
         reminders,

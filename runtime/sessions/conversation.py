@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from runtime.channels.outbox import PageSpec
-from runtime.core.address import GATEWAY
+from runtime.core.address import GATEWAY, SCRATCH
 from runtime.core.errors import (
     AdapterError,
     ArchiveUnavailable,
@@ -38,6 +38,7 @@ from runtime.sessions.session import Session
 from runtime.sessions.succession import Succession
 from runtime.sessions.tasks.letters import session_of
 from runtime.sessions.tasks.orders import refuse, told_late
+from runtime.sessions.tasks.question_threads import is_below_question
 from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import FORK, TASK, TASK_OVER, Inbox, InboxEntry
 from runtime.stores.schedules import SCHEDULE
@@ -264,7 +265,7 @@ class Conversation:
         return entry
 
     async def _from_a_place(self, entry: InboxEntry) -> None:
-        """Begin a new session in a place without a meeting, which is a conversation like any other."""
+        """Begin a new session in a place that nobody needs, which is a conversation like any other."""
         store = self._around.places
         if store is None or entry.event.place is None:
             await self._dismiss(entry)
@@ -273,7 +274,10 @@ class Conversation:
             if not await given_back(entry.event, store, self._inbox):
                 await self._tell(entry, "inbound.full")
         elif entry.event.kind not in UNANSWERED_IN_PLACES:
-            await self._tell(entry, "session.meeting_place_over")
+            what = (
+                "question_thread_closed" if await is_below_question(entry.event.place, store) else "meeting_place_over"
+            )
+            await self._tell(entry, f"session.{what}")
         await self._dismiss(entry)
 
     async def _dismiss(self, entry: InboxEntry) -> None:
@@ -292,9 +296,11 @@ class Conversation:
             await page.finish(text)
 
     def _new(self, first: InboxEntry) -> SessionRecord:
-        id_ = session_of(first.event.address) or SessionId(uuid.uuid4().hex)
+        address = first.event.address
+        scratch = SessionId(address.conversation) if address.platform == SCRATCH and first.event.kind == FORK else None
+        id_ = session_of(address) or scratch or SessionId(uuid.uuid4().hex)
         program = self._around.program_name(first.event.program)
-        return SessionRecord(id_, first.event.address, program, self._around.clock.now(), seq=0)
+        return SessionRecord(id_, address, program, self._around.clock.now(), seq=0)
 
     async def _live(self, session: Session, first: InboxEntry | None) -> Outcome | None:
         """Run a session; None when this conversation is no longer ours."""

@@ -37,8 +37,10 @@ class OwnEvents:
         """What tasks ask."""
 
     async def concerns(self, event: InboxEvent) -> bool:
-        """Whether an event is for none of the agents here."""
-        if event.kind in OWN_EVENTS or self.questions.answers(event) or self.questions.too_late(event):
+        """Whether an event is for none of the agents here. Does what a crash must find done once it is consumed."""
+        if event.kind == TASK_ASKS:
+            await self.questions.threads.hold(event)
+        if event.kind in OWN_EVENTS or self.questions.answers(event) or self.questions.refusal(event):
             return True
         return await self.questions.meant(event)
 
@@ -50,8 +52,8 @@ class OwnEvents:
             await self._participants.take(event)
         elif event.kind == TASK_CANCEL:
             self._work.cancel()
-        elif event.kind not in OWN_EVENTS and self.questions.too_late(event):
-            self._pages.tell(self._pages.texts("session.question_closed"), event.place)
+        elif event.kind not in OWN_EVENTS and (refusal := self.questions.refusal(event)):
+            self._pages.tell(refusal, event.place)
         elif event.kind not in OWN_EVENTS:
             await self.questions.forward(event)
         elif event.kind == TASK_ASKS:

@@ -280,7 +280,7 @@ class Session:
     async def _deal_with(self, entry: InboxEntry) -> Outcome | None:
         """Take an event; the outcome where the session ends with it."""
         kind = entry.event.kind
-        if await self._parts.places.turned_away(entry.event):
+        if await self._parts.turned_away(entry.event):
             self._consume(entry)
             await self._taken(entry)
         elif kind == FORK and (lost := await why_lost(entry.event, self._around.store)):
@@ -358,7 +358,7 @@ class Session:
             self.unfinished += stop.entries
             if self._journal.state.ended:
                 continue
-            if await self._parts.places.turned_away(stop.entry.event):
+            if await self._parts.turned_away(stop.entry.event):
                 self.unfinished = [entry for entry in self.unfinished if entry not in stop.passed]
                 backlog.put_back(stop.passed)
                 stop = Stop(stop.entry)

@@ -1,4 +1,5 @@
-"""The port for conversations opened for meetings, and the sessions of those meetings."""
+"""The port for conversations that belong to a session which lives elsewhere: places of meetings, threads below what
+tasks have asked."""
 
 from __future__ import annotations
 
@@ -10,25 +11,26 @@ from runtime.core.ids import SessionId
 
 
 @dataclass(frozen=True, slots=True)
-class HeldMeeting:
-    """The meeting of a place, in a session that lives in the conversation `home`."""
+class HeldPlace:
+    """What a place is there for, in a session that lives in the conversation `home`: a meeting, by its id, or None for
+    a thread below the question of a task."""
 
     home: Address
     session: SessionId
-    meeting: str
+    meeting: str | None
 
 
 class PlaceStore(Protocol):
-    """The places of meetings. Messages in a place go to the session of its meeting, even after the end. Raises
+    """The places of sessions. Messages in a place go to its session, even after a meeting's end or an answer. Raises
     StorageUnavailable, and nothing else.
     """
 
-    async def put(self, place: Address, held: HeldMeeting, /) -> None:
+    async def put(self, place: Address, held: HeldPlace, /) -> None:
         """Record the purpose of a place, replacing an earlier record."""
         ...
 
-    async def get(self, place: Address, /) -> HeldMeeting | None:
-        """The meeting of a place; None for a conversation that is not a place."""
+    async def get(self, place: Address, /) -> HeldPlace | None:
+        """The purpose of a place; None for a conversation that is not a place."""
         ...
 
     async def release(self, place: Address, session: SessionId, /) -> None:

@@ -77,7 +77,7 @@ class Intake:
 
     async def items(self, us: BotIdentity) -> AsyncGenerator[Inbound, None]:
         """People's events. An item is marked as taken, or a command acknowledged, when the next one is asked for."""
-        now = self._clock.now() - timedelta(seconds=self._ours.api.ahead_s + 1)  # ids of one millisecond are alike
+        now = self._clock.now() - timedelta(seconds=1)  # ids of one millisecond are alike
         await self._catch_up.load(snowflake_at(now))
         while True:
             async for item, safe in self._taken(await self._listener.next(), us):

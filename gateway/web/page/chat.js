@@ -16,6 +16,7 @@ import { Saying } from "./composing/saying.js";
 import { Search } from "./search.js";
 import { Seek } from "./seek.js";
 import { Sidebar, showPresence } from "./sidebar.js";
+import { buttonsWithOneStop } from "./tab_stops.js";
 import { Timeline } from "./messages/timeline.js";
 import { TypingLine } from "./composing/typing.js";
 
@@ -41,6 +42,7 @@ class Chat {
     this.search = new Search({
       ask: (words) => this.connection.send({ t: "search", room: this.room.id, words }),
       go: ({ id, thread }) => this.seek.go({ id, thread }),
+      isLong: () => this.main.timeline.isLong,
     });
     const frames = new Frames(this);
     this.people = new Rooms(this);
@@ -59,6 +61,7 @@ class Chat {
     });
     this.listen();
     offerKeys(byId("keys"));
+    buttonsWithOneStop(byId("rooms"));
     this.become(me);
     this.showRoom();
     if (thread) this.openThread(thread);
@@ -84,6 +87,7 @@ class Chat {
         react: (message, mark) => this.acts.react(message, mark),
         press: (message, choice) => this.acts.press(message, choice),
         jump: (id) => this.seek.go({ id, thread: thread() }),
+        quoted: (quote) => this.room.quoted(quote),
         link: ({ id, thread }) => `#${[this.room.id, thread ?? "", id].map(encodeURIComponent).join("/")}`,
         newAfter: () => (name === "room" ? this.newAfter : null),
         editFailed: (message) => this.saying.editFailed(message),
@@ -196,7 +200,7 @@ class Chat {
   showReplies(root) {
     this.room.countReplies(root);
     const message = this.room.messages.get(root);
-    if (message && this.main.timeline.views.has(root)) this.main.timeline.put(message);
+    if (message && this.main.timeline.has(root)) this.main.timeline.put(message);
   }
 
   settle() {

@@ -18,7 +18,7 @@ from runtime.sessions.succession import Succession, name_within, title_of, words
 from runtime.stores.catalog import WholeSession
 from runtime.stores.commands import SESSION_COMMANDS
 from runtime.stores.inbox import Inbox, InboxEvent
-from runtime.stores.meeting_places import HeldMeeting, PlaceStore
+from runtime.stores.meeting_places import HeldPlace, PlaceStore
 from runtime.stores.sessions import SessionRecord
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.meetings import MeetingPlaced, MeetingPlaceLost
@@ -110,8 +110,8 @@ class MeetingPlaces:
     def _way_home(self) -> str:
         return f" {self._say('meeting_home', link=self._link)}" if self._link else ""
 
-    def _held(self, meeting: MeetingState) -> HeldMeeting:
-        return HeldMeeting(self._record.address, self._record.id, meeting.id)
+    def _held(self, meeting: MeetingState) -> HeldPlace:
+        return HeldPlace(self._record.address, self._record.id, meeting.id)
 
     async def restore(self, succession: Succession | None) -> None:
         """Take up the places of active meetings. Called once, after the tapes were read.
@@ -203,7 +203,7 @@ async def keep_places(whole: WholeSession, store: PlaceStore) -> None:
     for meeting in state.meetings.values():
         place = meeting.place or meeting.left
         if place is not None and await store.get(place) is None:
-            await store.put(place, HeldMeeting(whole.record.address, whole.record.id, meeting.id))
+            await store.put(place, HeldPlace(whole.record.address, whole.record.id, meeting.id))
 
 
 async def given_back(event: InboxEvent, store: PlaceStore, inbox: Inbox) -> bool:

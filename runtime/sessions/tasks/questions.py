@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeAlias
 
 from anyio.abc import TaskGroup
 
 from runtime.core.address import CLIENT
 from runtime.core.background import OnDemand
+from runtime.meetings.placement import meeting_held_at
 from runtime.sessions.inbound.event_handler import message_of
 from runtime.sessions.node_context import NodeContext
 from runtime.sessions.tasks.letters import Asking, address_of
 from runtime.sessions.tasks.orders import bring
+from runtime.sessions.tasks.question_threads import QuestionThreads
 from runtime.stores.inbox import TASK_ASKS, Inbox, InboxEvent
 from runtime.tape.facts.content import Content
 from runtime.tape.facts.tasks import AnswerMeant, OrderAsks, OrderTold, TaskAsks
@@ -21,11 +24,16 @@ from runtime.tape.state.tasks import TaskQuestion, TaskState
 
 _PREFIX_CHARS = 8
 
+_Asking: TypeAlias = tuple[TaskState, str, TaskQuestion]
+"""An open question with its id, and the task that asks it."""
+
 
 class TaskQuestions:
     """The questions that tasks of one session have asked, and its own, where it is a task."""
 
-    def __init__(self, journal: Journal, around: NodeContext, inbox: Inbox) -> None:
+    def __init__(self, journal: Journal, around: NodeContext, inbox: Inbox, threads: QuestionThreads) -> None:
+        self.threads = threads
+        """What people write below questions."""
         self._journal = journal
         self._around = around
         self._inbox = inbox
@@ -109,26 +117,46 @@ class TaskQuestions:
             return False
         return not any(f"{asker}.{page}" in task.closed for task in self._journal.state.tasks.values())
 
-    def too_late(self, event: InboxEvent) -> bool:
-        """Whether somebody's words reply to a question of a task that waits no longer."""
-        if event.kind != "message" or event.choice or event.place is not None or event.quote is None:
-            return False
-        closed = [asked for task in self._journal.state.tasks.values() for asked in task.closed.values()]
-        return any(event.quote.message_id in asked.messages for asked in closed)
+    def refusal(self, event: InboxEvent) -> str | None:
+        """What somebody is told whose words reply to a question of a task and answer nothing: it waits no longer, or
+        for others. None for all other words."""
+        state, message = self._journal.state, self._replied_to(event)
+        if message is None or any(event.id in task.answers for task in state.tasks.values()):
+            return None
+        found = [one for one in self._asking() if message in one[2].messages]
+        if any(self._may_answer(one, event) for one in found):
+            return None
+        if found and not any(self._counts(asked, event) for *_, asked in found):
+            names = ", ".join(state.called(person) for *_, asked in found for person in asked.people)
+            return None if event.place is None else self._around.texts("session.question_for", name=names)
+        if event.place is not None:
+            return self._around.texts("session.question_thread_closed")
+        closed = any(message in asked.messages for task in state.tasks.values() for asked in task.closed.values())
+        return self._around.texts("session.question_closed") if found or closed else None
+
+    def _replied_to(self, event: InboxEvent) -> str | None:
+        """The message that somebody's words answer: the one that they quote, or below which their thread is."""
+        if event.kind != "message" or event.choice:
+            return None
+        if event.place is not None:
+            return None if meeting_held_at(self._journal.state, event.place) is not None else event.place.thread
+        return event.quote.message_id if event.quote is not None else None
+
+    def _asking(self) -> list[_Asking]:
+        return [(task, ask, asked) for task in self._journal.state.tasks_at_work() for ask, asked in task.asks.items()]
 
     async def meant(self, event: InboxEvent) -> bool:
         """Whether somebody's words answer a question of a task. That is decided once: it is written down before the
         words go there, so that they go nowhere else after a crash."""
-        if event.kind != "message" or event.place is not None or event.choice:
+        message = self._replied_to(event)
+        if event.kind != "message" or event.choice or (event.place is not None and message is None):
             return False
-        asking = [
-            (task, ask, asked) for task in self._journal.state.tasks_at_work() for ask, asked in task.asks.items()
-        ]
-        if not asking or any(event.id in task.answers for task, _, _ in asking):
+        asking = self._asking()
+        if not asking or any(event.id in task.answers for task, *_ in asking):
             return bool(asking)
-        quoted = event.quote.message_id if event.quote is not None else None
-        found = [one for one in asking if quoted in one[2].messages and self._counts(one[2], event)]
-        if quoted is None and not found:
+        if message is not None:
+            found = [one for one in asking if message in one[2].messages and self._may_answer(one, event)]
+        else:
             found = self._next_words(event, [one for one in asking if one[2].words])
         if len(found) != 1:
             return False
@@ -137,12 +165,15 @@ class TaskQuestions:
         await self._journal.commit()
         return True
 
+    def _may_answer(self, one: _Asking, event: InboxEvent) -> bool:
+        """Whether somebody's words still answer a question: those of one person, or of each who is asked."""
+        task, ask, asked = one
+        return self._counts(asked, event) and (ask not in task.answers.values() or len(asked.people) > 1)
+
     def _counts(self, asked: TaskQuestion, event: InboxEvent) -> bool:
         return not asked.people or event.author in asked.people
 
-    def _next_words(
-        self, event: InboxEvent, asking: list[tuple[TaskState, str, TaskQuestion]]
-    ) -> list[tuple[TaskState, str, TaskQuestion]]:
+    def _next_words(self, event: InboxEvent, asking: list[_Asking]) -> list[_Asking]:
         """The one open question for words, where nothing here waits for the words of people: those of who is asked."""
         state = self._journal.state
         message = message_of(event, None, state)

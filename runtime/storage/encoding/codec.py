@@ -12,7 +12,7 @@ from runtime.core.ids import SessionId, TapeId
 from runtime.core.message import Quote
 from runtime.core.plain_text import whole_characters
 from runtime.stores.inbox import InboxEvent
-from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.meeting_places import HeldPlace
 from runtime.tape.tape import Fact
 
 UNREADABLE_AT = Address("parley", "unreadable")
@@ -37,15 +37,15 @@ def address_from_json(text: str) -> Address:
     return Address(*json.loads(text))
 
 
-def held_to_json(held: HeldMeeting) -> str:
+def held_to_json(held: HeldPlace) -> str:
     return to_json({"home": address_data(held.home), "session": held.session, "meeting": held.meeting})
 
 
-def held_from_json(text: str) -> HeldMeeting | None:
-    """The meeting of a place; None for unreadable data, which makes the place an ordinary conversation."""
+def held_from_json(text: str) -> HeldPlace | None:
+    """What a place is there for; None for unreadable data, which makes it an ordinary conversation."""
     try:
         data = json.loads(text)
-        return HeldMeeting(Address(*data["home"]), SessionId(data["session"]), data["meeting"])
+        return HeldPlace(Address(*data["home"]), SessionId(data["session"]), data["meeting"])
     except (ValueError, LookupError, TypeError):
         return None
 
@@ -70,6 +70,8 @@ def event_to_json(event: InboxEvent) -> str:
         data["owner"] = True
     if event.place is not None:
         data["place"] = address_data(event.place)
+    if event.looking_at:
+        data["view"] = event.looking_at
     return to_json(data)
 
 
@@ -91,6 +93,7 @@ def event_from_json(text: str) -> InboxEvent:
         program=data.get("program", ""),
         by_owner=data.get("owner", False),
         place=Address(*data["place"]) if data.get("place") else None,
+        looking_at=data.get("view", ""),
     )
 
 

@@ -1,4 +1,4 @@
-"""Places of meetings on Redis: a table by the keys of their conversations."""
+"""Places of sessions on Redis: a table by the keys of their conversations."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from runtime.storage.encoding.codec import held_from_json, held_to_json
 from runtime.storage.redis.client.connection import RedisConnection
 from runtime.storage.redis.client.script import load_script
 from runtime.storage.redis.records import RedisRecords
-from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.meeting_places import HeldPlace
 
 PLACES_TABLE = "places:meetings"
-"""The table of places and the meetings they were opened for."""
+"""The table of places and what they are there for."""
 
 _RELEASE = load_script("place_release")
 
@@ -23,10 +23,10 @@ class RedisPlaceStore:
         self._connection = connection
         self._records = RedisRecords(connection, PLACES_TABLE)
 
-    async def put(self, place: Address, held: HeldMeeting, /) -> None:
+    async def put(self, place: Address, held: HeldPlace, /) -> None:
         await self._records.put(place.key, held_to_json(held))
 
-    async def get(self, place: Address, /) -> HeldMeeting | None:
+    async def get(self, place: Address, /) -> HeldPlace | None:
         kept = await self._records.get(place.key)
         return None if kept is None else held_from_json(kept)
 

@@ -38,7 +38,7 @@ from runtime.storage.redis.sessions.rekeying import Rekeying
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
 from runtime.stores.inbox import LOCKED, shard_of
-from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.meeting_places import HeldPlace
 from runtime.stores.operation.traces import Whose
 from runtime.stores.schedules import SCHEDULE
 from runtime.stores.sessions import Commit, SessionRecord
@@ -309,7 +309,7 @@ async def test_what_is_said_in_a_place_is_encrypted_by_the_rule_of_its_home(sock
     home, place = Address("web", "board"), Address("web", "the-boat")
     async with opened(socket, Encryption([FIRST], [home.key])) as connection:
         inbox, places = RedisInbox(connection), RedisPlaceStore(connection)
-        await places.put(place, HeldMeeting(home, SESSION, "100"))
+        await places.put(place, HeldPlace(home, SESSION, "100"))
         await inbox.add(replace(event("1"), address=home, place=place, text=SECRET))
         assert SECRET not in repr(await dump(socket))
         [entry] = await inbox.read({shard_of(home.key): "0"}, wait_s=0)

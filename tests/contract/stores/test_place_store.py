@@ -13,7 +13,7 @@ from runtime.core.ids import SessionId
 from runtime.storage.redis.client.connection import open_connection
 from runtime.storage.redis.places import PLACES_TABLE, RedisPlaceStore
 from runtime.storage.redis.records import RedisRecords
-from runtime.stores.meeting_places import HeldMeeting, PlaceStore
+from runtime.stores.meeting_places import HeldPlace, PlaceStore
 from tests.contract.setups import SETUPS, location_of
 from tests.fakes.memory.places import MemoryPlaceStore
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 HOME = Address("slack", "T1/C1", "17.5")
 PLACE = replace(HOME, thread="18.1")
-HELD = HeldMeeting(HOME, SessionId("s1"), "100")
+HELD = HeldPlace(HOME, SessionId("s1"), "100")
 
 
 @pytest.fixture(params=["memory", *SETUPS])

@@ -35,7 +35,7 @@ from runtime.storage.redis.sessions.dead_letters import RedisDeadLetters
 from runtime.storage.redis.sessions.store import RedisSessionStore
 from runtime.storage.redis.sessions.traces import RedisTraces
 from runtime.stores.inbox import FORK, MERGED, PARTICIPANT, InboxEvent, shard_of
-from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.meeting_places import HeldPlace
 from runtime.stores.operation.traces import Whose
 from runtime.stores.sessions import Commit, SessionRecord
 from runtime.tape.tape import Branch, Fact, session_tape
@@ -250,7 +250,7 @@ async def test_a_deleted_session_takes_the_places_of_its_meetings_with_what_was_
     for name in ("meeting.s1.100", "heard", "sent"):
         await rooms.put("side", post(name))
     await rooms.put("taken", post("other"))
-    held = HeldMeeting(Address("web", "hall"), SessionId("s1"), "100")
+    held = HeldPlace(Address("web", "hall"), SessionId("s1"), "100")
     await places.put(place, held)
     await places.put(taken, replace(held, session=SessionId("s2")))
     await begun(

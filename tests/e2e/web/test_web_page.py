@@ -134,8 +134,8 @@ async def test_a_reload_shows_the_history_to_the_same_person(browser: Browser) -
         await expect(page.locator(".message .body")).to_have_text(["first", "second"])
 
 
-async def test_two_people_see_each_other(browser: Browser) -> None:
-    async with web_chat() as chat, listening(chat):
+async def test_two_people_see_each_other_and_not_what_a_command_answers_the_other(browser: Browser) -> None:
+    async with web_chat() as chat, listening(chat) as heard:
         ada = await enter(browser, chat, "Ada")
         grace = await enter(browser, chat, "Grace")
         await expect(ada.locator("#presence")).to_contain_text("2 here")
@@ -146,6 +146,12 @@ async def test_two_people_see_each_other(browser: Browser) -> None:
         await expect(grace.locator("#room-composer .typing-words")).to_have_text("")
         await say(grace, "Hi Ada")
         await expect(ada.locator(".message .body")).to_have_text(["Hi", "Hi Ada"])
+        await chat.adapter.answer_alone(LOBBY, heard[0].person_id, "You used **2** models.")
+        await expect(ada.locator(".message.alone .body")).to_have_text("You used 2 models.")
+        await expect(ada.locator(".message.alone")).to_contain_text("Only you see this")
+        await say(ada, "Well")
+        await expect(grace.locator(".message .body")).to_have_text(["Hi", "Hi Ada", "Well"])
+        await expect(ada.locator(".message .body")).to_have_text(["Hi", "Hi Ada", "You used 2 models.", "Well"])
         await grace.context.close()
         await expect(ada.locator("#presence")).to_contain_text("1 here")
 
@@ -285,15 +291,14 @@ async def test_the_reading_position_is_left_alone(browser: Browser) -> None:
         for number in range(130):
             await chat.adapter.send(LOBBY, f"m{number}", speaker=GUIDE, nonce=f"n{number}", final=True)
         page = await enter(browser, chat, "Ada")
-        await expect(page.locator(".message")).to_have_count(60)
+        await expect(page.locator(".message").last).to_have_attribute("aria-posinset", "60")
         await expect(page.get_by_text("m129")).to_be_in_viewport()
         scroller = page.locator("#room-timeline .scroller")
         await scroller.hover()
         await page.mouse.wheel(0, -9000)
-        await expect(page.locator(".message")).to_have_count(120)
         await expect(page.get_by_text("m70", exact=True)).to_be_in_viewport()
         await page.mouse.wheel(0, -9000)
-        await expect(page.locator(".message")).to_have_count(130)
+        await expect(page.locator(".message").first).to_have_attribute("aria-setsize", "130")
         await expect(page.get_by_text("m10", exact=True)).to_be_in_viewport()
         before = await scroller.evaluate("box => box.scrollTop")
         await chat.adapter.send(LOBBY, "news", speaker=GUIDE, nonce="news", final=True)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from runtime.core.address import Address
 from runtime.core.ids import SessionId
-from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.meeting_places import HeldPlace
 
 
 class MemoryPlaceStore:
     """Implements `runtime.stores.meeting_places.PlaceStore`."""
 
     def __init__(self) -> None:
-        self.held: dict[str, HeldMeeting] = {}
+        self.held: dict[str, HeldPlace] = {}
 
-    async def put(self, place: Address, held: HeldMeeting, /) -> None:
+    async def put(self, place: Address, held: HeldPlace, /) -> None:
         self.held[place.key] = held
 
-    async def get(self, place: Address, /) -> HeldMeeting | None:
+    async def get(self, place: Address, /) -> HeldPlace | None:
         return self.held.get(place.key)
 
     async def release(self, place: Address, session: SessionId, /) -> None:

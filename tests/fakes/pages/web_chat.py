@@ -66,6 +66,7 @@ async def web_chat(
     log_in: LogIn | None = None,
     tables: RoomTables | None = None,
     owners: Sequence[str] = (),
+    voice_s: int = 0,
     pushes: Subscriptions | None = None,
 ) -> AsyncGenerator[WebChat]:
     """Serve until the block ends. `agents` are the names that nobody may take, `owners` people's ids; for
@@ -77,7 +78,9 @@ async def web_chat(
 
     kept = tables or RoomTables(MemoryRecords(), MemoryRecords(), MemoryRecords())
     is_agent = options.reserved.__contains__
-    rules = RoomRules(is_agent=is_agent, mentions_only=mentions_only, agents=agents, is_owner=is_owner, tables=kept)
+    rules = RoomRules(
+        is_agent=is_agent, mentions_only=mentions_only, agents=agents, is_owner=is_owner, tables=kept, voice_s=voice_s
+    )
     clock = clock or SystemClock()
     rooms = store or RoomStoreThatFails()
     reasons: list[str] = []

@@ -13,7 +13,9 @@ from pygls.workspace import TextDocument
 
 from gateway.cli.author.editor.analysis import Analysis, Entry, NotRenamed, analyse
 from gateway.cli.author.editor.places import Place
+from gateway.cli.author.layout import laid_out
 from gateway.version import VERSION
+from runtime.core.errors import ParleyError
 from runtime.language.diagnostics import Diagnostic, Span
 
 _KINDS = {
@@ -54,7 +56,7 @@ class ProgramServer(LanguageServer):
 def build_server(calls: Collection[str] = ()) -> ProgramServer:
     """The server with all it can do; start it with `start_io`. `calls` are those of extensions."""
     server = ProgramServer(calls)
-    for offer in (_texts, _names, _lists):
+    for offer in (_texts, _names, _lists, _layouts):
         offer(server)
     return server
 
@@ -149,6 +151,20 @@ def _lists(server: ProgramServer) -> None:
             for line, steps in analysis.meanings.items()
             if line in shown and line < len(analysis.rows)
         ]
+
+
+def _layouts(server: ProgramServer) -> None:
+    """A text laid out; nothing changes where that cannot be done, which the complaints explain."""
+
+    @server.feature(types.TEXT_DOCUMENT_FORMATTING)
+    async def formatted(params: types.DocumentFormattingParams) -> list[types.TextEdit]:
+        document = server.workspace.get_text_document(params.text_document.uri)
+        try:
+            new = await laid_out(_path(document), document.source.encode("utf-8"))
+        except ParleyError:
+            return []
+        end = types.Position(len(document.lines), 0)
+        return [] if new == document.source else [types.TextEdit(types.Range(types.Position(0, 0), end), new)]
 
 
 async def _publish(server: ProgramServer, uri: str) -> None:

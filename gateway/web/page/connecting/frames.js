@@ -83,6 +83,12 @@ export class Frames {
     this.chat.settle();
   }
 
+  on_alone({ room, thread, text }) {
+    if (room !== this.chat.room.id) return;
+    this.chat.show(this.chat.room.takeAlone(thread, text), true);
+    this.chat.settle();
+  }
+
   on_grow(frame) {
     if (frame.room !== this.chat.room.id) return;
     const message = this.chat.room.grow(frame);

@@ -18,7 +18,7 @@ from runtime.core.errors import ConversationFull, InboxFull, StorageUnavailable
 from runtime.core.ids import SessionId
 from runtime.core.message import Attachment, Quote
 from runtime.stores.inbox import FORK, FORK_WANTED, InboxEvent
-from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.meeting_places import HeldPlace
 from tests.fakes.clock import FakeClock
 from tests.fakes.observing.records import MemoryRecords
 from tests.unit.gateway.inbound.arrivals import TEXTS, Door, event, opened, people
@@ -112,6 +112,14 @@ async def test_help_lists_what_this_person_may_do_and_reaches_no_session() -> No
     assert "/new" not in help_text(TEXTS, Role.GUEST, SEVERAL.commands)
     assert "/access [list | approve CODE]" in help_text(TEXTS, Role.OWNER)
     assert door.kept == []
+
+
+async def test_a_command_that_is_refused_in_a_group_is_refused_to_who_gave_it_alone() -> None:
+    door = Door(await opened("open"), answers_alone=True)
+    for number, (command, text) in enumerate((("nonsense", ""), ("access", ""), ("programs", "none"))):
+        await door.take(event(text, command=command, private=False, id=str(number)))
+    assert [(place, person) for place, person, _ in door.alone] == [("test:1", "test:42")] * 3
+    assert door.said == []
 
 
 @pytest.mark.parametrize("command", ["frobnicate", "message", "edit", "choice"])
@@ -421,7 +429,7 @@ HOME, PLACE = Address("test", "home"), Address("test", "home", "7")
 async def door_with_a_place() -> Door:
     """A door where the thread 7 of the conversation was opened for a meeting."""
     door = Door(await opened("open"))
-    await door.places.put(PLACE, HeldMeeting(HOME, SessionId("s1"), "100"))
+    await door.places.put(PLACE, HeldPlace(HOME, SessionId("s1"), "100"))
     return door
 
 

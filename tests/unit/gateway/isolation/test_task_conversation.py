@@ -93,7 +93,7 @@ async def test_a_task_whose_process_dies_again_and_again_has_failed(sandbox: Mon
     async with isolated(ordering("Study", "tides"), sandbox) as (talk, near):
         near.dies_at_once = DEATHS
         (said,) = await talk.say("hi")
-        assert "the process that executes it has died 5 times in a row, the last time with exit code -9" in said
+        assert "the process that ran it has died 5 times in a row, the last time with exit code -9" in said
         assert len(near.started) == DEATHS
 
 
@@ -124,7 +124,7 @@ async def test_an_isolation_that_is_gone_ends_the_task_and_never_weakens_it(sand
     async with isolated(ordering("Study", "tides"), sandbox) as (talk, near):
         near.isolated.settings = IsolationSettings(default="systemd")
         (said,) = await talk.say("hi")
-        assert 'it is to be executed as "systemd", which this gateway does not have any more' in said
+        assert 'it should run as "systemd", which this gateway no longer has' in said
         assert near.started == []
 
 

@@ -58,6 +58,8 @@ class Case:
     piece_s: float = 0.0
     """How long the model takes for each piece of an answer."""
     task_places: Mapping[str, Address] = field(default_factory=dict)
+    places: bool = False
+    """Whether it is remembered which conversations belong to a session that lives elsewhere."""
     """Conversations that may be told what came of a task."""
     plays: Plays = lambda _content: ()
     """What somebody in another process does."""

@@ -101,15 +101,16 @@ async def Main():
         ("start", "?straight on"),
         ("Task 1 (Researcher.Which) asks: Which way?\nReply to this message.", "straight on"),
     ),
-    "a task of a task asks for words, and hears a reply": Case(
+    "a task of a task asks for words, and hears those in the thread below": Case(
         ordering("""
 async def Main():
     await Say("user", await Result(await Spawn("Researcher", "Further")))
     await EndProgram()
 """),
         (),
-        ("start", "?reply:0:on"),
+        ("start", "?in:0:on"),
         ("Task 1 (Researcher.Which) asks: Which way?\nReply to this message.", "further on"),
+        places=True,
     ),
     "a result for another conversation": Case(
         ordering("""

@@ -14,7 +14,7 @@ from runtime.core.errors import StorageUnavailable
 from runtime.core.ids import SessionId
 from runtime.core.texts import english
 from runtime.sandbox.monty import MontySandbox
-from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.meeting_places import HeldPlace
 from tests.fakes.crashes.rig import PLATFORMS, Rig, thread_in_shard
 from tests.fakes.crashes.rig import live as live_in
 from tests.fakes.crashes.world import ADDRESS, World, WorldPlaces, live
@@ -89,7 +89,7 @@ class FaultyPlaces(MemoryPlaceStore):
         super().__init__()
         self._rig = rig
 
-    async def put(self, place: Address, held: HeldMeeting, /) -> None:
+    async def put(self, place: Address, held: HeldPlace, /) -> None:
         if self._rig.point(applied=False):
             raise StorageUnavailable("it was not kept")
         await super().put(place, held)

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from runtime.sandbox.monty import MontySandbox
-from tests.fakes.crashes.world import World, live
+from tests.fakes.crashes.world import World, WorldPlaces, live
 from tests.fakes.people.player import Player
 from tests.unit.runtime.sessions.crashes.crash_case import Case, calls_in
 from tests.unit.runtime.sessions.crashes.crash_cases import CASES
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.anyio
 async def run(case: Case, sandbox: MontySandbox, *, crashes: tuple[int, ...], seed: int, nonce: bool = True) -> World:
     world = World(case.people, crashes=crashes, seed=seed, nonce=nonce)
     world.player = Player(world.mailboxes, case.plays, world, world.clock)
+    world.places = WorldPlaces(world) if case.places else None
     company, more = Company(case, random.Random(seed)), {"task_places": case.task_places}
     await live(world, case.program, company, sandbox, busy=case.busy, questions_alone=case.alone, **more)
     return world

@@ -17,7 +17,7 @@ from runtime.language.program import Program
 from runtime.meetings.showing import MeetingHabits
 from runtime.sandbox.monty import MontySandbox
 from runtime.stores.inbox import FORK_WANTED
-from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.meeting_places import HeldPlace
 from tests.fakes.crashes.world import ADDRESS, Shown, TurboClock, World
 from tests.fakes.memory.places import MemoryPlaceStore
 from tests.fakes.people.talk import Model, Talk, talking
@@ -453,7 +453,7 @@ async def test_a_place_whose_entry_is_lost_is_known_again_after_a_restart(sandbo
 
 async def test_the_place_of_another_session_stays_that_ones(sandbox: MontySandbox) -> None:
     stage = Stage()
-    other = HeldMeeting(ADDRESS, SessionId("another"), "100")
+    other = HeldPlace(ADDRESS, SessionId("another"), "100")
     async with stage.talking(sandbox) as talk:
         await opened(talk)
         await there(talk, "done")

@@ -10,7 +10,7 @@ import pytest
 from runtime.sandbox.monty import MontySandbox
 from runtime.sessions.meetings.places import keep_places
 from runtime.stores.catalog import WholeSession
-from runtime.stores.meeting_places import HeldMeeting
+from runtime.stores.meeting_places import HeldPlace
 from runtime.stores.session_file import session_from, session_lines
 from tests.fakes.crashes.world import ADDRESS
 from tests.fakes.memory.places import MemoryPlaceStore
@@ -116,7 +116,7 @@ async def test_the_places_of_a_session_that_is_taken_in_from_a_file_lead_to_it(
             await there(talk, "done")
         whole = whole_of(talk)
         await keep_places(whole, elsewhere)
-        assert elsewhere.held == stage.places.held == {PLACE.key: HeldMeeting(ADDRESS, whole.record.id, "100")}
+        assert elsewhere.held == stage.places.held == {PLACE.key: HeldPlace(ADDRESS, whole.record.id, "100")}
 
 
 async def test_a_place_that_is_known_keeps_what_is_known_when_a_session_is_taken_in(sandbox: MontySandbox) -> None:

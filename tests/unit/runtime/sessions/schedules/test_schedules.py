@@ -104,7 +104,7 @@ async def test_a_schedule_is_made_listed_and_removed() -> None:
     )
     await desk.says("in 20 minutes look at the cake", name="Bob")
     listed = (
-        "Scheduled here, with times of Europe/Berlin:\n"
+        "Scheduled here, in times of Europe/Berlin:\n"
         "- 1: every weekday at 9 · next 2026-11-24 09:00 · “ask everybody what they are at” · Ada\n"
         "- 2: in 20 minutes · next 2026-11-23 13:20 · “look at the cake” · Bob"
     )
@@ -123,11 +123,11 @@ async def test_a_schedule_is_made_listed_and_removed() -> None:
         ("today at 9 say hello", "today at 9 is over: it is 2026-11-23 12:00 now (UTC)."),
         ("every 5 seconds ring", "Every minute is the most often."),
         ("every second ring", "Every minute is the most often."),
-        ("remove", "Write the number of a schedule behind it: /schedule remove 1."),
-        ("remove all", "Write the number of a schedule behind it"),
-        ("remove " + "9" * 30, "Write the number of a schedule behind it"),
-        ("pause", "Write the number of a schedule behind it: /schedule pause 1."),
-        ("Resume it", "Write the number of a schedule behind it: /schedule resume 1."),
+        ("remove", "Say which schedule by its number: /schedule remove 1."),
+        ("remove all", "Say which schedule by its number"),
+        ("remove " + "9" * 30, "Say which schedule by its number"),
+        ("pause", "Say which schedule by its number: /schedule pause 1."),
+        ("Resume it", "Say which schedule by its number: /schedule resume 1."),
         ("pause 1", "There is no schedule 1 here."),
         ("zone Berlin", "I know no time zone “Berlin”. Write a name such as Europe/Berlin"),
         ("zone", "Times here are those of UTC, where it is 2026-11-23 12:00 now."),

@@ -12,17 +12,19 @@ from adapters.web.charters.directory import DIRECTORY_TABLE
 from adapters.web.charters.shown_files import FILES_TABLE
 from gateway.access.admission import Owners
 from gateway.assembly.stores import people_in
+from gateway.assembly.voices import recorded_s
 from gateway.catalog import rules_of
 from gateway.web.names import ReservedNames, names_of_agents
 from runtime.storage.redis.records import RedisRecords
-
-_TABLES = (CHARTERS_TABLE, DIRECTORY_TABLE, FILES_TABLE)
 
 if TYPE_CHECKING:
     from gateway.settings.tree import Settings
     from runtime.core.clock import Clock
     from runtime.language.program import Program
     from runtime.storage.redis.client.connection import RedisConnection
+
+_TABLES = (CHARTERS_TABLE, DIRECTORY_TABLE, FILES_TABLE)
+"""In the order of `RoomTables`."""
 
 
 class Ground(Protocol):
@@ -46,7 +48,7 @@ def room_rules(ground: Ground) -> RoomRules:
     settings, agents = ground.settings, names_of_agents(ground.programs.values())
     owners = Owners(people_in(ground.connection, ground.clock), {PLATFORM: rules_of(settings, PLATFORM)})
     titled, known = settings.encryption.keys is None, ReservedNames(agents).__contains__
-    tables = RoomTables(
-        RedisRecords(ground.connection, CHARTERS_TABLE), RedisRecords(ground.connection, DIRECTORY_TABLE)
+    tables = RoomTables(*(RedisRecords(ground.connection, table) for table in _TABLES))
+    return RoomRules(
+        *(titled, known, settings.web.mentions_only, sorted(agents), owners.has, tables), voice_s=recorded_s(settings)
     )
-    return RoomRules(titled, known, settings.web.mentions_only, sorted(agents), owners.has, tables)
