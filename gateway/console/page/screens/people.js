@@ -17,7 +17,7 @@ export function People() {
 }
 
 function Spending() {
-  const groups = ["program", "agent", "model", ...(session.value.words ? ["person"] : [])];
+  const groups = ["program", "agent", "model", "purpose", ...(session.value.words ? ["person"] : [])];
   const [by, setBy] = useState("program");
   const [days, setDays] = useState(null);
   const [sums, setSums] = useState(null);
