@@ -64,7 +64,7 @@ def node_context_of(  # noqa: PLR0913 - the parts of a node
     extended = ExtendedChannels(extensions.channels, foundation.bus)
     tasks.start_soon(extended.run)
     return NodeContext(
-        AsItIsNow(lambda: {**programs_of(reporting.calls), **foundation.programs}),
+        AsItIsNow(lambda: {**foundation.programs, **programs_of(reporting.calls)}),
         store,
         outbound,
         engine.sandbox,

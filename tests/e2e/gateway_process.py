@@ -275,7 +275,15 @@ class Room:
             message["text"] = text[: len(text) - frame.get("cut", 0)] + frame["add"]
             message["live"] = "done" not in frame
             self.version = max(self.version, frame.get("done", {}).get("version", 0))
+        elif frame["t"] == "alone" and frame["room"] == self.name:
+            self._note_alone(frame["text"])
         self._note_versions()
+
+    def _note_alone(self, text: str) -> None:
+        """An answer that nobody else sees stands after what is there, as a notice."""
+        seq = max((message["seq"] for message in self.messages.values()), default=0)
+        id_ = f"alone {len(self.messages)}"
+        self.messages[id_] = {"id": id_, "seq": seq, "version": 0, "kind": "notice", "text": text, "live": False}
 
     def _note_versions(self) -> None:
         self.version = max([self.version, *(message["version"] for message in self.messages.values())])
