@@ -199,13 +199,15 @@ class TaskService:
         return found
 
     async def spoken(self, task: ClientTask, told: int, wait_s: float) -> ClientTask:
-        """The task once it has said something after fact `told`, is over, or asks; as it is when the time is over."""
-        found = task
+        """The task once it has said something after fact `told`, or more of what it says, is over, or asks; as it is
+        when the time is over."""
+        found, before = task, {**task.view.growing}
         with anyio.move_on_after(wait_s):
             async with aclosing(self.changes(task)) as changes:
                 async for found in changes:
-                    said = found.view.said
-                    if found.over or found.question is not None or any(each.own and each.seq > told for each in said):
+                    said, grew = found.view.said, found.view.growing not in ({}, before)
+                    more = grew or any(each.own and each.seq > told for each in said)
+                    if found.over or found.question is not None or more:
                         break
         return found
 

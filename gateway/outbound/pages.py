@@ -14,8 +14,10 @@ from adapters.pages.presenter import Presenter
 from adapters.pages.reactions import Reactions
 from adapters.pages.typing_indicator import TypingIndicator
 from gateway.inbound.origins import Origins
+from gateway.outbound.client_pages import ClientPage
 from runtime.channels.outbox import Done, LivePage, PageRecord, PageSpec, unheard
 from runtime.core.address import CLIENT, GATEWAY, Address, Speaker
+from runtime.core.clock import Clock
 from runtime.core.errors import AdapterError, NotDelivered
 from runtime.core.message import Choice, Mark
 from runtime.core.texts import Texts
@@ -27,7 +29,7 @@ _log = logging.getLogger("adapters.outbound")
 class Outbound:
     """The outbox of a node: one presenter a platform."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is another part's
         self,
         presenters: Mapping[str, Presenter],
         typing: Mapping[str, TypingIndicator],
@@ -35,7 +37,9 @@ class Outbound:
         texts: Mapping[str, Texts],
         tasks: TaskGroup,
         origins: Origins,
+        clients: Clock | None = None,
     ) -> None:
+        """By the clock `clients` texts grow that clients may follow; None where they cannot."""
         self._presenters = presenters
         self._typing = typing
         self._marks = marks
@@ -43,6 +47,7 @@ class Outbound:
         """The texts by platform, with commands written in the platform's form."""
         self._tasks = tasks
         self._origins = origins
+        self._clients = clients
         for name, presenter in presenters.items():
             if name in typing:
                 presenter.on_visible(typing[name].seen)
@@ -51,7 +56,7 @@ class Outbound:
         """See `Outbox`. A page for a platform that is switched off waits without end."""
         presenter = self._presenters.get(spec.address.platform)
         if spec.address.platform == CLIENT:
-            return _Unseen()
+            return _Unseen() if self._clients is None else ClientPage(record, self._clients, self._tasks)
         if presenter is None:
             return _Unreachable(spec.address.platform)
         return presenter.page(spec.id, spec.address, spec.speaker, spec.parts, record, extras=_extras(spec))
@@ -156,7 +161,7 @@ class _Unrecorded:
 
 
 class _Unseen:
-    """A page of a task that a client ordered: it is on the task's tape, and nobody sees it."""
+    """A page of a task that a client ordered: its last text is on the task's tape, and nobody sees it grow."""
 
     def update(self, text: str, /) -> None:
         """Nobody can see it."""
