@@ -250,7 +250,7 @@ class TaskRequests(RequestHandler):
 
 def _rests(task: ClientTask, answered: str | None) -> bool:
     """Whether nothing comes of a task without the client."""
-    return task.over or (task.question is not None and task.question.ask != answered)
+    return task.over or task.asks_more_than(answered)
 
 
 def _client(context: ServerCallContext) -> Client:
